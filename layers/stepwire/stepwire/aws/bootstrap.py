@@ -1,0 +1,105 @@
+"""The composition root: what each function is made of.
+
+A handler builds nothing when it is imported; the first event, or `warm`, builds what it needs, once.
+"""
+
+import os
+import secrets
+import time
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+from stepwire.aws.api_gateway import caller_of, request_of, response_of
+from stepwire.aws.clients import dynamodb_client, step_functions_client
+from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.aws.eventbridge import status_change_of
+from stepwire.aws.settings import McpSettings, read_mcp_settings, read_table_name
+from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.catalog import read_catalog
+from stepwire.errors import NotSignedIn
+from stepwire.execution_events import ExecutionEvents
+from stepwire.methods import Kit
+from stepwire.operations import Operations, Patience
+from stepwire.recorder import Recorder
+from stepwire.server import McpServer, refusal
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> datetime:
+        """Tell the time."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+
+class McpHandler:
+    """Answers the events that API Gateway sends to function mcp."""
+
+    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+        """Answer one request."""
+        settings = self._settings
+        try:
+            caller = caller_of(event, settings.principal_salt, needs_sign_in=settings.needs_sign_in)
+        except NotSignedIn as error:
+            self._logger.error("no identity came with the request: the route has no authorizer")  # noqa: TRY400 - nothing broke
+            return response_of(refusal(error))
+        return response_of(self._server.handle(request_of(event, caller)))
+
+    def warm(self) -> None:
+        """Build what needs no AWS, so that a wrong setting or manifest shows before the first request."""
+        _ = self._server
+
+    @cached_property
+    def _settings(self) -> McpSettings:
+        return read_mcp_settings(os.environ)
+
+    @cached_property
+    def _server(self) -> McpServer:
+        settings = self._settings
+        catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
+        operations = Operations(
+            recorder=_recorder(settings.table_name),
+            workflows=StepFunctionsWorkflows(step_functions_client),
+            randomness=secrets.token_bytes,
+            patience=Patience(settings.wait, settings.repair_after),
+        )
+        return McpServer(Kit(catalog, operations), settings.allowed_origins, self._report)
+
+    @cached_property
+    def _logger(self) -> Logger:
+        return Logger()
+
+    def _report(self, fault: Exception) -> None:
+        # The type and the place; never the message, which may hold arguments or results.
+        self._logger.error("a request could not be answered", fault=type(fault).__name__, place=_place(fault))
+
+
+class ExecutionEventsHandler:
+    """Records the events that EventBridge sends to function execution_events."""
+
+    def __call__(self, event: dict[str, Any], _context: object) -> None:
+        """Record one status change."""
+        self._events.record(status_change_of(event))
+
+    @cached_property
+    def _events(self) -> ExecutionEvents:
+        recorder = _recorder(read_table_name(os.environ))
+        return ExecutionEvents(recorder, StepFunctionsWorkflows(step_functions_client))
+
+
+def _recorder(table_name: str) -> Recorder:
+    return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock())
+
+
+def _place(fault: Exception) -> str:
+    trace = fault.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}" if trace else "unknown"

@@ -1,0 +1,28 @@
+"""The clients of AWS: built when the first request needs one, and once for all in a process."""
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_stepfunctions import SFNClient
+
+# A request has 29 seconds in all; three tries of at most 5 leave time to answer.
+_CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+# boto3 may not build two clients at the same time in one session.
+_LOCK: Final = threading.Lock()
+
+
+def dynamodb_client() -> "DynamoDBClient":
+    """Build a client of DynamoDB."""
+    with _LOCK:
+        return boto3.client("dynamodb", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def step_functions_client() -> "SFNClient":
+    """Build a client of Step Functions."""
+    with _LOCK:
+        return boto3.client("stepfunctions", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there

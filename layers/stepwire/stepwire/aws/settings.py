@@ -1,0 +1,80 @@
+"""The settings of the functions: environment variables, read once, each fault named."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from stepwire.errors import StepwireError
+from stepwire.json_text import JsonTextError, as_object, parse
+
+# Parts of a function's environment that Lambda itself sets.
+TASK_ROOT = "LAMBDA_TASK_ROOT"
+
+
+class SettingsError(StepwireError):
+    """An environment variable is missing or wrong; the message names it."""
+
+
+@dataclass(frozen=True)
+class McpSettings:
+    """What function mcp is told."""
+
+    table_name: str
+    state_machines: Mapping[str, str]
+    """Names that manifests may use, and the ARN of each."""
+    needs_sign_in: bool
+    principal_salt: str
+    allowed_origins: frozenset[str]
+    wait: timedelta
+    repair_after: timedelta
+    catalog: Path
+
+
+def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
+    """Read the settings of function mcp.
+
+    Raises:
+        SettingsError: one is missing or wrong.
+    """
+    return McpSettings(
+        table_name=read_table_name(environment),
+        state_machines=_names(environment, "STATE_MACHINES"),
+        needs_sign_in=_text(environment, "AUTHORIZER") != "none",
+        principal_salt=_text(environment, "PRINCIPAL_SALT"),
+        allowed_origins=frozenset(part for part in environment.get("ALLOWED_ORIGINS", "").split(",") if part),
+        wait=_seconds(environment, "WAIT_SECONDS"),
+        repair_after=_seconds(environment, "REPAIR_AFTER_SECONDS"),
+        catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
+    )
+
+
+def read_table_name(environment: Mapping[str, str]) -> str:
+    """Read the name of the table of the tasks.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "TABLE_NAME")
+
+
+def _text(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "")
+    if not value:
+        raise SettingsError(f"The environment variable {name} is missing.")
+    return value
+
+
+def _seconds(environment: Mapping[str, str], name: str) -> timedelta:
+    try:
+        return timedelta(seconds=float(_text(environment, name)))
+    except (ValueError, OverflowError):
+        raise SettingsError(f"The environment variable {name} must be a number of seconds.") from None
+
+
+def _names(environment: Mapping[str, str], name: str) -> Mapping[str, str]:
+    try:
+        names = as_object(parse(_text(environment, name)))
+    except JsonTextError:
+        raise SettingsError(f"The environment variable {name} must be a JSON object of names and ARNs.") from None
+    return {key: str(arn) for key, arn in names.items()}

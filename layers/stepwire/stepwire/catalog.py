@@ -1,0 +1,116 @@
+"""The catalog: what a client may call, read from its compiled form.
+
+The manifests are checked and compiled when the function is built (`stepwire.manifests`), so no YAML parser and no
+schema compiler runs before a request needs one.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+from stepwire.errors import CatalogError, UnknownTool
+from stepwire.json_text import JsonObject, parse, write
+
+FORMAT: Final = 1
+_ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+")
+
+
+class TaskSupport(Enum):
+    """Whether a call of the tool may, must or cannot be a task."""
+
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+    FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A state machine that clients may run, with all that they are told of it."""
+
+    name: str
+    title: str | None
+    description: str
+    state_machine_arn: str
+    input_schema: str
+    """JSON text, with the keys in the manifest's order."""
+    output_schema: str | None
+    task_support: TaskSupport
+    ttl: timedelta
+    """How long a task is kept, from its creation; a client may ask for longer."""
+    poll_interval: timedelta
+    annotations: JsonObject | None
+    client_capabilities: JsonObject
+    """What a client must declare to call the tool, in the shape in which it declares it."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All tools, by name; listed in the order of their names."""
+
+    tools: Mapping[str, Tool]
+
+    def find(self, name: str) -> Tool:
+        """Give the tool of that name.
+
+        Raises:
+            UnknownTool: there is none.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            raise UnknownTool(f"Unknown tool {name[:80]!r}. tools/list names the tools there are.")
+        return tool
+
+    @cached_property
+    def in_order(self) -> tuple[Tool, ...]:
+        """The tools as they are listed."""
+        return tuple(self.tools[name] for name in sorted(self.tools))
+
+
+def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
+    """Read what `stepwire.manifests` compiled.
+
+    Args:
+        compiled: the text of catalog.json.
+        state_machines: the ARN of each state machine that manifests may name.
+
+    Raises:
+        CatalogError: another format, or a manifest that names an unknown state machine.
+    """
+    document = parse(compiled)
+    if document.get("format") != FORMAT:
+        raise CatalogError("catalog.json was compiled by another version of Stepwire: run `make catalog` again")
+    tools = (_tool(entry, state_machines) for entry in document["tools"])
+    return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
+
+
+def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
+    return Tool(
+        name=entry["name"],
+        title=entry.get("title"),
+        description=entry["description"],
+        state_machine_arn=_state_machine_arn(entry, state_machines),
+        input_schema=write(entry["input_schema"]),
+        output_schema=write(entry["output_schema"]) if "output_schema" in entry else None,
+        task_support=TaskSupport(entry["task_support"]),
+        ttl=timedelta(milliseconds=entry["ttl_ms"]),
+        poll_interval=timedelta(milliseconds=entry["poll_interval_ms"]),
+        annotations=entry.get("annotations"),
+        client_capabilities=entry.get("client_capabilities", {}),
+    )
+
+
+def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:
+    name = entry["state_machine"]
+    arn = state_machines.get(name, name)
+    if not _ARN_PATTERN.fullmatch(arn):
+        known = ", ".join(sorted(state_machines)) or "none"
+        raise CatalogError(
+            f"{entry['source']}: state_machine: {name!r} is neither an ARN of a state machine nor a name in the "
+            f"function's STATE_MACHINES (known: {known})"
+        )
+    return arn

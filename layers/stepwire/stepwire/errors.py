@@ -1,0 +1,243 @@
+"""Everything that Stepwire raises, each error with what the client sees of it.
+
+    StepwireError
+    ├── ProtocolError                  answered as a JSON-RPC error: code, HTTP status, data
+    │   ├── ParseError                 -32700  the body is not JSON
+    │   ├── InvalidRequest             -32600  the body is not one JSON-RPC request or notification
+    │   │   ├── OriginNotAllowed               HTTP 403
+    │   │   ├── HttpMethodNotAllowed           HTTP 405
+    │   │   ├── NotAcceptable                  HTTP 406
+    │   │   ├── BodyTooLarge                   HTTP 413
+    │   │   └── UnsupportedMediaType           HTTP 415
+    │   ├── MethodNotFound             -32601
+    │   ├── InvalidParams              -32602
+    │   │   ├── UnknownTool
+    │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
+    │   │   ├── InvalidCursor
+    │   │   └── TaskAlreadyEnded               a legacy cancel that came too late
+    │   ├── InternalError              -32603
+    │   │   ├── WorkflowNotStarted
+    │   │   └── NotSignedIn                    HTTP 401
+    │   ├── HeaderMismatch             -32020
+    │   ├── MissingClientCapability    -32021
+    │   ├── UnsupportedProtocolVersion -32022
+    │   ├── TaskStillRunning           -31001  our own: the wait was too short
+    │   └── WorkflowError                      the code that a workflow chose to end its task with
+    ├── CatalogError                   a manifest cannot be served; for the operator
+    ├── TaskExists                     a port's: the id is taken
+    ├── SaveConflict                   a port's: somebody else saved first
+    ├── StartRefused                   a port's: Step Functions will not run it
+    ├── StartUnclear                   a port's: Step Functions may or may not have begun
+    └── WorkflowsUnavailable           a port's: Step Functions gives no answer
+
+A message says what is wrong and what would be right; it never carries the text of another exception.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class StepwireError(Exception):
+    """Base of every error that Stepwire raises."""
+
+
+class ProtocolError(StepwireError):
+    """Answered to the client as a JSON-RPC error.
+
+    `status` is the HTTP status in the modern era; `legacy_status` that of 2025-11-25, which puts the errors of a
+    request that was understood in a body with status 200.
+    """
+
+    code: int
+    status: ClassVar[int] = 400
+    legacy_status: ClassVar[int] = 200
+    headers: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, message: str, data: Any = None) -> None:
+        """Keep what goes on the wire."""
+        super().__init__(message)
+        self.message = message
+        self.data = data
+
+
+class ParseError(ProtocolError):
+    """The body is not JSON."""
+
+    code = -32700
+    legacy_status = 400
+
+
+class InvalidRequest(ProtocolError):
+    """The body is not one JSON-RPC request or notification, or came in a way that HTTP does not allow."""
+
+    code = -32600
+    legacy_status = 400
+
+
+class OriginNotAllowed(InvalidRequest):
+    """A web page that is not on the list tried to call."""
+
+    status = legacy_status = 403
+
+
+class HttpMethodNotAllowed(InvalidRequest):
+    """Only POST carries messages."""
+
+    status = legacy_status = 405
+    headers: ClassVar[Mapping[str, str]] = {"allow": "POST"}
+
+
+class NotAcceptable(InvalidRequest):
+    """The client does not take JSON."""
+
+    status = legacy_status = 406
+
+
+class BodyTooLarge(InvalidRequest):
+    """The body is over the limit."""
+
+    status = legacy_status = 413
+
+
+class UnsupportedMediaType(InvalidRequest):
+    """The body does not say that it is JSON."""
+
+    status = legacy_status = 415
+
+
+class MethodNotFound(ProtocolError):
+    """The method does not exist in this era, or not for this tool."""
+
+    code = -32601
+    status = 404
+
+
+class InvalidParams(ProtocolError):
+    """The parameters are not what the method takes."""
+
+    code = -32602
+
+
+class UnknownTool(InvalidParams):
+    """No tool has that name."""
+
+
+class UnknownTask(InvalidParams):
+    """No such task for this caller; the same answer for unknown, expired, foreign and malformed ids (X28)."""
+
+    def __init__(self) -> None:
+        """Say nothing that tells one case from another."""
+        super().__init__("Task not found: it never existed, or it has expired. Call the tool again for a new one.")
+
+
+class InvalidCursor(InvalidParams):
+    """The cursor is not one that we gave out."""
+
+    def __init__(self) -> None:
+        """Say what to do instead."""
+        super().__init__("The cursor is not valid. Leave it out to begin with the first page.")
+
+
+class TaskAlreadyEnded(InvalidParams):
+    """T22: in legacy, a finished task cannot be cancelled."""
+
+    def __init__(self) -> None:
+        """Say what is left to do."""
+        super().__init__("The task has already ended and cannot be cancelled; tasks/get tells how it ended.")
+
+
+class InternalError(ProtocolError):
+    """Our fault, or AWS's."""
+
+    code = -32603
+    # The specification names no status; the Python SDK's server uses 200 (G), and clients read the body only then.
+    status = 200
+
+
+class WorkflowNotStarted(InternalError):
+    """The state machine could not be started; there is no task."""
+
+
+class NotSignedIn(InternalError):
+    """The stack asks for sign-in, and the request came without: the endpoint is wired wrongly."""
+
+    status = legacy_status = 401
+
+
+class HeaderMismatch(ProtocolError):
+    """A header is missing, malformed, or differs from the body."""
+
+    code = -32020
+    legacy_status = 400
+
+
+class MissingClientCapability(ProtocolError):
+    """The request needs something that the client did not declare."""
+
+    code = -32021
+
+    def __init__(self, message: str, required: Mapping[str, Any]) -> None:
+        """Name the capabilities in the shape in which a client declares them."""
+        super().__init__(message, {"requiredCapabilities": required})
+
+
+class UnsupportedProtocolVersion(ProtocolError):
+    """The client speaks a version that we do not."""
+
+    code = -32022
+    legacy_status = 400
+
+    def __init__(self, requested: str, supported: tuple[str, ...]) -> None:
+        """Name both sides' versions."""
+        message = f"Protocol version {requested[:40]!r} is not supported; supported: {', '.join(supported)}."
+        super().__init__(message, {"supported": list(supported), "requested": requested[:200]})
+
+
+class TaskStillRunning(ProtocolError):
+    """`tasks/result` waited as long as it may, and the task goes on; call again.
+
+    The code lies outside the range that JSON-RPC reserves (M27).
+    """
+
+    code = -31001
+    status = 200
+
+
+class WorkflowError(ProtocolError):
+    """A workflow ended its task with this JSON-RPC error on purpose."""
+
+    status = 200
+
+    def __init__(self, code: int, message: str, data: Any) -> None:
+        """Keep the workflow's own words."""
+        super().__init__(message, data)
+        self.code = code
+
+
+class CatalogError(StepwireError):
+    """A manifest cannot be served; the message names the file and the field."""
+
+
+class TaskExists(StepwireError):
+    """A task with this id is already in the store."""
+
+
+class SaveConflict(StepwireError):
+    """The task was saved by somebody else since it was loaded, or is gone."""
+
+
+class StartRefused(StepwireError):
+    """Step Functions certainly did not begin the execution; `reason` is fit for the client."""
+
+    def __init__(self, reason: str) -> None:
+        """Keep a reason of ours, not AWS's text."""
+        super().__init__(reason)
+        self.reason = reason
+
+
+class StartUnclear(StepwireError):
+    """No answer came: the execution may or may not have begun. Starting it again is harmless."""
+
+
+class WorkflowsUnavailable(StepwireError):
+    """Step Functions gives no answer; what is recorded still holds."""

@@ -1,0 +1,53 @@
+"""Bring the end of an execution to its task.
+
+Events come late, twice, in any order, or for executions that are none of ours; all of that is harmless. What cannot be
+recorded now raises, so that it is delivered again.
+"""
+
+from dataclasses import dataclass
+
+from stepwire.errors import WorkflowsUnavailable
+from stepwire.ports import Workflows
+from stepwire.recorder import Recorder
+from stepwire.tasks.ids import task_key_of
+from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, event_of, fitted
+from stepwire.tasks.task import Execution
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """Step Functions says how an execution stands."""
+
+    execution: Execution
+    state: ExecutionState
+
+
+@dataclass(frozen=True)
+class ExecutionEvents:
+    """Records what status changes mean."""
+
+    recorder: Recorder
+    workflows: Workflows
+
+    def record(self, change: StatusChange) -> None:
+        """Record a status change in its task, if it has one that still waits for it.
+
+        Raises:
+            WorkflowsUnavailable: the event left its output out, and Step Functions does not give it yet.
+        """
+        key = task_key_of(change.execution.name)
+        task = self.recorder.load(key) if key else None
+        if task is None or task.has_ended or task.execution != change.execution:
+            return
+        state = self._with_output(change)
+        if isinstance(state, (Running, Missing)):
+            return
+        self.recorder.record(task, fitted(event_of(state, task.work.output_schema)))
+
+    def _with_output(self, change: StatusChange) -> ExecutionState:
+        if change.state != Succeeded(None):
+            return change.state
+        state = self.workflows.describe(change.execution)
+        if isinstance(state, (Running, Missing)):
+            raise WorkflowsUnavailable  # its word lags behind the event's
+        return state

@@ -1,0 +1,77 @@
+"""JSON text to values and back, strictly.
+
+What two readers could understand differently is refused, never guessed: a key given twice, NaN, a number that loses
+digits on its way through Step Functions or a JavaScript client. Nothing that this module returns is nested deeper than
+its reader allows, so nobody after it needs to fear recursion.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias, cast
+
+import pydantic_core
+
+# `Any` inside: a recursive alias would make every access a cast, and the shape is checked where it is used.
+Json: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, Any]
+
+# RFC 7493: what every JSON reader holds exactly.
+LARGEST_INTEGER: Final = 2**53 - 1
+
+
+class JsonTextError(ValueError):
+    """The text is not JSON that can be accepted; the message says why and is safe to send."""
+
+
+def parse(text: bytes | str) -> Json:
+    """Read one JSON value.
+
+    Raises:
+        JsonTextError: not UTF-8, not JSON, nested deeper than about 200 levels, a key given twice, NaN or an infinity,
+            or an integer beyond ±(2^53 - 1).
+    """
+    try:
+        # Why two readers: this one is bounded in depth and names the place; the next one sees keys given twice.
+        pydantic_core.from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise JsonTextError(str(error)) from None
+    return json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_number)
+
+
+def write(value: Json) -> str:
+    """Write a JSON value as compact text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def is_object(value: Json) -> bool:
+    """Tell whether a value is a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def as_object(value: Json) -> JsonObject:
+    """Give the value back if it is a JSON object, else an empty one."""
+    return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise JsonTextError(f"the key {twice[:80]!r} is given twice in one object")
+    return members
+
+
+def _integer(digits: str) -> int:
+    # The length comes first: turning a long text into a number is slow.
+    value = int(digits) if len(digits) <= len(str(LARGEST_INTEGER)) + 1 else LARGEST_INTEGER + 1
+    if abs(value) > LARGEST_INTEGER:
+        raise JsonTextError("an integer is beyond ±(2^53 - 1) and would lose digits; send it as a string")
+    return value
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise JsonTextError("a number is too large; send it as a string")
+    return value

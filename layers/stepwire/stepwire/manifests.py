@@ -1,0 +1,167 @@
+"""The manifests of the tools: read, check, compile. Runs when a function is built and never in one.
+
+    python -m stepwire.manifests FOLDER [--output catalog.json]
+
+One manifest a tool, `FOLDER/<name>.yaml`. Whatever is wrong is said with the file and the field, all of it at once.
+"""
+
+import argparse
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from stepwire.catalog import FORMAT, TaskSupport
+from stepwire.errors import CatalogError
+from stepwire.json_text import JsonObject, JsonTextError, parse, write
+from stepwire.schemas import SchemaError, check_schema
+
+LONGEST_TTL: Final = timedelta(days=30)
+
+
+def _object_schema(schema: JsonObject) -> JsonObject:
+    """M35: a client gives arguments as an object."""
+    if schema.get("type") != "object":
+        raise ValueError("at type: must be 'object'")
+    if '"x-mcp-header"' in write(schema):
+        raise ValueError("x-mcp-header is not supported")
+    return _schema(schema)
+
+
+def _schema(schema: JsonObject) -> JsonObject:
+    try:
+        check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(str(error)) from None
+    return schema
+
+
+class Annotations(BaseModel):
+    """What a client may tell its user of a tool's behaviour: hints of the protocol, no guarantees."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    title: str | None = None
+    readOnlyHint: bool | None = None  # noqa: N815 - the wire's names, as users know them
+    destructiveHint: bool | None = None  # noqa: N815
+    idempotentHint: bool | None = None  # noqa: N815
+    openWorldHint: bool | None = None  # noqa: N815
+
+
+class Manifest(BaseModel):
+    """A tool as its author describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$")  # M34
+    title: str | None = Field(default=None, min_length=1, max_length=200)
+    description: str = Field(min_length=1, max_length=10_000)
+    state_machine: str = Field(min_length=1)
+    input_schema: Annotated[JsonObject, AfterValidator(_object_schema)]
+    output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
+    task_support: TaskSupport = TaskSupport.OPTIONAL
+    ttl: timedelta = Field(default=timedelta(days=7), ge=timedelta(minutes=1), le=LONGEST_TTL)
+    poll_interval: timedelta = Field(
+        default=timedelta(seconds=2), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
+    )
+    annotations: Annotations | None = None
+    client_capabilities: dict[str, JsonObject] = Field(default_factory=dict[str, JsonObject])
+
+    def compiled(self) -> JsonObject:
+        """Give the form that the function reads; times are milliseconds."""
+        entry = self.model_dump(mode="json", exclude_none=True, exclude={"ttl", "poll_interval"})
+        # As written: dumping a schema through the model would drop its nulls.
+        schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
+        return {
+            **entry,
+            **schemas,
+            "ttl_ms": _milliseconds(self.ttl),
+            "poll_interval_ms": _milliseconds(self.poll_interval),
+        }
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML, and refuses a key given twice instead of dropping the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Build a mapping whose keys are all different."""
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def compile_directory(folder: Path) -> str:
+    """Check all manifests of a folder and give the text of its catalog.json.
+
+    Raises:
+        CatalogError: something is wrong; one line a fault, each with file and field.
+    """
+    faults: list[str] = []
+    entries: dict[str, JsonObject] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            entry = {"source": str(path), **_read(path).compiled()}
+        except CatalogError as error:
+            faults.append(str(error))
+            continue
+        first = entries.setdefault(entry["name"], entry)
+        if first is not entry:
+            faults.append(f"{path}: name: {entry['name']!r} is also the name in {first['source']}")
+    if not entries and not faults:
+        faults.append(f"{folder}: no manifest (*.yaml) there")
+    if faults:
+        raise CatalogError("\n".join(faults))
+    return write({"format": FORMAT, "tools": list(entries.values())})
+
+
+def _read(path: Path) -> Manifest:
+    try:
+        document = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a subclass of SafeLoader
+        return Manifest.model_validate(parse(write(document)))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise CatalogError(
+            f"{path}: line {mark.line + 1 if mark else '?'}: {getattr(error, 'problem', 'bad YAML')}"
+        ) from None
+    except (JsonTextError, TypeError, ValueError) as error:
+        if isinstance(error, ValidationError):
+            raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
+        raise CatalogError(f"{path}: not JSON-like: {error} (quote dates)") from None
+
+
+def _faults(error: ValidationError) -> list[str]:
+    return [
+        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg'].removeprefix('Value error, ')}"
+        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+
+
+def _milliseconds(duration: timedelta) -> int:
+    return duration // timedelta(milliseconds=1)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check the manifests of a folder, and write their compiled form where asked to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stepwire.manifests", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--output", type=Path, help="where to write catalog.json; without it, the check is all")
+    options = parser.parse_args(arguments)
+    try:
+        compiled = compile_directory(options.folder)
+    except CatalogError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if options.output:
+        options.output.write_text(compiled, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""What both eras' methods share: the kit they work with, and the parts of `tools/call` and the lists that are alike."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from stepwire import __version__
+from stepwire.catalog import Catalog, Tool
+from stepwire.errors import InvalidCursor, WorkflowError
+from stepwire.json_text import JsonObject
+from stepwire.operations import Operations
+from stepwire.principal import Principal
+from stepwire.protocol import params as read
+from stepwire.schemas import Violation
+from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.outcomes import tool_error
+from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
+
+SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
+INSTRUCTIONS: Final = (
+    "Each tool runs a workflow that may take from seconds to days. Where the client supports tasks, a call gives a "
+    "task at once: poll it, and fetch its result when it has ended. Calling a tool again starts the work again."
+)
+TOOLS_PAGE_SIZE: Final = 100
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What the methods work with."""
+
+    catalog: Catalog
+    operations: Operations
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to one method: who asks, and for what."""
+
+    owner: Principal
+    params: JsonObject
+    version: str = ""
+    """The legacy version that is spoken; modern has one."""
+    client_capabilities: Mapping[str, object] = {}
+    """What a modern client declares; a legacy one is asked only once, at `initialize`, and nothing remembers."""
+
+
+Method: TypeAlias = Callable[[Kit, Call], JsonObject]
+
+
+@dataclass(frozen=True)
+class ToolsPage:
+    """Some of the tools, and what a client needs to go on."""
+
+    tools: tuple[Tool, ...]
+    cursor: JsonObject
+    """`nextCursor` where there are more, else nothing."""
+
+
+def tools_page(kit: Kit, call: Call) -> ToolsPage:
+    """Give the page of tools that the cursor asks for: those after the name it holds (M33: in a stable order)."""
+    after = _decoded(read.cursor(call.params))
+    tools = [tool for tool in kit.catalog.in_order if after is None or tool.name > after]
+    page = tuple(tools[:TOOLS_PAGE_SIZE])
+    return ToolsPage(page, {"nextCursor": encode_cursor(page[-1].name)} if len(tools) > len(page) else {})
+
+
+def encode_cursor(last: str) -> str:
+    """Make an opaque cursor of the last name on a page."""
+    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def task_cursor(call: Call) -> TaskId | None:
+    """Read the cursor of a list of tasks. It is a task's id, and leads nowhere but into the caller's own tasks."""
+    text = _decoded(read.cursor(call.params))
+    after = task_id_of(text)
+    if text is not None and after is None:
+        raise InvalidCursor
+    return after
+
+
+def arguments_of(call: Call) -> JsonObject:
+    """Read the arguments of a tool; left out means none."""
+    return read.optional_object(call.params, "arguments") or {}
+
+
+def rejection(tool: Tool, faults: tuple[Violation, ...]) -> str:
+    """Say what is wrong with arguments, so that a model can correct them."""
+    wrong = "; ".join(map(str, faults))
+    return f"The arguments of {tool.name} are not valid, and nothing was started: {wrong}."
+
+
+def answer_or_raise(kit: Kit, task: Task) -> ToolResult:
+    """Give the result of an ended task, as the call itself would have returned it (T14).
+
+    Raises:
+        WorkflowError: the work ended with a JSON-RPC error.
+    """
+    if isinstance(task.status, Cancelled):  # K4: no era says what this is; a result reaches the model
+        return tool_error(f"The task {task.task_id} was cancelled, so it has no result.")
+    match kit.operations.answer_of(task):
+        case TaskError(code, message, data):
+            raise WorkflowError(code, message, data)
+        case ToolResult() as result:
+            return result
+
+
+def _decoded(cursor: str | None) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        raise InvalidCursor from None

@@ -1,0 +1,92 @@
+"""What the kit needs of the world: a store for tasks, a runner of workflows, the time and randomness.
+
+Adapters in `aws/` fill these; tests fill them with fakes that pass the same contract suite.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.outcomes import ExecutionState
+from stepwire.tasks.task import Execution, Task
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Some of a caller's tasks, newest first."""
+
+    tasks: tuple[Task, ...]
+    next_after: TaskId | None
+    """The id to go on after; None on the last page."""
+
+
+class TaskStore(Protocol):
+    """Durable tasks, each under its owner; every read sees every finished write."""
+
+    def create(self, task: Task) -> Task:
+        """Write a new task (version 0) and give it back with its version.
+
+        Raises:
+            TaskExists: the id is taken.
+        """
+        ...
+
+    def load(self, key: TaskKey) -> Task | None:
+        """Read a task; expired ones may still be there."""
+        ...
+
+    def save(self, task: Task) -> Task:
+        """Write a task that was loaded, if nobody else has since, and give it back with its new version.
+
+        Raises:
+            SaveConflict: somebody else saved or deleted it since.
+        """
+        ...
+
+    def delete(self, task: Task) -> None:
+        """Remove a task that was loaded, if nobody else has saved it since; nothing where somebody has."""
+        ...
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        """Read some of an owner's tasks, newest first, those older than `after`."""
+        ...
+
+
+class Workflows(Protocol):
+    """State machines that run."""
+
+    def start(self, execution: Execution, input_text: str) -> None:
+        """Begin an execution; nothing where the same one was begun before, whatever became of it.
+
+        Raises:
+            StartRefused: it certainly was not begun.
+            StartUnclear: nobody knows.
+        """
+        ...
+
+    def describe(self, execution: Execution) -> ExecutionState:
+        """Tell how an execution stands; lags a little behind."""
+        ...
+
+    def stop(self, execution: Execution, cause: str) -> None:
+        """End an execution; nothing where it has ended, or never began."""
+        ...
+
+
+class Clock(Protocol):
+    """The time."""
+
+    def now(self) -> datetime:
+        """Tell the time, aware and in UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+
+Randomness: TypeAlias = Callable[[int], bytes]
+"""Gives that many random bytes that nobody can guess (X27)."""

@@ -1,0 +1,131 @@
+"""The way in: a ladder from an HTTP request to a message that can be served. The first rung that fails is the answer.
+
+Both eras, cheapest and most protective first:
+  1. the Origin is allowed: nothing is read for a foreign web page (M2, L5)
+  2. it is a POST: only that carries messages (L9)
+  3. it brings and takes JSON (M7)
+  4. the body is JSON within the limits (M5)
+  5. the body is one request or notification (M5, M25); from here on, errors carry the request's id (M20)
+  6. the era: modern `_meta` decides, then the version header (A2); never what other headers there are
+Modern only:
+  7. `_meta` is complete (M15)
+  8. the headers agree with the body (M12, M13): told apart before the version, so that a client that contradicts itself
+     hears that and not that its version is unknown
+  9. the version is served (M17)
+ 10. the method exists (M18): by the dispatch table, before Mcp-Name is held against anything
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+from stepwire.errors import (
+    BodyTooLarge,
+    HeaderMismatch,
+    HttpMethodNotAllowed,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    NotAcceptable,
+    OriginNotAllowed,
+    UnsupportedMediaType,
+    UnsupportedProtocolVersion,
+)
+from stepwire.json_text import JsonObject, as_object
+from stepwire.protocol import headers as names
+from stepwire.protocol.headers import check_routing_headers, header
+from stepwire.protocol.http import HttpRequest
+from stepwire.protocol.messages import Message, Notification, Request
+from stepwire.protocol.versions import (
+    ASSUMED_VERSION,
+    LEGACY_VERSIONS,
+    META_CAPABILITIES,
+    META_VERSION,
+    MODERN_VERSIONS,
+)
+
+# The largest workflow input, 262,144 bytes, fits twice over: JSON may escape what Step Functions counts plain.
+LARGEST_BODY: Final = 1_048_576  # bytes
+
+
+@dataclass(frozen=True)
+class Legacy:
+    """A message of the era in which a session is opened with `initialize`."""
+
+    message: Message
+    version: str
+
+
+@dataclass(frozen=True)
+class Modern:
+    """A message of the era in which every request says all there is to know."""
+
+    message: Message
+    client_capabilities: JsonObject
+
+
+Inbound: TypeAlias = Legacy | Modern
+
+
+def check_transport(request: HttpRequest, allowed_origins: Collection[str]) -> None:
+    """Climb rungs 1 to 4, short of parsing.
+
+    Raises:
+        InvalidRequest: the kind that says which rung.
+    """
+    origin = header(request.headers, "origin")
+    if origin is not None and origin not in allowed_origins:
+        raise OriginNotAllowed("Web pages of this origin may not call this server.")
+    if request.method != "POST":
+        raise HttpMethodNotAllowed("Only POST is served here; streams and sessions are not offered.")
+    if _media_type(header(request.headers, "content-type")) != "application/json":
+        raise UnsupportedMediaType("The Content-Type must be application/json.")
+    if not _takes_json(header(request.headers, "accept")):
+        raise NotAcceptable("The Accept header must allow application/json.")
+    if len(request.body) > LARGEST_BODY:
+        raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
+
+
+def classify(message: Message, headers: Mapping[str, str], modern_methods: Collection[str]) -> Inbound:
+    """Climb rungs 6 to 10.
+
+    Raises:
+        ProtocolError: the kind that says which rung.
+    """
+    meta = as_object(message.params.get("_meta"))
+    version = header(headers, names.VERSION)
+    if META_VERSION in meta or META_CAPABILITIES in meta or version in MODERN_VERSIONS:
+        return _modern(message, meta, headers, modern_methods)
+    if isinstance(message, Request) and message.method == "initialize":
+        return Legacy(message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
+    if version is not None and version not in LEGACY_VERSIONS:  # L12
+        known = ", ".join((*MODERN_VERSIONS, *LEGACY_VERSIONS))
+        raise InvalidRequest(f"The MCP-Protocol-Version {version[:40]!r} is not supported; supported: {known}.")
+    return Legacy(message, version or ASSUMED_VERSION)
+
+
+def _modern(message: Message, meta: JsonObject, headers: Mapping[str, str], modern_methods: Collection[str]) -> Modern:
+    if isinstance(message, Notification):
+        # M6: this era has no notification that a client sends; one is taken note of, and that is all.
+        return Modern(message, {})
+    version, capabilities = meta.get(META_VERSION), meta.get(META_CAPABILITIES)
+    if not isinstance(version, str) or not isinstance(capabilities, dict):  # M15
+        raise InvalidParams(f"params._meta must have {META_VERSION} (a string) and {META_CAPABILITIES} (an object).")
+    if header(headers, names.VERSION) != version:  # M13, M16
+        raise HeaderMismatch(f"The header MCP-Protocol-Version must be there and repeat _meta's {META_VERSION}.")
+    if version not in MODERN_VERSIONS:  # M17
+        raise UnsupportedProtocolVersion(version, MODERN_VERSIONS)
+    if message.method not in modern_methods:  # M18, A3
+        raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {version}.")
+    check_routing_headers(headers, message)
+    return Modern(message, cast(JsonObject, capabilities))
+
+
+def _media_type(value: str | None) -> str:
+    return (value or "").partition(";")[0].strip().lower()
+
+
+def _takes_json(accept: str | None) -> bool:
+    # Absent means anything (RFC 9110).
+    ranges = {_media_type(part) for part in (accept or "*/*").split(",")}
+    return bool(ranges & {"application/json", "application/*", "*/*"})

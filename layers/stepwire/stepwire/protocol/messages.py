@@ -1,0 +1,101 @@
+"""JSON-RPC messages: from the body of a POST, and back.
+
+A body is one request or one notification; batches and responses are refused (M5, L6). An id is a string or an integer
+and comes back as it came (M25).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+from stepwire.errors import InvalidRequest, ParseError, ProtocolError
+from stepwire.json_text import Json, JsonObject, JsonTextError, parse, write
+
+MessageId: TypeAlias = str | int
+LONGEST_ID: Final = 256  # characters
+
+
+@dataclass(frozen=True)
+class Request:
+    """A message that wants an answer."""
+
+    id: MessageId
+    method: str
+    params: JsonObject
+
+
+@dataclass(frozen=True)
+class Notification:
+    """A message that wants none."""
+
+    method: str
+    params: JsonObject
+
+
+Message: TypeAlias = Request | Notification
+
+
+def read_object(body: bytes) -> JsonObject:
+    """Read the one JSON object that a body must be.
+
+    Raises:
+        ParseError: not JSON that can be accepted.
+        InvalidRequest: a batch, or no object at all.
+    """
+    try:
+        value = parse(body)
+    except JsonTextError as error:
+        raise ParseError(f"The body is not acceptable JSON: {error}.") from None
+    if isinstance(value, list):
+        raise InvalidRequest("Batches are not supported: send one JSON-RPC message a POST.")
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be one JSON-RPC message, a JSON object.")
+    return cast(JsonObject, value)
+
+
+def id_of(value: JsonObject) -> MessageId | None:
+    """Give the id if there is one that can be answered to (M20)."""
+    candidate = value.get("id")
+    return cast(MessageId, candidate) if _is_id(candidate) else None
+
+
+def message_of(value: JsonObject) -> Message:
+    """Make a request or a notification of an object.
+
+    Raises:
+        InvalidRequest: it is neither.
+    """
+    if value.get("jsonrpc") != "2.0":
+        raise InvalidRequest('The message must have "jsonrpc": "2.0".')
+    if "method" not in value and ("result" in value or "error" in value):
+        raise InvalidRequest("This server has asked nothing, so it takes no responses: send a request.")
+    method = value.get("method")
+    if not isinstance(method, str) or not method:
+        raise InvalidRequest("The message must have a method, a string.")
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        raise InvalidRequest("params must be an object.")
+    if "id" not in value:
+        return Notification(method, cast(JsonObject, params))
+    if not _is_id(value["id"]):
+        raise InvalidRequest(f"The id must be an integer, or a string of at most {LONGEST_ID} characters.")
+    return Request(value["id"], method, cast(JsonObject, params))
+
+
+def result_text(message_id: MessageId, result: Mapping[str, Any]) -> str:
+    """Write the response that carries a result."""
+    return write({"jsonrpc": "2.0", "id": message_id, "result": result})
+
+
+def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
+    """Write the response that carries an error; its id is null where the request's could not be read."""
+    content: JsonObject = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        content["data"] = error.data
+    return write({"jsonrpc": "2.0", "id": message_id, "error": content})
+
+
+def _is_id(value: Json) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_ID
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,68 @@
+"""Record what happened to a task: load, advance, save, and try again where somebody else was faster.
+
+A lost race is no error: the task is read anew and advanced from what it is now, and a finished task absorbs the event.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from stepwire.errors import InternalError, SaveConflict
+from stepwire.ports import Clock, TaskStore
+from stepwire.tasks.events import TaskEvent
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.task import Task
+
+# Each writer that wins moves the task on, and a task has few moves; more conflicts than this are a fault of ours.
+MOST_TRIES: Final = 5
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Reads tasks, and writes what happened to them."""
+
+    store: TaskStore
+    clock: Clock
+
+    def now(self) -> datetime:
+        """Tell the time in whole milliseconds: what the wire and the store hold."""
+        now = self.clock.now().astimezone(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+    def load(self, key: TaskKey) -> Task | None:
+        """Read a task; an expired one is gone, whether DynamoDB has deleted it yet or not."""
+        task = self.store.load(key)
+        return task if task is not None and task.expires_at > self.now() else None
+
+    def record(self, task: Task, event: TaskEvent) -> Task | None:
+        """Advance a task and save it; None where it is gone.
+
+        Args:
+            task: as it was loaded; read again only where that turns out to be stale.
+            event: what happened.
+        """
+        current: Task | None = task
+        for _ in range(MOST_TRIES):
+            if current is None:
+                return None
+            after = advance(current, event, self.now())
+            if after is current:
+                return current
+            try:
+                return self.store.save(after)
+            except SaveConflict:
+                current = self.load(task.key)
+        raise InternalError("The task is being changed by too many others at once. Try again.")
+
+    def claim(self, task: Task, event: TaskEvent) -> Task | None:
+        """Save like `record`, but only as the first: None where somebody else was faster."""
+        try:
+            return self.store.save(advance(task, event, self.now()))
+        except SaveConflict:
+            return None
+
+
+def is_due(task: Task, at: datetime, interval: timedelta) -> bool:
+    """Tell whether nobody has looked at Step Functions for this task for a while."""
+    return not task.has_ended and at - task.checked_at >= interval

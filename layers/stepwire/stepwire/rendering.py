@@ -1,0 +1,138 @@
+"""Tasks, results and tools as each era writes them: the one bridge between the protocol and the tasks.
+
+Section H of the checklist maps the fields. What everybody gets wrong: a tool that fails makes its task `failed` in
+legacy, and `completed` with `isError` in modern (T18, X11).
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from stepwire.catalog import Tool
+from stepwire.json_text import JsonObject, parse
+from stepwire.protocol.versions import META_SERVER, RELATED_TASK
+from stepwire.tasks.task import Cancelled, Completed, Failed, Status, Task, TaskError, ToolResult, Working
+
+# Ours, on a result that stands for work still going on: where it goes on.
+UNFINISHED_TASK = "stepwire/task"
+
+
+def legacy_task(task: Task) -> JsonObject:
+    """Write a task of 2025-11-25."""
+    return {
+        "taskId": task.task_id,
+        "status": "failed" if _tool_failed(task.status) else _modern_status(task.status),
+        **_message(task.status),
+        "createdAt": timestamp(task.created_at),
+        "lastUpdatedAt": timestamp(task.last_updated_at),
+        "ttl": _milliseconds(task.ttl),
+        "pollInterval": _milliseconds(task.poll_interval),
+    }
+
+
+def modern_task(task: Task) -> JsonObject:
+    """Write a task of 2026-07-28, without what its status carries (X6)."""
+    return {
+        "taskId": task.task_id,
+        "status": _modern_status(task.status),
+        **_message(task.status),
+        "createdAt": timestamp(task.created_at),
+        "lastUpdatedAt": timestamp(task.last_updated_at),
+        "ttlMs": _milliseconds(task.ttl),
+        "pollIntervalMs": _milliseconds(task.poll_interval),
+    }
+
+
+def modern_answer(answer: ToolResult | TaskError) -> JsonObject:
+    """Write what an ended task adds to `tasks/get` (X10)."""
+    match answer:
+        case ToolResult():
+            return {"result": modern_result(answer)}
+        case TaskError(code, message, data):
+            error: JsonObject = {"code": code, "message": message}
+            return {"error": error if data is None else {**error, "data": data}}
+
+
+def modern_result(result: ToolResult) -> JsonObject:
+    """Write a CallToolResult; two real clients insist on its resultType even inside a task."""
+    return {"resultType": "complete", **result.value()}
+
+
+def legacy_result(result: ToolResult, related_task: str | None = None) -> JsonObject:
+    """Write a CallToolResult, in the answer to `tasks/result` with its task's id (T16)."""
+    value = result.value()
+    if not isinstance(value.get("structuredContent", {}), dict):
+        del value["structuredContent"]  # M36: this era knows objects only; the text says it all the same
+    if related_task is None:
+        return value
+    meta = cast(JsonObject, value.get("_meta", {}))
+    return {**value, "_meta": {**meta, RELATED_TASK: {"taskId": related_task}}}
+
+
+def unfinished_result(task: Task, *, is_error: bool) -> JsonObject:
+    """Say in a CallToolResult that the work goes on, and where: for a client that called without a task."""
+    words = (
+        f"The workflow is still running, and nothing is lost: it goes on as the task {task.task_id}. "
+        "Do not call the tool again for the same work. A client that supports MCP tasks gets the result by this id."
+    )
+    meta = {UNFINISHED_TASK: {"taskId": task.task_id, "status": "working"}}
+    return {"content": [{"type": "text", "text": words}], "isError": is_error, "_meta": meta}
+
+
+def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
+    """Write a tool as `tools/list` of the legacy versions shows it."""
+    shown = _tool(tool)
+    if shown.get("outputSchema", {}).get("type", "object") != "object":
+        del shown["outputSchema"]  # M36: this era knows objects only
+    return {**shown, "execution": {"taskSupport": tool.task_support.value}} if with_tasks else shown
+
+
+def modern_tool(tool: Tool) -> JsonObject:
+    """Write a tool as `tools/list` of 2026-07-28 shows it."""
+    return _tool(tool)
+
+
+def complete(result: JsonObject, server: JsonObject) -> JsonObject:
+    """Make a modern result of it: with its type (M26) and who answers (M21)."""
+    meta = {**cast(JsonObject, result.get("_meta", {})), META_SERVER: server}
+    return {"resultType": "complete", **result, "_meta": meta}
+
+
+def timestamp(moment: datetime) -> str:
+    """Write a time as ISO 8601 in UTC, in milliseconds."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _tool(tool: Tool) -> JsonObject:
+    shown: dict[str, Any] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": parse(tool.input_schema),
+        "outputSchema": parse(tool.output_schema) if tool.output_schema else None,
+        "annotations": tool.annotations,
+    }
+    return {key: value for key, value in shown.items() if value is not None}
+
+
+def _modern_status(status: Status) -> str:
+    match status:
+        case Working():
+            return "working"
+        case Completed():
+            return "completed"
+        case Failed():
+            return "failed"
+        case Cancelled():
+            return "cancelled"
+
+
+def _tool_failed(status: Status) -> bool:
+    return isinstance(status, Completed) and status.result.is_error
+
+
+def _message(status: Status) -> JsonObject:
+    return {} if status.message is None else {"statusMessage": status.message}
+
+
+def _milliseconds(duration: timedelta) -> int:
+    return duration // timedelta(milliseconds=1)

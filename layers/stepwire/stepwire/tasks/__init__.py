@@ -1,0 +1,1 @@
+"""The task and its life: pure, without AWS and without the wire."""

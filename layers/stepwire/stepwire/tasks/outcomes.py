@@ -1,0 +1,203 @@
+"""What the end of an execution means for its task: a pure function from Step Functions' word to a task event.
+
+The rule: a workflow that fails has answered, with `isError`, so that a model can act on it (X11, T18). Only a workflow
+that fails with the error name `Stepwire.ProtocolError` ends its task with a JSON-RPC error (X12); its cause is the
+JSON text {"code": integer, "message": string, "data"?: any}.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, TypeGuard, cast
+
+from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, parse, write
+from stepwire.schemas import violations_of
+from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.task import ResultInExecution, TaskError, ToolResult
+
+PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
+# With the largest input, 262,144 bytes, an item stays below DynamoDB's 409,600.
+LARGEST_INLINE_RESULT: Final = 120_000  # bytes
+LONGEST_MESSAGE: Final = 1_000  # characters of a status message
+LONGEST_CAUSE: Final = 8_000  # characters of what a model gets to read of a failure
+
+_INTERNAL_ERROR: Final = -32603
+_STANDARD_CODES: Final = frozenset({-32700, -32600, -32601, -32602, _INTERNAL_ERROR})
+_RESERVED_CODES: Final = range(-32768, -31999)
+_RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
+_TOOL_RESULT_KEYS: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
+_CONTENT_FIELDS: Final[dict[str, dict[str, type]]] = {
+    "text": {"text": str},
+    "image": {"data": str, "mimeType": str},
+    "audio": {"data": str, "mimeType": str},
+    "resource": {"resource": dict},
+    "resource_link": {"uri": str, "name": str},
+}
+
+
+@dataclass(frozen=True)
+class Running:
+    """The execution goes on, or waits to be redriven."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Step Functions knows no such execution: it was never started, or is long forgotten."""
+
+
+@dataclass(frozen=True)
+class Succeeded:
+    """The execution ended well; `output` is None where the report left it out."""
+
+    output: str | None
+
+
+@dataclass(frozen=True)
+class Broke:
+    """The execution failed, with an error name and a cause; both may be empty."""
+
+    error: str
+    cause: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """The execution ran longer than its state machine allows."""
+
+
+@dataclass(frozen=True)
+class Aborted:
+    """The execution was stopped."""
+
+
+ExecutionEnd: TypeAlias = Succeeded | Broke | TimedOut | Aborted
+ExecutionState: TypeAlias = Running | Missing | ExecutionEnd
+
+
+def event_of(end: ExecutionEnd, output_schema: str | None) -> TaskEvent:
+    """Say what an execution's end means for its task.
+
+    Args:
+        end: how it ended; the output of a success must be there.
+        output_schema: JSON text of the schema that the tool promised for its structured content.
+    """
+    match end:
+        case Succeeded(output):
+            return _answered(output, output_schema)
+        case Broke(error, cause) if error == PROTOCOL_ERROR_NAME:
+            return WorkFailed(_protocol_error(cause))
+        case Broke(error, cause):
+            return _tool_error(f"The workflow failed with {error or 'an unnamed error'}: {_readable(cause)}")
+        case TimedOut():
+            return _tool_error("The workflow did not finish within its time limit (States.Timeout) and was stopped.")
+        case Aborted():
+            return WorkStopped("The execution was stopped.")
+
+
+def fitted(event: TaskEvent) -> TaskEvent:
+    """Leave a result where it is, in Step Functions, if it is too large for the task's item."""
+    match event:
+        case WorkCompleted(ToolResult(text, is_error)) if len(text.encode()) > LARGEST_INLINE_RESULT:
+            return replace(event, result=ResultInExecution(is_error))
+        case _:
+            return event
+
+
+def tool_error(text: str) -> ToolResult:
+    """Say in a CallToolResult that the tool failed, and why."""
+    return ToolResult(write({"content": [{"type": "text", "text": text}], "isError": True}), is_error=True)
+
+
+def _tool_error(text: str) -> WorkCompleted:
+    return WorkCompleted(tool_error(text), text[:LONGEST_MESSAGE])
+
+
+def _answered(output: str | None, output_schema: str | None) -> WorkCompleted:
+    try:
+        value = parse(output if output is not None else "null")
+    except JsonTextError as error:
+        return _tool_error(f"The workflow's output cannot be passed on: {error}. The output: {(output or '')[:500]}")
+    result = _tool_result(value) if _is_tool_result(value) else _wrapped(value)
+    is_error = result.get("isError") is True
+    if output_schema is None or is_error:
+        return WorkCompleted(ToolResult(write(result), is_error), _first_text(result) if is_error else None)
+    return _promised(result, output_schema)
+
+
+def _promised(result: JsonObject, output_schema: str) -> WorkCompleted:
+    # M36: structured content that is not as promised must not go out as if it were.
+    violations = violations_of(output_schema, result.get("structuredContent"))
+    if not violations:
+        return WorkCompleted(ToolResult(write(result), is_error=False))
+    wrong = "; ".join(map(str, violations))
+    message = f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}."
+    blocks = [{"type": "text", "text": message}, *result["content"]]
+    text = write({"content": blocks, "isError": True})
+    return WorkCompleted(ToolResult(text, is_error=True), message[:LONGEST_MESSAGE])
+
+
+def _wrapped(value: Json) -> JsonObject:
+    return {"content": [{"type": "text", "text": write(value)}], "structuredContent": value, "isError": False}
+
+
+def _tool_result(value: JsonObject) -> JsonObject:
+    # X11: what legacy adds to a result when it hands it out must not come from the workflow.
+    meta = {key: item for key, item in as_object(value.get("_meta")).items() if key != _RELATED_TASK}
+    kept = {key: item for key, item in value.items() if key != "_meta"}
+    return {"isError": False, **kept, **({"_meta": meta} if meta else {})}
+
+
+def _is_tool_result(value: Json) -> TypeGuard[JsonObject]:
+    if not isinstance(value, dict) or not set(cast(JsonObject, value)) <= _TOOL_RESULT_KEYS:
+        return False
+    result = cast(JsonObject, value)
+    content = result.get("content")
+    return (
+        isinstance(content, list)
+        and all(map(_is_content, cast(list[Json], content)))
+        and isinstance(result.get("isError", False), bool)
+        and isinstance(result.get("_meta", {}), dict)
+    )
+
+
+def _is_content(value: Json) -> bool:
+    if not isinstance(value, dict):
+        return False
+    block = cast(JsonObject, value)
+    fields = _CONTENT_FIELDS.get(str(block.get("type")))
+    return fields is not None and all(isinstance(block.get(name), kind) for name, kind in fields.items())
+
+
+def _first_text(result: JsonObject) -> str | None:
+    texts = (str(block["text"]) for block in result["content"] if block["type"] == "text")
+    return next(texts, "The tool reported an error.")[:LONGEST_MESSAGE]
+
+
+def _readable(cause: str) -> str:
+    """Take the message out of what Lambda gives as a cause; its stack trace is none of the caller's business."""
+    try:
+        value = parse(cause)
+    except JsonTextError:
+        value = None
+    if isinstance(value, dict) and "errorMessage" in value:
+        cause = str(cast(JsonObject, value)["errorMessage"])
+    return cause[:LONGEST_CAUSE] or "no cause was given."
+
+
+def _protocol_error(cause: str) -> TaskError:
+    try:
+        value = parse(cause)
+    except JsonTextError:
+        value = None
+    error = cast(JsonObject, value) if isinstance(value, dict) else {}
+    code, message = error.get("code"), error.get("message")
+    if not (_is_code(code) and isinstance(message, str) and message):
+        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error: {_readable(cause)}")
+    return TaskError(code, message[:LONGEST_CAUSE], error.get("data"))
+
+
+def _is_code(code: Json) -> TypeGuard[int]:
+    # M27: what JSON-RPC and MCP reserve keeps its meaning, whatever a workflow says.
+    return (
+        isinstance(code, int)
+        and not isinstance(code, bool)
+        and (code in _STANDARD_CODES or code not in _RESERVED_CODES)
+    )

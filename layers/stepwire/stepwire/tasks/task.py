@@ -1,0 +1,132 @@
+"""The task: a record of one piece of work that a caller asked for, and of how it stands.
+
+A status carries exactly its payload: a completed task without a result cannot be built. All values are frozen; what
+changes a task is `lifecycle.advance` and nothing else.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from stepwire.json_text import Json, JsonObject, parse
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What the tool answers: a CallToolResult as JSON text, and whether it says that the tool failed."""
+
+    text: str
+    is_error: bool
+
+    def value(self) -> JsonObject:
+        """Read the CallToolResult."""
+        return parse(self.text)
+
+
+@dataclass(frozen=True)
+class ResultInExecution:
+    """A result that is too large for the task's item; Step Functions still has it, and it is fetched on demand."""
+
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class TaskError:
+    """A JSON-RPC error that the work ended with."""
+
+    code: int
+    message: str
+    data: Json = None
+
+
+@dataclass(frozen=True)
+class Working:
+    """The workflow runs, or is about to."""
+
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The tool answered; its answer may be that it failed (`result.is_error`)."""
+
+    result: ToolResult | ResultInExecution
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The work ended with a JSON-RPC error instead of an answer."""
+
+    error: TaskError
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """The caller, or an operator in Step Functions, stopped the work."""
+
+    message: str | None = None
+
+
+Status: TypeAlias = Working | Completed | Failed | Cancelled
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the task runs. All that a later reader needs to start it, or to understand its end, is here."""
+
+    tool: str
+    state_machine_arn: str
+    input: str
+    """JSON text, exactly as it goes to Step Functions: another byte would be another execution."""
+    output_schema: str | None = None
+    """JSON text of the schema that was advertised when the tool was called."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One run of a state machine. Its name is the task's, so it is known before it begins."""
+
+    state_machine_arn: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task. Times are aware and in UTC, in whole milliseconds."""
+
+    owner: Principal
+    task_id: TaskId
+    work: Work
+    status: Status
+    created_at: datetime
+    last_updated_at: datetime
+    ttl: timedelta
+    poll_interval: timedelta
+    checked_at: datetime
+    """When somebody last looked at Step Functions for this task, or its creation."""
+    version: int = 0
+    """How often it has been saved; only the store changes it."""
+
+    @property
+    def key(self) -> TaskKey:
+        """What leads to this task."""
+        return TaskKey(self.owner, self.task_id)
+
+    @property
+    def execution(self) -> Execution:
+        """The run that does the work."""
+        return Execution(self.work.state_machine_arn, execution_name_of(self.key))
+
+    @property
+    def expires_at(self) -> datetime:
+        """When the task is gone for every reader, even where DynamoDB has not deleted it yet."""
+        return self.created_at + self.ttl
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether the status is final."""
+        return not isinstance(self.status, Working)
