@@ -2,9 +2,9 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 from stepwire import __version__
 from stepwire.catalog import Catalog, Tool
@@ -42,7 +42,7 @@ class Call:
     params: JsonObject
     version: str = ""
     """The legacy version that is spoken; modern has one."""
-    client_capabilities: Mapping[str, object] = {}
+    client_capabilities: JsonObject = field(default_factory=dict[str, Any])
     """What a modern client declares; a legacy one is asked only once, at `initialize`, and nothing remembers."""
 
 
