@@ -17,9 +17,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from stepwire.catalog import FORMAT, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, parse, write
+from stepwire.operations import LONGEST_TTL
 from stepwire.schemas import SchemaError, check_schema
 
-LONGEST_TTL: Final = timedelta(days=30)
+LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
 
 
 def _object_schema(schema: JsonObject) -> JsonObject:
@@ -32,6 +33,8 @@ def _object_schema(schema: JsonObject) -> JsonObject:
 
 
 def _schema(schema: JsonObject) -> JsonObject:
+    if len(write(schema).encode()) > LARGEST_SCHEMA:
+        raise ValueError(f"larger than {LARGEST_SCHEMA} bytes of JSON")
     try:
         check_schema(schema)
     except SchemaError as error:

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import assert_never
 
 from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkFailed, WorkStopped
-from stepwire.tasks.task import Cancelled, Completed, Failed, Status, Task
+from stepwire.tasks.task import LONGEST_MESSAGE, Cancelled, Completed, Failed, Status, Task
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
@@ -32,7 +32,7 @@ def _end(event: WorkCompleted | WorkFailed | WorkStopped) -> Status:
         case WorkCompleted(result, message):
             return Completed(result, message)
         case WorkFailed(error):
-            return Failed(error, error.message)
+            return Failed(error, error.message[:LONGEST_MESSAGE])
         case WorkStopped(message):
             return Cancelled(message)
         case _:  # pragma: no cover

@@ -11,12 +11,12 @@ from typing import Final, TypeAlias, TypeGuard, cast
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, parse, write
 from stepwire.schemas import violations_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
-from stepwire.tasks.task import ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, ResultInExecution, TaskError, ToolResult
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
-# With the largest input, 262,144 bytes, an item stays below DynamoDB's 409,600.
-LARGEST_INLINE_RESULT: Final = 120_000  # bytes
-LONGEST_MESSAGE: Final = 1_000  # characters of a status message
+# With the largest input (262,144 bytes) and output schema (32,768), an item stays below DynamoDB's 409,600 bytes.
+LARGEST_INLINE_RESULT: Final = 100_000  # bytes
+LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes of its cause
 LONGEST_CAUSE: Final = 8_000  # characters of what a model gets to read of a failure
 
 _INTERNAL_ERROR: Final = -32603
@@ -173,21 +173,21 @@ def _first_text(result: JsonObject) -> str | None:
 
 def _readable(cause: str) -> str:
     """Take the message out of what Lambda gives as a cause; its stack trace is none of the caller's business."""
+    said = as_object(_parsed(cause)).get("errorMessage", cause)
+    return str(said)[:LONGEST_CAUSE] or "no cause was given."
+
+
+def _parsed(cause: str) -> Json:
     try:
-        value = parse(cause)
+        return parse(cause)
     except JsonTextError:
-        value = None
-    if isinstance(value, dict) and "errorMessage" in value:
-        cause = str(cast(JsonObject, value)["errorMessage"])
-    return cause[:LONGEST_CAUSE] or "no cause was given."
+        return None
 
 
 def _protocol_error(cause: str) -> TaskError:
-    try:
-        value = parse(cause)
-    except JsonTextError:
-        value = None
-    error = cast(JsonObject, value) if isinstance(value, dict) else {}
+    if len(cause.encode()) > LARGEST_PROTOCOL_ERROR:
+        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error that is too large: {cause[:500]}")
+    error = as_object(_parsed(cause))
     code, message = error.get("code"), error.get("message")
     if not (_is_code(code) and isinstance(message, str) and message):
         return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error: {_readable(cause)}")

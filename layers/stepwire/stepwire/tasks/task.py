@@ -6,11 +6,13 @@ changes a task is `lifecycle.advance` and nothing else.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, parse
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
+
+LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 
 
 @dataclass(frozen=True)
