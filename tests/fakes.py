@@ -1,0 +1,199 @@
+"""The ports in memory: the same contracts as the adapters (`tests/contracts`), the world in the test's hand.
+
+Nothing happens here by itself: time moves when somebody sleeps or a test advances it, an execution ends when a test
+ends it, and its status change reaches nobody until a test delivers it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from stepwire.errors import SaveConflict, StartRefused, StartUnclear, TaskExists, WorkflowsUnavailable
+from stepwire.execution_events import StatusChange
+from stepwire.json_text import Json, write
+from stepwire.ports import Randomness, TaskPage
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
+from stepwire.tasks.task import Execution, Task
+
+START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
+
+
+def nothing() -> None:
+    """Do nothing: what happens meanwhile, where a test has not said otherwise."""
+
+
+class FixedClock:
+    """A clock that moves only when somebody sleeps or a test advances it."""
+
+    def __init__(self, now: datetime = START_OF_TIME) -> None:
+        self.time = now
+        self.slept: list[float] = []
+        """The seconds of each sleep."""
+        self.on_sleep: Callable[[], None] = nothing
+        """Called at the end of each sleep: what happened meanwhile."""
+
+    def now(self) -> datetime:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += timedelta(seconds=seconds)
+        self.on_sleep()
+
+    def advance(self, **duration: float) -> None:
+        """Let time pass; `duration` is that of a timedelta: `advance(seconds=60)`."""
+        self.time += timedelta(**duration)
+
+
+def counting() -> Randomness:
+    """Give a randomness that counts from 1: no two values are the same, and later ones sort later."""
+    given = 0
+
+    def random_bytes(count: int) -> bytes:
+        nonlocal given
+        given += 1
+        return given.to_bytes(count, "big")
+
+    return random_bytes
+
+
+class InMemoryTaskStore:
+    """Tasks in a dictionary."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[TaskKey, Task] = {}
+        self.calls: list[str] = []
+        """The name of each call, in order; one call is one call to DynamoDB."""
+        self.before_save: Callable[[], None] = nothing
+        """Called once, before the next save writes: what somebody else does between its load and its save."""
+
+    def create(self, task: Task) -> Task:
+        self.calls.append("create")
+        if task.key in self.tasks:
+            raise TaskExists
+        return self._put(replace(task, version=1))
+
+    def load(self, key: TaskKey) -> Task | None:
+        self.calls.append("load")
+        return self.tasks.get(key)
+
+    def save(self, task: Task) -> Task:
+        self.calls.append("save")
+        meanwhile, self.before_save = self.before_save, nothing
+        meanwhile()
+        if not self._is_as_loaded(task):
+            raise SaveConflict
+        return self._put(replace(task, version=task.version + 1))
+
+    def delete(self, task: Task) -> None:
+        self.calls.append("delete")
+        if self._is_as_loaded(task):
+            del self.tasks[task.key]
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        self.calls.append("page")
+        ids = (key.task_id for key in self.tasks if key.owner == owner and (after is None or key.task_id < after))
+        found = sorted(ids, reverse=True)[:limit]
+        # Like DynamoDB: a full page promises another one, which may turn out to be empty.
+        next_after = found[-1] if len(found) == limit else None
+        return TaskPage(tuple(self.tasks[TaskKey(owner, task_id)] for task_id in found), next_after)
+
+    def _put(self, task: Task) -> Task:
+        self.tasks[task.key] = task
+        return task
+
+    def _is_as_loaded(self, task: Task) -> bool:
+        stored = self.tasks.get(task.key)
+        return stored is not None and stored.version == task.version
+
+
+@dataclass(frozen=True)
+class Start:
+    """A call to `start`, whatever came of it."""
+
+    execution: Execution
+    input_text: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A call to `stop`, whatever came of it."""
+
+    execution: Execution
+    cause: str
+
+
+@dataclass
+class FakeWorkflows:
+    """Executions that end as a test likes, and only then.
+
+    What Step Functions answers is set by the three fields at the top; what it was asked is in the three after them.
+    """
+
+    start_fault: StartRefused | StartUnclear | None = None
+    """Raised by every start; a refused one is not begun, an unclear one is begun if `begins_unclear_starts`."""
+    begins_unclear_starts: bool = False
+    is_available: bool = True
+    """Whether `describe` gives an answer."""
+
+    starts: list[Start] = field(default_factory=list[Start])
+    stops: list[Stop] = field(default_factory=list[Stop])
+    described: list[Execution] = field(default_factory=list[Execution])
+
+    states: dict[Execution, ExecutionState] = field(default_factory=dict[Execution, ExecutionState])
+    """How each execution stands, by the word of `describe`; a test may write it to make that word lag behind."""
+    undelivered: list[StatusChange] = field(default_factory=list[StatusChange])
+    """The status changes that EventBridge has not brought yet."""
+
+    def start(self, execution: Execution, input_text: str) -> None:
+        self.starts.append(Start(execution, input_text))
+        if self.start_fault is None or (self.begins_unclear_starts and isinstance(self.start_fault, StartUnclear)):
+            self.states.setdefault(execution, Running())
+        if self.start_fault is not None:
+            raise self.start_fault
+
+    def describe(self, execution: Execution) -> ExecutionState:
+        self.described.append(execution)
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return self.states.get(execution, Missing())
+
+    def stop(self, execution: Execution, cause: str) -> None:
+        self.stops.append(Stop(execution, cause))
+        if self.states.get(execution) == Running():
+            self.abort(execution)
+
+    def succeed(self, execution: Execution, output: Json) -> None:
+        """End an execution well.
+
+        Args:
+            execution: one that runs.
+            output: a JSON value; for text that is none, use `end` with `Succeeded`.
+        """
+        self.end(execution, Succeeded(write(output)))
+
+    def fail(self, execution: Execution, error: str = "Some.Error", cause: str = "it broke") -> None:
+        self.end(execution, Broke(error, cause))
+
+    def time_out(self, execution: Execution) -> None:
+        self.end(execution, TimedOut())
+
+    def abort(self, execution: Execution) -> None:
+        self.end(execution, Aborted())
+
+    def end(self, execution: Execution, end: ExecutionEnd) -> None:
+        """End an execution that runs, and leave its status change to be delivered."""
+        assert self.states.get(execution) == Running(), "only what runs can end"
+        self.states[execution] = end
+        self.undelivered.append(StatusChange(execution, end))
+
+    def running(self) -> tuple[Execution, ...]:
+        """List the executions that have begun and not ended, the oldest first."""
+        return tuple(execution for execution, state in self.states.items() if state == Running())
+
+    def execution_of(self, task_id: str) -> Execution:
+        """Find the execution of a task by the id that a client was given."""
+        return next(execution for execution in self.states if execution.name.endswith(f"-{task_id}"))
