@@ -18,6 +18,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         *LAMBDA,
         *(word for name in ("boto3", "botocore", "s3transfer") for word in ("--no-emit-package", name)),
     ),
+    "examples/profile_dataset_layer/requirements.txt": ("--group", "examples", *LAMBDA),
 }
 
 
