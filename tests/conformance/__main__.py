@@ -1,0 +1,113 @@
+"""Run the official conformance suite against the fixture tools on the local stack: `python -m tests.conformance`.
+
+Exit code 1 when a scenario that must pass failed, was skipped or checked nothing, and when the suite has a scenario
+that nobody has decided about.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Collection, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from textwrap import fill
+
+from local import LocalStack, LocalStackError
+from tests.conformance import suite
+from tests.conformance.scenarios import Scenario, differences, read_scenarios
+from tests.conformance.suite import Report
+
+AT_ONCE = 2
+COLUMNS = "{:46} {:10} {:15} {:>6} {:>6} {:>6}  {}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    options = _parser().parse_args(arguments)
+    scenarios = read_scenarios()
+    try:
+        suite.install()
+        faults = list(_differences(scenarios))
+        with _server(options.url) as url:
+            chosen = [one for one in scenarios if options.all or one.reason_not_served is None]
+            faults += filter(None, map(_shown, _reports(chosen, url)))
+    except (LocalStackError, subprocess.SubprocessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    _show_not_served(scenarios)
+    print("", *faults, f"{len(faults)} faults" if faults else "All that must pass has passed.", sep="\n")
+    return 1 if faults else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--url", help="of a server that runs already, with the same fixture tools")
+    parser.add_argument("--all", action="store_true", help="run what is not served too; to see what has come to pass")
+    return parser
+
+
+@contextmanager
+def _server(url: str | None) -> Generator[str]:
+    if url is not None:
+        yield url
+        return
+    with LocalStack(suite.FOLDER / "template.yaml") as stack:
+        yield stack.url
+
+
+def _differences(scenarios: Collection[Scenario]) -> Iterator[str]:
+    for package, era in dict.fromkeys((one.package, one.era) for one in scenarios):
+        wanted = [one for one in scenarios if (one.package, one.era) == (package, era)]
+        for difference in differences(wanted, suite.listed(package, era)):
+            yield f"{package}, {era}: {difference}"
+
+
+def _reports(scenarios: Collection[Scenario], url: str) -> Iterator[Report]:
+    """Run everything: first what wants the machine for itself, then the others, a few at a time."""
+    print(COLUMNS.format("scenario", "era", "suite", "passed", "failed", "warned", ""))
+    for one in scenarios:
+        if one.alone:
+            yield suite.run(one, url)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(partial(suite.run, url=url), [one for one in scenarios if not one.alone])
+
+
+def _shown(report: Report) -> str | None:
+    """Print a line for a report, and give the fault in it."""
+    one, fault = report.scenario, fault_of(report)
+    verdict = "FAULT" if fault else "ok"
+    if one.reason_not_served is not None:
+        verdict = "not served, yet passes" if report.is_good and not report.warned else "not served"
+    version = suite.VERSIONS[one.package]
+    line = COLUMNS.format(one.name, one.era, version, report.passed, report.failed, report.warned, verdict)
+    print(line, *(f"    {complaint}" for complaint in report.complaints if fault), sep="\n", flush=True)
+    return f"{one.package}, {one.era}: {one.name}: {fault}" if fault else None
+
+
+def fault_of(report: Report) -> str | None:
+    """Say what is wrong with how a scenario ended; None where nothing is."""
+    if report.scenario.reason_not_served is not None:
+        return None
+    if report.failed:
+        return f"{report.failed} checks failed"
+    return None if report.is_good else "nothing was checked"
+
+
+def _show_not_served(scenarios: Collection[Scenario]) -> None:
+    def reason(one: Scenario) -> str:
+        return one.reason_not_served or ""
+
+    print("\nNot served, and why:")
+    for why, group in groupby(sorted(filter(reason, scenarios), key=reason), reason):
+        names = ", ".join(sorted({one.name for one in group}))
+        print(
+            f"  {why}",
+            fill(names, 110, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False),
+            sep="\n",
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""What the runner of the official suite takes for a fault."""
+
+import pytest
+
+from tests.conformance.__main__ import fault_of
+from tests.conformance.scenarios import Scenario, differences, read_scenarios
+from tests.conformance.suite import Report, report_of
+
+MUST_PASS = Scenario("conformance-0.2", "2026-07-28", "tools-list")
+NOT_SERVED = Scenario("conformance-0.2", "2026-07-28", "prompts-list", reason_not_served="No prompts.")
+PASSED = {"id": "tools-list", "status": "SUCCESS", "description": "Lists."}
+FAILED = {"id": "tools-list", "status": "FAILURE", "description": "Lists.", "errorMessage": "No list."}
+WARNED = {"id": "tools-list", "status": "WARNING", "description": "Lists."}
+SKIPPED = {"id": "tools-list", "status": "SKIPPED", "description": "Lists."}
+ALWAYS = {"id": "wire-schema-valid", "status": "SUCCESS", "description": "Every message is valid."}
+
+
+@pytest.mark.parametrize("checks", [[PASSED], [PASSED, ALWAYS], [PASSED, WARNED, SKIPPED]])
+def test_a_scenario_that_checked_something_without_a_failure_has_passed(checks: list[dict[str, str]]) -> None:
+    report = report_of(MUST_PASS, checks)
+
+    assert fault_of(report) is None
+
+
+@pytest.mark.parametrize("checks", [[], [SKIPPED], [ALWAYS], [SKIPPED, ALWAYS], [WARNED]])
+def test_a_scenario_that_checked_nothing_is_a_fault(checks: list[dict[str, str]]) -> None:
+    report = report_of(MUST_PASS, checks)
+
+    assert fault_of(report) == "nothing was checked"
+
+
+def test_one_failed_check_is_a_fault_and_says_why() -> None:
+    report = report_of(MUST_PASS, [PASSED, FAILED])
+
+    assert fault_of(report) == "1 checks failed"
+    assert report.complaints == ("failure tools-list: No list.",)
+
+
+def test_a_run_that_ended_badly_is_a_fault() -> None:
+    report = Report(MUST_PASS, failed=1, complaints=("not done after 60 seconds",))
+
+    assert fault_of(report)
+
+
+def test_what_is_not_served_may_fail() -> None:
+    report = report_of(NOT_SERVED, [PASSED, FAILED])
+
+    assert fault_of(report) is None
+
+
+def test_a_scenario_that_only_the_suite_or_only_the_file_knows_is_named() -> None:
+    found = list(differences([MUST_PASS], ["ping"]))
+
+    assert found == [
+        "new in the suite, decide about it in scenarios.yaml: ping",
+        "not in the suite any more, take it out of scenarios.yaml: tools-list",
+    ]
+
+
+def test_each_scenario_is_wanted_once_and_each_refusal_has_its_reason() -> None:
+    scenarios = read_scenarios()
+
+    assert sum(one.reason_not_served is None for one in scenarios) >= 50
+    assert all(one.reason_not_served != "" for one in scenarios)
