@@ -1,0 +1,132 @@
+"""The template as data: its resources by kind, and what a value in it refers to."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
+
+ROOT: Final = Path(__file__).parents[2]
+_REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z]+)?\}")
+
+FUNCTION: Final = "AWS::Serverless::Function"
+STATE_MACHINE: Final = "AWS::Serverless::StateMachine"
+ROLE_POLICY: Final = "AWS::IAM::Policy"
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource as the template declares it."""
+
+    logical_id: str
+    body: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Name its type."""
+        return self.body["Type"]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Give its properties, empty where it has none."""
+        return self.body.get("Properties") or {}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a policy of a function or a state machine."""
+
+    holder: str
+    body: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name it by who holds it and its Sid."""
+        return f"{self.holder}.{self.body.get('Sid', '?')}"
+
+    @property
+    def actions(self) -> list[str]:
+        """List what it allows."""
+        return listed(self.body["Action"])
+
+    @property
+    def resources(self) -> list[Any]:
+        """List on what."""
+        return listed(self.body["Resource"])
+
+
+@cache
+def template() -> dict[str, Any]:
+    """Read the template; intrinsic functions in their long form."""
+    return yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+
+
+def resources(*kinds: str) -> list[Resource]:
+    """List the resources, of these types only where some are given."""
+    found = [Resource(name, body) for name, body in template()["Resources"].items()]
+    return [resource for resource in found if not kinds or resource.kind in kinds]
+
+
+def resource(logical_id: str) -> Resource:
+    """Give one resource."""
+    return Resource(logical_id, template()["Resources"][logical_id])
+
+
+def statements() -> list[Statement]:
+    """List the statements of all policies that say what our code may do."""
+    return [
+        Statement(holder.logical_id, body)
+        for holder in resources(FUNCTION, STATE_MACHINE, ROLE_POLICY)
+        for document in _documents(holder)
+        for body in listed(document.get("Statement") or [])
+    ]
+
+
+def state_machines() -> set[str]:
+    """Name the state machines."""
+    return {machine.logical_id for machine in resources(STATE_MACHINE)}
+
+
+def manifests() -> list[Path]:
+    """List the manifests that function mcp serves."""
+    return sorted((ROOT / "functions/mcp/tools").glob("*.yaml"))
+
+
+def manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def references(value: Any) -> set[str]:
+    """Name all the logical ids and parameters that a value refers to."""
+    return set(_references(value))
+
+
+def listed(value: Any) -> list[Any]:
+    """Give a list: YAML lets a list of one be written without its brackets."""
+    return cast(list[Any], value) if isinstance(value, list) else [value]
+
+
+def _documents(holder: Resource) -> list[dict[str, Any]]:
+    if holder.kind == ROLE_POLICY:
+        return [holder.properties["PolicyDocument"]]
+    # The others are names of managed policies, or of SAM's templates, which are narrow by themselves.
+    return [policy for policy in listed(holder.properties.get("Policies") or []) if isinstance(policy, dict)]
+
+
+def _references(value: Any) -> Iterator[str]:
+    match value:
+        case {"Ref": str(name)}:
+            yield name
+        case {"Fn::GetAtt": path}:
+            yield str(listed(path)[0]).partition(".")[0]
+        case {"Fn::Sub": str(text)}:
+            yield from _REFERENCE.findall(text)
+        case _:
+            parts = cast(dict[str, Any], value).values() if isinstance(value, dict) else value
+            for part in cast(list[Any], parts) if isinstance(value, (dict, list)) else []:
+                yield from _references(part)

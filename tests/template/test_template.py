@@ -1,0 +1,305 @@
+"""The template keeps its promises: nothing is lost, nothing is open, nothing may do more than it does."""
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from tests.template.document import (
+    FUNCTION,
+    STATE_MACHINE,
+    Resource,
+    Statement,
+    listed,
+    manifest,
+    manifests,
+    references,
+    resource,
+    resources,
+    state_machines,
+    statements,
+    template,
+)
+
+ROUTES: Final = {"POST /mcp", "GET /mcp", "DELETE /mcp"}
+
+# Where a permission ends in a wildcard, and why nothing narrower will do.
+WILDCARDS: Final = {
+    "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
+    "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
+    "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
+}
+
+# Properties that give a resource a name of its own, which then can exist only once in an account and Region.
+PHYSICAL_NAMES: Final = {
+    FUNCTION: "FunctionName",
+    STATE_MACHINE: "Name",
+    "AWS::ApiGatewayV2::Api": "Name",
+    "AWS::DynamoDB::Table": "TableName",
+    "AWS::Events::Rule": "Name",
+    "AWS::IAM::Role": "RoleName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::S3::Bucket": "BucketName",
+    "AWS::SNS::Topic": "TopicName",
+    "AWS::SQS::Queue": "QueueName",
+    "AWS::Serverless::LayerVersion": "LayerName",
+}
+# Resources that have no such name: parts of others.
+NAMELESS: Final = {
+    "AWS::ApiGatewayV2::Authorizer",
+    "AWS::ApiGatewayV2::Integration",
+    "AWS::ApiGatewayV2::Route",
+    "AWS::ApiGatewayV2::Stage",
+    "AWS::IAM::Policy",
+    "AWS::Lambda::Permission",
+    "AWS::SQS::QueuePolicy",
+}
+
+
+def state_machines_of_mcp() -> dict[str, str]:
+    variables = resource("McpFunction").properties["Environment"]["Variables"]
+    return json.loads(variables["STATE_MACHINES"]["Fn::Sub"])
+
+
+def named(value: Resource | Statement | object) -> str:
+    return getattr(value, "logical_id", getattr(value, "name", str(value)))
+
+
+# -------------------------------------------------------------------------------------- tools and their state machines
+
+
+@pytest.mark.parametrize("path", manifests(), ids=lambda path: path.stem)
+def test_every_manifest_names_a_state_machine_that_the_function_is_told_of(path: Any) -> None:
+    known = state_machines_of_mcp()
+
+    name = manifest(path)["state_machine"]
+
+    assert name in known
+
+
+def test_the_function_is_told_of_exactly_the_state_machines_of_the_template() -> None:
+    told = state_machines_of_mcp()
+
+    referred = {name: arn.removeprefix("${").removesuffix("}") for name, arn in told.items()}
+
+    assert set(referred.values()) == state_machines()
+    assert referred == {name: name for name in referred}, (
+        "a name in a manifest is the logical id, so that one can be found"
+    )
+
+
+@pytest.mark.parametrize("action", ["states:StartExecution", "states:DescribeExecution", "states:StopExecution"])
+def test_the_mcp_function_may_run_exactly_the_state_machines_of_the_template(action: str) -> None:
+    allowed = [part for part in statements() if part.holder == "McpFunction" and action in part.actions]
+
+    named = [references(part.resources) for part in allowed]
+
+    assert named == [state_machines()]
+
+
+def test_the_events_function_may_look_at_executions_of_exactly_the_state_machines_of_the_template() -> None:
+    allowed = [
+        part
+        for part in statements()
+        if part.holder == "ExecutionEventsFunction" and "states:DescribeExecution" in part.actions
+    ]
+
+    named = [references(part.resources) for part in allowed]
+
+    assert named == [state_machines()]
+
+
+def test_the_end_of_every_state_machines_executions_is_reported() -> None:
+    pattern = resource("ExecutionEventsRule").properties["EventPattern"]
+
+    reported = references(pattern["detail"]["stateMachineArn"])
+
+    assert reported == state_machines()
+    assert set(pattern["detail"]["status"]) == {"SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"}
+    assert pattern["source"] == ["aws.states"]
+    assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
+
+
+@pytest.mark.parametrize("machine", resources(STATE_MACHINE), ids=named)
+def test_every_state_machine_is_a_standard_one_for_only_those_report_their_end(machine: Resource) -> None:
+    kind = machine.properties.get("Type", "STANDARD")
+
+    assert kind == "STANDARD"
+
+
+# ------------------------------------------------------------------------------------------------------ nothing is lost
+
+
+def test_the_table_forgets_by_itself_and_nothing_else_makes_it_forget() -> None:
+    table = resource("TasksTable")
+
+    properties = table.properties
+
+    assert properties["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+    assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert properties["SSESpecification"]["SSEEnabled"] is True
+    assert properties["BillingMode"] == "PAY_PER_REQUEST"
+    assert (table.body["DeletionPolicy"], table.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+@pytest.mark.parametrize("rule", resources("AWS::Events::Rule"), ids=named)
+def test_an_event_that_cannot_be_delivered_is_kept_in_a_queue(rule: Resource) -> None:
+    queues = {queue.logical_id for queue in resources("AWS::SQS::Queue")}
+
+    kept_in = [references(target["DeadLetterConfig"]["Arn"]) for target in rule.properties["Targets"]]
+
+    assert kept_in
+    assert all(len(names) == 1 and names <= queues for names in kept_in)
+
+
+@pytest.mark.parametrize("rule", resources("AWS::Events::Rule"), ids=named)
+def test_an_event_that_a_function_cannot_record_is_kept_in_a_queue(rule: Resource) -> None:
+    targets = [resource(name) for target in rule.properties["Targets"] for name in references(target["Arn"])]
+
+    queues = [target.properties["DeadLetterQueue"] for target in targets if target.kind == FUNCTION]
+
+    assert queues
+    assert all(queue["Type"] == "SQS" for queue in queues)
+    assert all(resource(name).kind == "AWS::SQS::Queue" for queue in queues for name in references(queue["TargetArn"]))
+
+
+def test_the_rule_may_put_its_events_into_the_queue() -> None:
+    (policy,) = resources("AWS::SQS::QueuePolicy")
+
+    (statement,) = policy.properties["PolicyDocument"]["Statement"]
+
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert references(statement["Resource"]) == {"DeadLetters"}
+    assert references(statement["Condition"]) == {"ExecutionEventsRule"}, (
+        "only this rule, not every rule of every account"
+    )
+
+
+@pytest.mark.parametrize("function", resources(FUNCTION), ids=named)
+def test_every_functions_log_is_kept_for_a_time_that_is_set(function: Resource) -> None:
+    (group,) = references(function.properties["LoggingConfig"]["LogGroup"])
+
+    retention = resource(group).properties["RetentionInDays"]
+
+    assert resource(group).kind == "AWS::Logs::LogGroup"
+    assert retention == {"Ref": "LogRetentionDays"}
+
+
+# ------------------------------------------------------------------------------------------------------ nothing is open
+
+
+def test_the_three_routes_have_one_and_the_same_sign_in() -> None:
+    routes = resources("AWS::ApiGatewayV2::Route")
+
+    sign_ins = [
+        {key: route.properties[key] for key in ("AuthorizationType", "AuthorizerId", "Target")} for route in routes
+    ]
+
+    assert {route.properties["RouteKey"] for route in routes} == ROUTES
+    assert all(sign_in == sign_ins[0] for sign_in in sign_ins)
+    assert {"HasJwt", "HasIam"} <= _conditions(sign_ins[0]["AuthorizationType"])
+
+
+def test_an_endpoint_without_sign_in_must_be_asked_for_by_name() -> None:
+    parameter = template()["Parameters"]["Authorizer"]
+
+    choices = parameter["AllowedValues"]
+
+    assert "Default" not in parameter
+    assert sorted(choices) == ["iam", "jwt", "none"]
+
+
+def test_tokens_are_asked_for_only_with_an_issuer_and_an_audience() -> None:
+    rule = template()["Rules"]["JwtNeedsIssuerAndAudience"]
+
+    checked = references(rule["Assertions"])
+
+    assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "Authorizer"}, "jwt"]}
+    assert checked == {"JwtIssuer", "JwtAudience"}
+
+
+@pytest.mark.parametrize("permission", resources("AWS::Lambda::Permission"), ids=named)
+def test_a_function_is_invoked_only_by_the_one_thing_that_should(permission: Resource) -> None:
+    source = permission.properties["SourceArn"]
+
+    caller = references(source) & {found.logical_id for found in resources()}
+
+    assert len(caller) == 1
+
+
+# -------------------------------------------------------------------------------------------------- nothing is too much
+
+
+@pytest.mark.parametrize("statement", statements(), ids=named)
+def test_no_permission_has_a_wildcard_without_a_reason(statement: Statement) -> None:
+    wide = any("*" in json.dumps(part) for part in (statement.actions, statement.resources))
+
+    assert not wide or statement.name in WILDCARDS
+    assert not any("*" in action for action in statement.actions)
+    assert "*" not in statement.resources
+
+
+def test_every_reason_for_a_wildcard_is_still_needed() -> None:
+    wide = {part.name for part in statements() if "*" in json.dumps(part.resources)}
+
+    assert set(WILDCARDS) == wide
+
+
+@pytest.mark.parametrize("holder", resources(FUNCTION, STATE_MACHINE), ids=named)
+def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
+    policies = listed(holder.properties.get("Policies") or [])
+
+    managed = [policy for policy in policies if isinstance(policy, str)]
+
+    assert not managed
+
+
+@pytest.mark.parametrize("found", resources(), ids=named)
+def test_the_stack_can_be_deployed_twice_because_nothing_has_a_fixed_name(found: Resource) -> None:
+    assert found.kind in PHYSICAL_NAMES or found.kind in NAMELESS, (
+        "say in this file how a resource of this kind is named"
+    )
+
+    name = found.properties.get(PHYSICAL_NAMES.get(found.kind, ""))
+
+    assert name is None or "${AWS::StackName}" in json.dumps(name)
+
+
+# ----------------------------------------------------------------------------------------------------- it fits together
+
+
+def test_the_longest_wait_ends_before_the_function_does_and_the_function_before_api_gateway() -> None:
+    longest_wait = template()["Parameters"]["WaitSeconds"]["MaxValue"]
+
+    timeout = resource("McpFunction").properties["Timeout"]
+    api_gateway = resource("McpIntegration").properties["TimeoutInMillis"] / 1000
+
+    assert longest_wait + 3 <= timeout < api_gateway <= 30
+
+
+@pytest.mark.parametrize("section", ["Parameters", "Outputs"])
+def test_every_parameter_and_output_says_what_it_is(section: str) -> None:
+    entries = template()[section]
+
+    undescribed = [name for name, entry in entries.items() if not entry.get("Description")]
+
+    assert entries
+    assert not undescribed
+
+
+def test_every_parameter_is_used_and_shown_in_a_group() -> None:
+    parameters = set(template()["Parameters"])
+
+    groups = template()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    rest = [part for name, part in template().items() if name not in {"Parameters", "Metadata", "Rules"}]
+
+    assert {name for group in groups for name in group["Parameters"]} == parameters
+    assert parameters <= references(rest)
+
+
+def _conditions(value: Any) -> set[str]:
+    match value:
+        case {"Fn::If": [str(name), yes, no]}:
+            return {name} | _conditions(yes) | _conditions(no)
+        case _:
+            return set()
