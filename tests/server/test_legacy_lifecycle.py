@@ -1,0 +1,118 @@
+"""How a legacy client begins: `initialize`, `ping`, and what each version is told."""
+
+import pytest
+
+from tests.kits import World
+from tests.server.clients import LegacyClient
+
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
+WITHOUT_TASKS = VERSIONS[1:]
+
+
+# L1, L2
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_client_gets_the_version_that_it_asks_for(world: World, version: str) -> None:
+    client = LegacyClient(world, version)
+
+    result = client.initialize().result
+
+    assert result["protocolVersion"] == version
+    assert result["serverInfo"]["name"] == "stepwire"
+    assert result["serverInfo"]["version"]
+    assert "workflow" in result["instructions"]
+
+
+# L2
+@pytest.mark.parametrize("version", ["2024-11-05", "2099-01-01", "?", "1.0", "2026-07-28"])
+def test_a_client_of_another_version_is_offered_the_latest_legacy_one(legacy: LegacyClient, version: str) -> None:
+    answer = legacy.initialize(version)
+
+    assert answer.result["protocolVersion"] == "2025-11-25"
+
+
+# L2
+@pytest.mark.parametrize("header", ["2099-01-01", "2025-06-18", ""])
+def test_a_version_in_the_headers_of_initialize_does_not_count(legacy: LegacyClient, header: str) -> None:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
+
+    answer = legacy.ask("initialize", params, headers={"mcp-protocol-version": header})
+
+    assert answer.result["protocolVersion"] == "2025-11-25"
+
+
+# L1, T34
+@pytest.mark.parametrize("params", [{}, {"protocolVersion": None}, {"protocolVersion": 20251125}])
+def test_initialize_without_a_version_is_refused(legacy: LegacyClient, params: dict[str, object]) -> None:
+    answer = legacy.ask("initialize", params)
+
+    assert (answer.status, answer.code) == (200, -32602)
+    assert "protocolVersion" in answer.error["message"]
+
+
+# T1, L17
+def test_the_latest_version_is_told_of_tasks_exhaustively(legacy: LegacyClient) -> None:
+    capabilities = legacy.initialize().result["capabilities"]
+
+    assert capabilities == {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
+
+
+# T1, L3, L16
+@pytest.mark.parametrize("version", WITHOUT_TASKS)
+def test_an_older_version_is_told_of_tools_only(world: World, version: str) -> None:
+    client = LegacyClient(world, version)
+
+    capabilities = client.initialize().result["capabilities"]
+
+    assert capabilities == {"tools": {}}
+
+
+# L14
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_ping_is_answered_with_nothing(world: World, version: str) -> None:
+    client = LegacyClient(world, version)
+
+    answer = client.ask("ping")
+
+    assert answer.result == {}
+    assert world.store.calls == []
+
+
+# L3, T1
+@pytest.mark.parametrize("version", WITHOUT_TASKS)
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"])
+def test_an_older_version_has_no_methods_for_tasks(world: World, version: str, method: str) -> None:
+    task_id = LegacyClient(world).start()
+    client = LegacyClient(world, version)
+
+    answer = client.ask(method, {"taskId": task_id})
+
+    assert (answer.status, answer.code) == (200, -32601)
+
+
+# T2
+@pytest.mark.parametrize("version", WITHOUT_TASKS)
+def test_an_older_version_does_not_know_the_parameter_task(world: World, version: str) -> None:
+    client = LegacyClient(world, version)
+    world.clock.on_sleep = lambda: end_all(world)
+
+    answer = client.call("optional", task={"ttl": "not even a number"})
+
+    assert answer.result["structuredContent"] == {"answer": 42}
+
+
+# T4
+@pytest.mark.parametrize("version", WITHOUT_TASKS)
+def test_an_older_version_cannot_call_a_tool_that_is_always_a_task(world: World, version: str) -> None:
+    client = LegacyClient(world, version)
+
+    answer = client.call("required", task={})
+
+    assert answer.code == -32601
+    assert world.workflows.starts == []
+
+
+def end_all(world: World) -> None:
+    """End everything that runs, and deliver the news."""
+    for execution in world.workflows.running():
+        world.workflows.succeed(execution, {"answer": 42})
+    world.deliver()

@@ -1,0 +1,305 @@
+"""HTTP, the headers and the JSON-RPC envelope: what carries a message, before any method sees it."""
+
+import base64
+
+import pytest
+
+from tests.kits import ALLOWED_ORIGIN, World
+from tests.server.clients import (
+    META_CAPABILITIES,
+    META_VERSION,
+    PLAIN_HEADERS,
+    SERVER_INFO,
+    TASKS_CAPABILITY,
+    Door,
+    Json,
+    LegacyClient,
+    ModernClient,
+    untouched,
+)
+from tests.wire_oracle import MODERN
+
+PING: Json = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+
+# M1, M7, L4, L7, G
+def test_a_request_is_answered_with_one_json_object(legacy: LegacyClient, modern: ModernClient) -> None:
+    answers = [legacy.ask("ping"), modern.ask("server/discover")]
+
+    assert [answer.status for answer in answers] == [200, 200]
+    assert [answer.response.headers["content-type"] for answer in answers] == ["application/json"] * 2
+
+
+# M6, L6, L15, X19, G
+@pytest.mark.parametrize(
+    "method", ["notifications/initialized", "notifications/cancelled", "notifications/roots/list_changed", "anything"]
+)
+@pytest.mark.parametrize("version", [MODERN, "2025-11-25", "2025-06-18", "2025-03-26", None])
+def test_a_notification_is_accepted_and_changes_nothing(world: World, method: str, version: str | None) -> None:
+    task_id = LegacyClient(world).start()
+    message = {"jsonrpc": "2.0", "method": method, "params": {"requestId": 1, "taskId": task_id}}
+    headers = {**PLAIN_HEADERS, **({} if version is None else {"mcp-protocol-version": version})}
+
+    answer = Door(world).send(message, headers)
+
+    assert (answer.status, answer.response.body) == (202, "")
+    assert world.workflows.stops == []
+    assert LegacyClient(world).task("get", task_id).result["status"] == "working"
+
+
+# M6, L12
+def test_a_notification_in_a_version_that_is_not_spoken_is_not_accepted(world: World) -> None:
+    headers = {**PLAIN_HEADERS, "mcp-protocol-version": "1999-01-01"}
+
+    answer = Door(world).send({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers)
+
+    assert (answer.status, answer.code) == (400, -32600)
+
+
+# M25, L13, M20
+@pytest.mark.parametrize("message_id", ["a", "", "1", 0, -1, 7, 2**53 - 1, "ü" * 256])
+def test_the_id_comes_back_as_it_came(modern: ModernClient, message_id: str | int) -> None:
+    result = modern.ask("server/discover", message_id=message_id)
+
+    error = modern.ask("no/such/method", message_id=message_id)
+
+    assert result.body["id"] == error.body["id"] == message_id
+
+
+# M2, L5, G
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "", "https://app.example.evil", "HTTPS://APP.EXAMPLE"]
+)
+def test_a_page_of_another_origin_is_turned_away_unread(legacy: LegacyClient, world: World, origin: str) -> None:
+    answer = legacy.ask(
+        "tools/call", {"name": "optional", "arguments": {"text": "a"}, "task": {}}, headers={"origin": origin}
+    )
+
+    assert answer.status == 403
+    assert untouched(world)
+
+
+# M2, L5
+def test_a_page_of_an_allowed_origin_is_served(legacy: LegacyClient) -> None:
+    answer = legacy.ask("ping", headers={"origin": ALLOWED_ORIGIN})
+
+    assert answer.status == 200
+
+
+# M2: trusting Host is how DNS rebinding got in elsewhere
+def test_the_host_header_vouches_for_no_origin(legacy: LegacyClient) -> None:
+    answer = legacy.ask("ping", headers={"host": "evil.example", "origin": "https://evil.example"})
+
+    assert answer.status == 403
+
+
+# G
+@pytest.mark.parametrize("accept", ["text/event-stream", "text/html", "image/*", "application/jsonp"])
+def test_a_client_that_does_not_take_json_is_told_so(legacy: LegacyClient, accept: str) -> None:
+    answer = legacy.ask("ping", headers={"accept": accept})
+
+    assert answer.status == 406
+
+
+# M7
+@pytest.mark.parametrize("accept", [None, "*/*", "application/*", "text/event-stream , Application/JSON;q=0.9"])
+def test_a_client_that_takes_json_gets_it_however_it_says_so(legacy: LegacyClient, accept: str | None) -> None:
+    answer = legacy.ask("ping", headers={"accept": accept})
+
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonp"])
+def test_a_body_that_does_not_say_that_it_is_json_is_not_read(legacy: LegacyClient, content_type: str | None) -> None:
+    answer = legacy.ask("ping", headers={"content-type": content_type})
+
+    assert answer.status == 415
+
+
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON"])
+def test_a_content_type_may_be_written_as_http_allows(legacy: LegacyClient, content_type: str) -> None:
+    answer = legacy.ask("ping", headers={"content-type": content_type})
+
+    assert answer.status == 200
+
+
+# M11, M12, M16, G
+@pytest.mark.parametrize("name", ["mcp-protocol-version", "mcp-method", "mcp-name"])
+def test_a_modern_header_that_is_missing_is_a_mismatch(modern: ModernClient, world: World, name: str) -> None:
+    answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers={name: None})
+
+    assert (answer.status, answer.code) == (400, -32020)
+    assert name in answer.error["message"].lower()
+    assert untouched(world)
+
+
+# M10, M12, M13, M20, G
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mcp-protocol-version", "2025-11-25"),
+        ("mcp-protocol-version", "2026-07-28, 2026-07-28"),
+        ("mcp-method", "tools/list"),
+        ("mcp-method", "Tools/Call"),
+        ("mcp-method", "tools/call, tools/call"),
+        ("mcp-name", "required"),
+        ("mcp-name", "Optional"),
+        ("mcp-name", "optional, optional"),
+        ("mcp-name", ""),
+        ("mcp-name", "option\x00al"),
+        ("mcp-name", "optionäl"),
+        ("mcp-name", "=?base64?****?="),
+        ("mcp-name", "=?base64?b3B0aW9uYWw?="),
+        ("mcp-name", "=?base64?//8=?="),
+        ("mcp-name", "=?BASE64?b3B0aW9uYWw=?="),
+    ],
+)
+def test_a_modern_header_that_differs_from_the_body_is_a_mismatch(
+    modern: ModernClient, world: World, name: str, value: str
+) -> None:
+    answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers={name: value})
+
+    assert (answer.status, answer.code, answer.body["id"]) == (400, -32020, 1)
+    assert untouched(world)
+
+
+# M14
+@pytest.mark.parametrize("name", ["wörld", "a\nb", " leading", "=?base64?x?="])
+def test_a_name_that_no_header_can_hold_comes_in_base64(modern: ModernClient, name: str) -> None:
+    encoded = f"=?base64?{base64.b64encode(name.encode()).decode()}?="
+
+    answer = modern.ask("tools/call", {"name": name, "arguments": {}}, headers={"mcp-name": encoded})
+
+    assert answer.code == -32602, "the header agrees with the body, and there is no such tool"
+
+
+# M14
+def test_a_plain_name_may_come_in_base64_too(modern: ModernClient) -> None:
+    encoded = f"=?base64?{base64.b64encode(b'optional').decode()}?="
+
+    answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers={"mcp-name": encoded})
+
+    assert answer.result["resultType"] == "task"
+
+
+# M10
+def test_white_space_around_a_header_does_not_count(modern: ModernClient) -> None:
+    headers = {"mcp-protocol-version": f" {MODERN}\t", "mcp-method": " tools/call ", "mcp-name": "\toptional "}
+
+    answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers=headers)
+
+    assert answer.status == 200
+
+
+# M15
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(META_VERSION, 20260728), (META_VERSION, [MODERN]), (META_CAPABILITIES, []), (META_CAPABILITIES, "tasks")],
+)
+def test_modern_metadata_of_the_wrong_type_is_refused(modern: ModernClient, name: str, value: object) -> None:
+    answer = modern.ask("tools/list", meta={name: value})
+
+    assert (answer.status, answer.code) == (400, -32602)
+
+
+# M17
+def test_a_version_that_is_not_spoken_is_answered_with_those_that_are(modern: ModernClient) -> None:
+    spoken = modern.ask("server/discover").result["supportedVersions"]
+
+    answer = modern.ask("tools/list", meta={META_VERSION: "2099-01-01"}, headers={"mcp-protocol-version": "2099-01-01"})
+
+    assert (answer.status, answer.code) == (400, -32022)
+    assert answer.error["data"] == {"supported": spoken, "requested": "2099-01-01"}
+
+
+# M12, M13: a client that contradicts itself hears that, and not that its version is unknown
+def test_a_mismatch_is_told_before_an_unknown_version(modern: ModernClient) -> None:
+    answer = modern.ask("tools/list", meta={META_VERSION: "2099-01-01"})
+
+    assert answer.code == -32020
+
+
+# M18, M41, M43, M55, G
+@pytest.mark.parametrize(
+    "method", ["subscriptions/listen", "prompts/list", "resources/read", "completion/complete", "tools/Call", ""]
+)
+def test_a_modern_method_that_is_not_served_is_not_found(modern: ModernClient, method: str) -> None:
+    answer = modern.ask(method or "x", {"uri": "file:///a"})
+
+    assert (answer.status, answer.code) == (404, -32601)
+
+
+# L12, G
+@pytest.mark.parametrize("version", ["1999-01-01", "", "2025-11-25, 2025-11-25", "2024-11-05"])
+def test_a_legacy_version_that_is_not_spoken_is_a_bad_request(legacy: LegacyClient, version: str) -> None:
+    answer = legacy.ask("tools/list", headers={"mcp-protocol-version": version})
+
+    assert (answer.status, answer.code) == (400, -32600)
+    assert "2025-11-25" in answer.error["message"]
+
+
+# L13, G
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26"])
+@pytest.mark.parametrize(
+    "method", ["prompts/list", "resources/subscribe", "logging/setLevel", "sampling/createMessage"]
+)
+def test_a_legacy_method_that_is_not_served_is_not_found_in_a_200(world: World, version: str, method: str) -> None:
+    answer = LegacyClient(world, version).ask(method)
+
+    assert (answer.status, answer.code) == (200, -32601)
+
+
+# M21, M26
+def test_every_modern_result_says_what_it_is_and_who_answers(modern: ModernClient) -> None:
+    task_id = modern.start()
+
+    results = [
+        modern.ask("server/discover").result,
+        modern.ask("tools/list").result,
+        modern.call("forbidden").result,
+        modern.task("get", task_id).result,
+        modern.task("update", task_id, inputResponses={}).result,
+        modern.task("cancel", task_id).result,
+    ]
+
+    assert {result["resultType"] for result in results} == {"complete"}
+    assert {result["_meta"][SERVER_INFO]["name"] for result in results} == {"stepwire"}
+
+
+# L20
+def test_no_legacy_result_has_a_result_type(legacy: LegacyClient) -> None:
+    task_id = legacy.start()
+
+    results = [
+        legacy.initialize().result,
+        legacy.ask("tools/list").result,
+        legacy.call("forbidden").result,
+        legacy.task("get", task_id).result,
+        legacy.ask("tasks/list").result,
+    ]
+
+    assert not any("resultType" in result for result in results)
+    assert not any(SERVER_INFO in result.get("_meta", {}) for result in results)
+
+
+# M19
+def test_the_missing_capability_is_named_in_the_shape_in_which_it_is_declared(world: World) -> None:
+    client = ModernClient(world, capabilities={})
+
+    answers = [client.call("required"), client.task("get", "0" * 36)]
+
+    assert [(answer.status, answer.code) for answer in answers] == [(400, -32021)] * 2
+    assert [answer.error["data"] for answer in answers] == [{"requiredCapabilities": TASKS_CAPABILITY}] * 2
+
+
+# M12: unknown headers are none of ours
+def test_other_headers_do_not_matter(modern: ModernClient) -> None:
+    answer = modern.ask("server/discover", headers={"mcp-param-region": "x", "x-anything": "\x7f"})
+
+    assert answer.status == 200
+
+
+def test_a_legacy_request_may_leave_its_parameters_out(world: World) -> None:
+    answer = Door(world).send(PING, {**PLAIN_HEADERS, "mcp-protocol-version": "2025-11-25"})
+
+    assert answer.result == {}
