@@ -1,0 +1,25 @@
+"""The local stack: serves a SAM template on 127.0.0.1, with neither Docker nor an AWS account.
+
+`python -m local --template template.yaml --port 3000` serves until Ctrl-C; `LocalStack` does the same in a `with` block. The
+services are moto's, in this process and patched (moto_patches/); Lambda, API Gateway and CloudFormation are our own, small.
+"""
+
+from local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, TemplateError
+from local.stack import FunctionError, LocalStack
+from local.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
+
+__all__ = [
+    "EngineError",
+    "EventPolicy",
+    "FunctionError",
+    "FunctionLoadError",
+    "LocalStack",
+    "LocalStackError",
+    "PortInUse",
+    "StatusEvent",
+    "TemplateError",
+    "after",
+    "at_once",
+    "never",
+    "twice",
+]

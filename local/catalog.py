@@ -1,0 +1,27 @@
+"""The compiled catalog of a function that has tools: what `sam build` writes beside its handler is written here at the start."""
+
+from pathlib import Path
+
+from local.errors import FunctionLoadError
+
+CATALOG = "catalog.json"
+
+
+def compile_catalog(function: str, folder: Path) -> None:
+    """Compile the manifests in the function's tools/ folder, if it has one.
+
+    Raises:
+        FunctionLoadError: a manifest is wrong; the message names file and field.
+    """
+    tools = folder / "tools"
+    if not tools.is_dir():
+        return
+    # Imported here: templates without tools are served without the package.
+    from stepwire.errors import CatalogError
+    from stepwire.manifests import compile_directory
+
+    try:
+        text = compile_directory(tools)
+    except CatalogError as error:
+        raise FunctionLoadError(f"{function}: {error}") from error
+    (folder / CATALOG).write_text(text, encoding="utf-8")

@@ -1,0 +1,135 @@
+"""The simulated AWS account: moto in this process, with our patches, behind dummy credentials.
+
+The rule: while it runs, nothing in this process reaches the real AWS. Every AWS_* variable of the process is put aside for
+dummies, and a request signed with the dummies that moto does not answer is answered here with an error, also after the end
+(a handler that still runs must not go out to the network).
+
+There is one account per process; several stacks share it under different names, and it is gone when the last one stops.
+"""
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from io import BytesIO
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+from botocore.handlers import BUILTIN_HANDLERS
+from moto import mock_aws
+from moto.core.models import botocore_stubber
+
+from local import moto_patches
+from local.environment import per_function_environment
+from local.errors import EngineError
+
+ACCOUNT = "123456789012"
+REGION = "us-east-1"
+MOTO_VERSION = "5.2.5"
+
+_ACCESS_KEY = "LOCALSTACKDUMMYKEY"
+_DUMMIES = {
+    "AWS_ACCESS_KEY_ID": _ACCESS_KEY,
+    "AWS_SECRET_ACCESS_KEY": "not-a-secret",
+    "AWS_DEFAULT_REGION": REGION,
+    "AWS_REGION": REGION,
+    "AWS_EC2_METADATA_DISABLED": "true",
+    # A profile, a proxy endpoint or a region of the developer's must not find its way in.
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+}
+
+
+def dummy_credentials() -> dict[str, str]:
+    """Return the variables that every function gets, as Lambda sets them from its role."""
+    return dict(_DUMMIES)
+
+
+@contextmanager
+def simulated_aws(*, without: Collection[str] = ()) -> Iterator[None]:
+    """Run the simulated account, without the named patches (which is how their tests show that they are needed)."""
+    _check_version()
+    with ExitStack() as engine:
+        engine.enter_context(_dummy_environment())
+        engine.enter_context(per_function_environment())
+        engine.enter_context(moto_patches.applied(without=without))
+        engine.enter_context(
+            mock_aws(
+                config={
+                    "core": {"mock_credentials": False, "reset_boto3_session": True},
+                    "lambda": {"use_docker": False},
+                    "stepfunctions": {"execute_state_machine": True},
+                }
+            )
+        )
+        # It logs each failing workflow as an error of its own.
+        logging.getLogger("moto.stepfunctions").setLevel(logging.CRITICAL)
+        yield
+
+
+class _Shared:
+    """The account that the stacks of this process share: opened by the first, closed by the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._engine = ExitStack()
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        with self._lock:
+            if self._users == 0:
+                self._engine.enter_context(simulated_aws())
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._engine.close()
+
+
+shared_account = _Shared().open
+
+
+def _check_version() -> None:
+    installed = version("moto")
+    if installed != MOTO_VERSION:
+        raise EngineError(
+            f"moto {installed} is installed, but the patches of local/moto_patches are for {MOTO_VERSION}."
+        )
+
+
+@contextmanager
+def _dummy_environment() -> Iterator[None]:
+    kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("AWS_")}
+    os.environ.update(_DUMMIES)
+    try:
+        yield
+    finally:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            del os.environ[name]
+        os.environ.update(kept)
+
+
+class _Body(BytesIO):
+    def stream(self, **_: object) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _refuse_the_network(request: Any, **_: object) -> AWSResponse | None:
+    """Answer a request that carries our dummies, in case that moto did not: it must not leave the machine."""
+    signature = str(request.headers.get("Authorization", "")) + request.url
+    if _ACCESS_KEY not in signature:
+        return None
+    running = "it is not simulated" if botocore_stubber.enabled else "the local stack has stopped"
+    body = json.dumps({"__type": "NotServedLocally", "message": f"{request.method} {request.url}: {running}."})
+    return AWSResponse(request.url, 501, {"content-type": "application/json"}, _Body(body.encode()))
+
+
+# After moto's own, which was added when it was imported: the first answer counts.
+BUILTIN_HANDLERS.append(("before-send", _refuse_the_network))

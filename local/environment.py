@@ -1,0 +1,86 @@
+"""The environment variables of a function: a view of `os.environ` for the code that runs on its behalf, and for nobody else.
+
+`os.environ` is one per process, but each function has an Environment of its own. So `os.environ` is given a class whose
+mapping methods look at a context variable first: inside `variables_of(...)` they read and write that mapping only, as in
+Lambda, where a function sees no variable that its template does not set; outside they do what they always did. The object
+stays the same one, so `from os import environ` taken before is covered too.
+
+Not covered: threads that a function starts itself (a context is not inherited) and child processes see the process's variables.
+"""
+
+import os
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_variables: ContextVar[MutableMapping[str, str] | None] = ContextVar("variables", default=None)
+
+# What a program needs of its machine to run at all, whichever function it is.
+_OF_THE_MACHINE = (
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "PATH",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+)
+
+
+class _FunctionEnviron(os._Environ[str]):  # pyright: ignore[reportPrivateUsage]  # the class of os.environ has no public name
+    """`os.environ`, seen from a function."""
+
+    def __getitem__(self, key: str) -> str:
+        variables = _variables.get()
+        return super().__getitem__(key) if variables is None else variables[key]
+
+    def __setitem__(self, key: str, value: str) -> None:
+        variables = _variables.get()
+        if variables is None:
+            super().__setitem__(key, value)
+        else:
+            variables[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        variables = _variables.get()
+        if variables is None:
+            super().__delitem__(key)
+        else:
+            del variables[key]
+
+    def __iter__(self) -> Iterator[str]:
+        variables = _variables.get()
+        return super().__iter__() if variables is None else iter(list(variables))
+
+    def __len__(self) -> int:
+        variables = _variables.get()
+        return super().__len__() if variables is None else len(variables)
+
+
+@contextmanager
+def per_function_environment() -> Iterator[None]:
+    """Make `os.environ` look at the function that runs, until the block ends."""
+    original = type(os.environ)
+    os.environ.__class__ = _FunctionEnviron
+    try:
+        yield
+    finally:
+        os.environ.__class__ = original
+
+
+@contextmanager
+def variables_of(variables: MutableMapping[str, str]) -> Iterator[None]:
+    """Show only these variables to the code in the block; what it writes stays in them."""
+    token = _variables.set(variables)
+    try:
+        yield
+    finally:
+        _variables.reset(token)
+
+
+def machine_variables() -> dict[str, str]:
+    """Return the variables that every function shares with the machine it runs on."""
+    return {name: os.environ[name] for name in _OF_THE_MACHINE if name in os.environ}

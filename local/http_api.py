@@ -1,0 +1,238 @@
+"""What an API Gateway HTTP API does with a request: finds the route, makes the event, turns the result into a response.
+
+Pure: bytes and mappings in, bytes and mappings out, with the clock and the ids given. Payload format 2.0 only. The facts are
+those of the API Gateway developer guide, "AWS Lambda proxy integrations for HTTP APIs" and "HTTP API quotas".
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from local.functions import Failed, Function, Outcome
+
+HEADERS_LIMIT = 10_240  # bytes, of all header lines together with the request line
+BODY_LIMIT = 10 * 1024 * 1024  # bytes
+
+# Bodies of these types are passed as text, all others in base64.
+_TEXT = re.compile(r"^(text/.*|application/(json|xml|javascript|.*\+(json|xml)))$")
+
+
+@dataclass(frozen=True)
+class Integration:
+    """Where a route leads."""
+
+    function: Function
+    timeout: float  # seconds
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route of the API; `authorization` is NONE, JWT, AWS_IAM or CUSTOM."""
+
+    key: str
+    integration: Integration
+    authorization: str = "NONE"
+
+
+@dataclass(frozen=True)
+class HttpApi:
+    """An HTTP API with its routes; served without a stage in the path, as the stage $default is."""
+
+    id: str
+    account: str
+    region: str
+    routes: Sequence[Route] = ()
+
+    @property
+    def domain(self) -> str:
+        """Return the domain that the API would have in AWS."""
+        return f"{self.id}.execute-api.{self.region}.amazonaws.com"
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request as it arrived."""
+
+    method: str
+    path: str  # as sent: percent-encoded
+    query: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+    source: str
+    protocol: str = "HTTP/1.1"
+
+
+@dataclass(frozen=True)
+class Response:
+    """An HTTP response as it is sent."""
+
+    status: int
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A route that serves a request."""
+
+    route: Route
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def message(status: int, text: str) -> Response:
+    """Return a response that API Gateway itself makes."""
+    return Response(status, (("content-type", "application/json"),), json.dumps({"message": text}).encode())
+
+
+FORBIDDEN = message(403, "Forbidden")
+HEADERS_TOO_LARGE = message(431, "Request Header Fields Too Large")
+INTERNAL_SERVER_ERROR = message(500, "Internal Server Error")
+NOT_FOUND = message(404, "Not Found")
+SERVICE_UNAVAILABLE = message(503, "Service Unavailable")
+TOO_LARGE = message(413, "Request Entity Too Large")
+UNAUTHORIZED = message(401, "Unauthorized")
+
+# What a caller who has not signed in is told; nobody signs in here, so everybody is told so.
+_REFUSALS = {"JWT": UNAUTHORIZED, "CUSTOM": UNAUTHORIZED, "AWS_IAM": FORBIDDEN}
+
+
+def refusal(route: Route) -> Response | None:
+    """Return the answer to a caller without credentials, or None where the route needs none."""
+    return None if route.authorization == "NONE" else _REFUSALS.get(route.authorization, FORBIDDEN)
+
+
+def find_route(routes: Iterable[Route], method: str, path: str) -> Match | None:
+    """Return the most specific route: a full match before one with a greedy variable, and $default last."""
+    matches = [match for route in routes if (match := _match(route, method, path))]
+    return min(matches, key=lambda match: _rank(match.route.key), default=None)
+
+
+def _match(route: Route, method: str, path: str) -> Match | None:
+    if route.key == "$default":
+        return Match(route)
+    verb, _, pattern = route.key.partition(" ")
+    if verb not in ("ANY", method):
+        return None
+    found = re.fullmatch(_expression(pattern), path)
+    return Match(route, {name: unquote(value) for name, value in found.groupdict().items()}) if found else None
+
+
+def _expression(pattern: str) -> str:
+    parts = re.split(r"\{(\w+\+?)\}", pattern)
+    variables = (f"(?P<{name.rstrip('+')}>{'.+' if name.endswith('+') else '[^/]+'})" for name in parts[1::2])
+    texts = [re.escape(text) for text in parts[::2]]
+    return texts[0] + "".join(variable + text for variable, text in zip(variables, texts[1:], strict=True))
+
+
+def _rank(key: str) -> tuple[bool, bool, int, bool]:
+    return key == "$default", "+}" in key, key.count("{"), key.startswith("ANY ")
+
+
+def event(api: HttpApi, match: Match, request: Request, *, request_id: str, at: datetime) -> dict[str, Any]:
+    """Return the event of payload format 2.0; what a request does not have, the event does not have."""
+    headers = _joined(request.headers)
+    cookies = headers.pop("cookie", None)
+    made: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": match.route.key,
+        "rawPath": unquote(request.path),
+        "rawQueryString": request.query,
+        "headers": headers,
+        "requestContext": _context(api, match.route, request, headers, request_id, at),
+    }
+    if cookies is not None:
+        made["cookies"] = [cookie.strip() for cookie in re.split(r"[;,]", cookies)]
+    if request.query:
+        made["queryStringParameters"] = _joined(parse_qsl(request.query, keep_blank_values=True), lower=False)
+    if match.parameters:
+        made["pathParameters"] = dict(match.parameters)
+    return made | _body(headers.get("content-type", ""), request.body)
+
+
+def _context(
+    api: HttpApi, route: Route, request: Request, headers: Mapping[str, str], request_id: str, at: datetime
+) -> dict[str, Any]:
+    return {
+        "accountId": api.account,
+        "apiId": api.id,
+        "domainName": headers.get("host", api.domain),
+        "domainPrefix": headers.get("host", api.id).partition(".")[0],
+        "http": {
+            "method": request.method,
+            "path": unquote(request.path),
+            "protocol": request.protocol,
+            "sourceIp": request.source,
+            "userAgent": headers.get("user-agent", ""),
+        },
+        "requestId": request_id,
+        "routeKey": route.key,
+        "stage": "$default",
+        "time": at.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "timeEpoch": int(at.timestamp() * 1000),
+    }
+
+
+def _joined(pairs: Iterable[tuple[str, str]], *, lower: bool = True) -> dict[str, str]:
+    joined: dict[str, str] = {}
+    for name, value in pairs:
+        key = name.lower() if lower else name
+        joined[key] = f"{joined[key]},{value}" if key in joined else value
+    return joined
+
+
+def _body(content_type: str, body: bytes) -> dict[str, Any]:
+    if not body:
+        return {"isBase64Encoded": False}
+    if _TEXT.match(content_type.partition(";")[0].strip().lower()):
+        try:
+            return {"body": body.decode(), "isBase64Encoded": False}
+        except UnicodeDecodeError:
+            pass  # it cannot be a JSON string, whatever its type claims
+    return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+
+
+def response(outcome: Outcome) -> Response:
+    """Return what the client gets for the outcome of the function; a failure tells it nothing."""
+    if isinstance(outcome, Failed):
+        return INTERNAL_SERVER_ERROR
+    result = json.loads(outcome.payload)
+    if not isinstance(result, dict) or "statusCode" not in result:
+        # API Gateway infers: the whole result is the body.
+        return Response(200, (("content-type", "application/json"),), _text(result).encode())
+    try:
+        return _explicit(dict[str, Any](result))
+    except (binascii.Error, TypeError, ValueError):
+        return INTERNAL_SERVER_ERROR
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _explicit(result: dict[str, Any]) -> Response:
+    status = int(result["statusCode"])
+    if not 100 <= status <= 599:  # noqa: PLR2004  # the bounds of HTTP
+        raise ValueError(status)
+    headers = {name.lower(): _header(value) for name, value in (result.get("headers") or {}).items()}
+    headers.setdefault("content-type", "text/plain; charset=utf-8")
+    cookies = [("set-cookie", _header(cookie)) for cookie in result.get("cookies") or ()]
+    body = result.get("body")
+    if body is not None and not isinstance(body, str):
+        raise TypeError(body)
+    raw = base64.b64decode(body or "", validate=True) if result.get("isBase64Encoded") else (body or "").encode()
+    return Response(status, (*headers.items(), *cookies), raw)
+
+
+def _header(value: Any) -> str:
+    if isinstance(value, dict | list) or value is None:
+        raise TypeError(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if "\r" in text or "\n" in text:
+        raise ValueError(text)
+    return text

@@ -1,0 +1,239 @@
+"""Patches of the life of an execution: start, end, stop, describe, history.
+
+Untyped land: moto's classes are `Any` here on purpose, checked by the proofs and not by the type checker.
+"""
+
+import base64
+import binascii
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.stepfunctions import models as plain
+from moto.stepfunctions import responses
+from moto.stepfunctions.exceptions import InvalidExecutionInput, InvalidName
+from moto.stepfunctions.parser import api
+from moto.stepfunctions.parser import models as running
+from moto.stepfunctions.parser.asl.eval import environment
+from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
+from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+from moto.stepfunctions.parser.backend import execution as backend
+
+from local.status_events import courier
+
+_Replace = Callable[[object, str, object], None]
+
+_LONGEST_INPUT = 262_144  # bytes
+_LONGEST_NAME = 80  # characters
+_STARTING = 1.0  # seconds that a program may take to build its environment
+
+# One end per execution, and one execution per name, whoever comes first.
+_lock = threading.RLock()
+
+
+def names_are_made_up_and_unique(replace: _Replace) -> None:
+    """Start: without a name the ARN ends in ":None"; looking for the name and adding it is not atomic; names go unchecked."""
+    original: Any = running.StepFunctionsParserBackend.start_execution
+
+    def start_execution(
+        self: Any,
+        state_machine_arn: str,
+        name: str | None = None,
+        execution_input: str | None = None,
+        trace_header: Any = None,
+    ) -> Any:
+        if name is not None:
+            _check_name(self, name)
+        with _lock:
+            return original(self, state_machine_arn, name or str(uuid.uuid4()), execution_input, trace_header)
+
+    replace(running.StepFunctionsParserBackend, "start_execution", start_execution)
+
+
+def _check_name(self: Any, name: str) -> None:
+    if not 1 <= len(name) <= _LONGEST_NAME or any(character.isspace() for character in name):
+        raise InvalidName(f"Invalid Name: '{name}'")
+    self._validate_name(name)  # the forbidden characters; it raises InvalidName too
+
+
+def inputs_are_checked(replace: _Replace) -> None:
+    """Start: an input over the limit is accepted."""
+    original: Any = responses.StepFunctionResponse.start_execution
+
+    def start_execution(self: Any) -> Any:
+        text: str = self._get_param("input", if_none="{}")
+        if len(text.encode()) > _LONGEST_INPUT:
+            raise InvalidExecutionInput(f"Invalid State Machine Execution Input: longer than {_LONGEST_INPUT} bytes")
+        return original(self)
+
+    replace(responses.StepFunctionResponse, "start_execution", start_execution)
+
+
+def errors_carry_their_code(replace: _Replace) -> None:
+    """Errors that the parser raises reach the client with an empty code, or not at all when raised without a message."""
+    for error in vars(api).values():
+        if isinstance(error, type) and issubclass(error, api.ServiceException) and error is not api.ServiceException:
+            replace(error, "__init__", _coded(error))
+
+
+def _coded(error: Any) -> Any:
+    code: str = error.__dict__.get("code", error.__name__)
+
+    def __init__(self: Any, message: str = code) -> None:  # noqa: N807  # it replaces the class's own
+        api.ServiceException.__init__(self, message, code, 400)
+
+    return __init__
+
+
+def one_backend_holds_the_machines(replace: _Replace) -> None:
+    """CloudFormation resources land in a backend that executes nothing."""
+    replace(plain, "stepfunctions_backends", running.stepfunctions_parser_backends)
+
+
+def ends_are_final_and_reported(replace: _Replace) -> None:
+    """End: EventBridge never hears of a change of status, and a program that ends late overwrites the end that was reported."""
+    communication: Any = backend.BaseExecutionWorkerCommunication
+    original_end, original_start = communication._reflect_execution_status, backend.Execution.start
+
+    def reflect(self: Any) -> None:
+        with _lock:
+            if self.execution.exec_status is not api.ExecutionStatus.RUNNING:
+                return
+            original_end(self)
+        courier.report(self.execution)
+
+    def start(self: Any) -> None:
+        self.exec_status = api.ExecutionStatus.RUNNING
+        courier.report(self)  # before the program runs: an end is never reported before its start
+        original_start(self)
+
+    replace(communication, "_reflect_execution_status", reflect)
+    replace(backend.Execution, "start", start)
+
+
+def stopping_is_immediate(replace: _Replace) -> None:
+    """Stop: an execution that waits for a task token goes on; the reply has no stopDate; error and cause are lost."""
+    original_error: Any = environment.Environment.set_error
+
+    def stop_execution(self: Any) -> ActionResult:
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        stop(execution, error=self._get_param("error"), cause=self._get_param("cause"))
+        return ActionResult({"stopDate": execution.stop_date})
+
+    def set_error(self: Any, error: Any) -> None:
+        # A state that is interrupted complains of a timeout; the stop came first.
+        if not isinstance(self._program_state, ProgramStopped):
+            original_error(self, error)
+
+    replace(responses.StepFunctionResponse, "stop_execution", stop_execution)
+    replace(environment.Environment, "set_error", set_error)
+
+
+def stop(execution: Any, *, error: str | None = None, cause: str | None = None) -> None:
+    """End an execution as ABORTED now, and let its threads find out."""
+    with _lock:
+        if execution.exec_status is not api.ExecutionStatus.RUNNING:
+            return
+        execution.exec_status = api.ExecutionStatus.ABORTED
+        execution.stop_date = datetime.now(UTC)
+        execution.error, execution.cause = error, cause
+    courier.report(execution)
+    _interrupt(execution)
+
+
+def _interrupt(execution: Any) -> None:
+    program = _program(execution)
+    if program is None:
+        return
+    program.set_stop(stop_date=execution.stop_date, error=execution.error, cause=execution.cause)
+    for callback in list(program.callback_pool_manager._pool.values()):
+        callback.interrupt_all()
+
+
+def _program(execution: Any) -> Any:
+    """Return the environment of the execution's program, once it runs: a stop before that would be ignored."""
+    until = time.monotonic() + _STARTING
+    while time.monotonic() < until:
+        program = execution.exec_worker.env if execution.exec_worker else None
+        if program is not None and program._program_state is not None:
+            return program
+        time.sleep(0.001)
+    return None
+
+
+def describing_tells_all(replace: _Replace) -> None:
+    """Describe: no stopDate after a timeout, no output when it is null, and a TypeError when it holds a date."""
+
+    def describe_execution(self: Any) -> ActionResult:
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        return ActionResult(_description(execution))
+
+    replace(responses.StepFunctionResponse, "describe_execution", describe_execution)
+
+
+def _description(execution: Any) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "executionArn": execution.execution_arn,
+        "stateMachineArn": execution.state_machine_arn,
+        "name": execution.name,
+        "status": execution.status,
+        "startDate": execution.start_date,
+        "input": execution.execution_input,
+        "inputDetails": {"included": True},
+        "redriveCount": 0,
+    }
+    if execution.status != "RUNNING":
+        described["stopDate"] = execution.stop_date
+    if execution.status == "SUCCEEDED":
+        described |= {"output": output_of(execution), "outputDetails": {"included": True}}
+    endings = {"error": execution.error, "cause": execution.cause}
+    return described | {name: value for name, value in endings.items() if value is not None}
+
+
+def output_of(execution: Any) -> str:
+    """Return the output of an execution that succeeded, as JSON text."""
+    return to_json_str(execution.output, separators=(",", ":"))
+
+
+def history_comes_in_pages(replace: _Replace) -> None:
+    """History: maxResults, nextToken and reverseOrder are ignored."""
+    original: Any = responses.StepFunctionResponse.get_execution_history
+
+    def get_execution_history(self: Any) -> ActionResult:
+        events: list[Any] = list(original(self).result["events"])
+        if self._get_param("reverseOrder"):
+            events.reverse()
+        size = int(self._get_param("maxResults") or 0) or 100
+        first = _offset(self._get_param("nextToken"))
+        page: dict[str, Any] = {"events": events[first : first + size]}
+        if first + size < len(events):
+            page["nextToken"] = base64.b64encode(json.dumps(first + size).encode()).decode()
+        return ActionResult(page)
+
+    replace(responses.StepFunctionResponse, "get_execution_history", get_execution_history)
+
+
+def _offset(token: str | None) -> int:
+    if token is None:
+        return 0
+    try:
+        return int(base64.b64decode(token, validate=True))
+    except (binascii.Error, ValueError):
+        raise api.InvalidToken from None
+
+
+PATCHES = (
+    names_are_made_up_and_unique,
+    inputs_are_checked,
+    errors_carry_their_code,
+    one_backend_holds_the_machines,
+    ends_are_final_and_reported,
+    stopping_is_immediate,
+    describing_tells_all,
+    history_comes_in_pages,
+)

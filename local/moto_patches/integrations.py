@@ -1,0 +1,85 @@
+"""Patches of how a Task state calls another service."""
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
+from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that calls boto_client_for
+from moto.stepfunctions.parser.asl.utils import boto_client
+from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+
+_Replace = Callable[[object, str, object], None]
+
+_lock = threading.Lock()
+
+
+def tasks_share_their_clients(replace: _Replace) -> None:
+    """A boto3 client is built for each Task state that runs: 10 ms and more each time."""
+    assert asl_parser  # noqa: S101  # imported for what it imports
+    original = boto_client.boto_client_for
+    clients: dict[tuple[str, str], Any] = {}
+
+    def boto_client_for(region: str, service: str, state_credentials: Any = None) -> Any:  # noqa: ARG001  # their signature
+        with _lock:
+            if (region, service) not in clients:
+                clients[region, service] = _client(region, service)
+            return clients[region, service]
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("moto.stepfunctions")]:
+        if getattr(module, "boto_client_for", None) is original:
+            replace(module, "boto_client_for", boto_client_for)
+
+
+def _client(region: str, service: str) -> Any:
+    config = Config(parameter_validation=False, retries={"total_max_attempts": 1}, inject_host_prefix=False)
+    session = boto3.session.Session(region_name=region)
+    client: Any = session.client(service, config=config)  # pyright: ignore  # the service is not known before
+    return client
+
+
+def parameters_are_spelled_either_way(replace: _Replace) -> None:
+    """A workflow spells parameters in PascalCase; for the services whose API does not, moto fails with a KeyError."""
+
+    def normalise_parameters(
+        self: Any,
+        parameters: dict[str, Any],
+        boto_service_name: str | None = None,
+        service_action_name: str | None = None,
+    ) -> None:
+        service = boto_service_name or self._get_boto_service_name()
+        action = service_action_name or self._get_boto_service_action()
+        shape = _input_shape(service, action)
+        for name in [name for name in parameters if shape and name not in shape]:
+            if match := next((member for member in shape if member.lower() == name.lower()), None):
+                parameters[match] = parameters.pop(name)
+
+    def normalise_response(
+        self: Any, response: Any, boto_service_name: str | None = None, service_action_name: str | None = None
+    ) -> None:
+        del service_action_name
+        if isinstance(response, dict) and (boto_service_name or self._get_boto_service_name()) == "stepfunctions":
+            spelled: dict[str, Any] = {name[:1].upper() + name[1:]: _plain(value) for name, value in response.items()}
+            response.clear()
+            response.update(spelled)
+
+    replace(state_task_service.StateTaskService, "_normalise_parameters", normalise_parameters)
+    replace(state_task_service.StateTaskService, "_normalise_response", normalise_response)
+
+
+def _input_shape(service: str, action: str) -> Mapping[str, Any]:
+    client = boto_client.boto_client_for(region="us-east-1", service=service)
+    operation = client.meta.method_to_api_mapping.get(action)
+    shape = client.meta.service_model.operation_model(operation).input_shape if operation else None
+    return shape.members if shape else {}
+
+
+def _plain(value: Any) -> Any:
+    return to_json_str(value).strip('"') if isinstance(value, datetime) else value
+
+
+PATCHES = (tasks_share_their_clients, parameters_are_spelled_either_way)

@@ -1,0 +1,62 @@
+"""Where data lie: DynamoDB tables, S3 buckets, log groups."""
+
+from typing import Any
+
+from local.resources.kinds import Created, Kind, Resource, World, picked
+
+_TABLE = (
+    "AttributeDefinitions",
+    "BillingMode",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+    "ProvisionedThroughput",
+)
+
+
+def _table(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    name: str = properties.get("TableName", world.name(resource))
+    settings: dict[str, Any] = picked(properties, _TABLE)
+    if "ProvisionedThroughput" not in settings:
+        settings["BillingMode"] = "PAY_PER_REQUEST"
+    if stream := properties.get("StreamSpecification"):
+        settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
+    dynamodb = world.client("dynamodb")
+    table = dynamodb.create_table(TableName=name, **settings)["TableDescription"]
+    if time_to_live := properties.get("TimeToLiveSpecification"):
+        dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
+        world.notes.append(f"{resource.logical_id}: expired items are not deleted (as in AWS for hours or days)")
+    return Created(name, {"Arn": table["TableArn"], "StreamArn": table.get("LatestStreamArn", "")})
+
+
+def _bucket(resource: Resource, world: World) -> Created:
+    name: str = resource.properties.get("BucketName", world.name(resource).lower())
+    world.client("s3").create_bucket(Bucket=name)
+    domain = f"{name}.s3.amazonaws.com"
+    regional = f"{name}.s3.{world.region}.amazonaws.com"
+    return Created(name, {"Arn": f"arn:aws:s3:::{name}", "DomainName": domain, "RegionalDomainName": regional})
+
+
+def _log_group(resource: Resource, world: World) -> Created:
+    name: str = resource.properties.get("LogGroupName", world.name(resource))
+    world.client("logs").create_log_group(logGroupName=name)
+    return Created(name, {"Arn": world.arn("logs", f"log-group:{name}:*")})
+
+
+KINDS = {
+    "AWS::DynamoDB::Table": Kind(
+        _table,
+        served=(*_TABLE, "TableName", "TimeToLiveSpecification", "StreamSpecification"),
+        harmless=("DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "SSESpecification"),
+    ),
+    "AWS::S3::Bucket": Kind(
+        _bucket,
+        served=("BucketName",),
+        harmless=("BucketEncryption", "OwnershipControls", "PublicAccessBlockConfiguration", "LifecycleConfiguration"),
+    ),
+    # Functions write to this terminal, not to log groups.
+    "AWS::Logs::LogGroup": Kind(
+        _log_group, served=("LogGroupName",), harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass")
+    ),
+}

@@ -1,0 +1,84 @@
+"""What a kind of resource is to the provisioner, and the world that resources are created in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from local.functions import Function
+from local.http_api import Integration, Route
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of the template with its properties resolved."""
+
+    logical_id: str
+    kind: str
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Created:
+    """What the rest of the template sees of a resource: its Ref and its attributes."""
+
+    reference: str
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass
+class World:
+    """What exists already, and what was noticed on the way. Filled by the resources as they are created."""
+
+    stack: str
+    account: str
+    region: str
+    folders: Mapping[str, Path]
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
+    state_machines: list[str] = field(default_factory=list[str])  # ARNs
+    apis: list[str] = field(default_factory=list[str])  # ids
+    integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
+    routes: list[Route] = field(default_factory=list[Route])
+    notes: list[str] = field(default_factory=list[str])
+
+    @cached_property
+    def _session(self) -> boto3.session.Session:
+        return boto3.session.Session(region_name=self.region)
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of the simulated account."""
+        client: Any = self._session.client(service)  # pyright: ignore  # the service is not known before
+        return client
+
+    def name(self, resource: Resource) -> str:
+        """Return a physical name, unique in the account."""
+        return f"{self.stack}-{resource.logical_id}"
+
+    def arn(self, service: str, tail: str) -> str:
+        """Return an ARN of this account and region."""
+        return f"arn:aws:{service}:{self.region}:{self.account}:{tail}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A resource type: how to create one, and which properties it serves or may leave aside without loss."""
+
+    create: Callable[[Resource, World], Created]
+    served: Sequence[str] = ()
+    # Without effect here and without loss: words about the resource, and what only guards or bills it in AWS.
+    harmless: Sequence[str] = ()
+
+    def ignored(self, resource: Resource) -> list[str]:
+        """Return the properties that this resource sets to no effect."""
+        return [name for name in resource.properties if name not in {*self.served, *self.harmless, *_WORDS}]
+
+
+_WORDS = ("Description", "Tags")
+
+
+def picked(properties: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the named properties that are there."""
+    return {name: properties[name] for name in names if name in properties}

@@ -1,0 +1,166 @@
+"""The HTTP front: serves an HTTP API on 127.0.0.1, in a thread of its own.
+
+The rule: only requests that name this very endpoint as their host get in. API Gateway finds an API by its host name, so a
+foreign name would not arrive there either; here it also keeps a web page from reaching the endpoint under a name of its own.
+"""
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import uvicorn
+
+from local import http_api
+from local.errors import LocalStackError, PortInUse
+from local.functions import PAYLOAD_LIMIT
+from local.http_api import HttpApi, Request, Response
+
+# Requests that are answered at the same time; later ones wait. In AWS an account has 1,000.
+CONCURRENCY = 200
+
+HOST = "127.0.0.1"
+_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_STARTING = 10.0  # seconds
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Gateway:
+    """The ASGI application in front of one HTTP API."""
+
+    def __init__(self, port: int) -> None:
+        self._hosts = {f"{name}:{port}" for name in _NAMES} | (set(_NAMES) if port == 80 else set())  # noqa: PLR2004  # HTTP's own
+        self._places = asyncio.Semaphore(CONCURRENCY)
+        self.api: HttpApi | None = None  # set once the template's resources are there
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        response = await self._answer(scope, receive)
+        headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in response.headers]
+        if response.status >= 200 and response.status not in (204, 304):  # noqa: PLR2004  # those that may have a body
+            headers.append((b"content-length", str(len(response.body)).encode()))
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": response.body})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        """1. The host, since nothing of another API's concerns us; 2. sizes; 3. the route; 4. its authorizer; 5. the function."""
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+        if [
+            value for name, value in headers if name == "host" and value.lower() in self._hosts
+        ] == [] or self.api is None:
+            return http_api.FORBIDDEN
+        if _size(scope) > http_api.HEADERS_LIMIT:
+            return http_api.HEADERS_TOO_LARGE
+        path: str = scope["raw_path"].decode("latin-1")
+        match = http_api.find_route(self.api.routes, scope["method"], path)
+        if match is None:
+            return http_api.NOT_FOUND
+        if refusal := http_api.refusal(match.route):
+            return refusal
+        body = await _read(receive)
+        if body is None:
+            return http_api.TOO_LARGE
+        source = scope["client"][0] if scope.get("client") else HOST
+        query: str = scope["query_string"].decode("latin-1")
+        return await self._invoke(self.api, match, Request(scope["method"], path, query, headers, body, source))
+
+    async def _invoke(self, api: HttpApi, match: http_api.Match, request: Request) -> Response:
+        event = http_api.event(api, match, request, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
+        payload = json.dumps(event)
+        if len(payload) > PAYLOAD_LIMIT:
+            return http_api.TOO_LARGE
+        integration = match.route.integration
+        async with self._places:
+            outcome = asyncio.wrap_future(integration.function.start(payload))
+            try:
+                return http_api.response(await asyncio.wait_for(asyncio.shield(outcome), integration.timeout))
+            except TimeoutError:
+                return http_api.SERVICE_UNAVAILABLE
+
+
+def _size(scope: Scope) -> int:
+    line = len(scope["raw_path"]) + len(scope["query_string"])
+    return line + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the body, or None when it is over the limit."""
+    body = bytearray()
+    while True:
+        part = await receive()
+        body += part.get("body", b"")
+        if len(body) > http_api.BODY_LIMIT:
+            return None
+        if not part.get("more_body"):
+            return bytes(body)
+
+
+def listen(port: int) -> socket.socket:
+    """Take the port (0: any free one).
+
+    Raises:
+        PortInUse: somebody else has it.
+    """
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(1024)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise PortInUse(
+            f"Port {port} of {HOST} cannot be had: {error}. Choose another, or 0 for any free one."
+        ) from error
+    return listener
+
+
+@contextmanager
+def serving(gateway: Gateway, listener: socket.socket) -> Iterator[None]:
+    """Serve until the block ends; then cut what still waits."""
+    config = uvicorn.Config(
+        gateway,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=4 * http_api.HEADERS_LIMIT,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=_run, args=(server, listener), name="http", daemon=True)
+    thread.start()
+    try:
+        _await_start(server, thread)
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(timeout=5)
+        listener.close()
+
+
+def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(server.serve(sockets=[listener]))
+
+
+def _await_start(server: uvicorn.Server, thread: threading.Thread) -> None:
+    for _ in range(int(_STARTING / 0.005)):
+        if server.started:
+            return
+        thread.join(timeout=0.005)
+        if not thread.is_alive():
+            break
+    raise LocalStackError("The HTTP server did not start.")

@@ -1,0 +1,167 @@
+"""A stack that runs on this machine: the template's resources, and the endpoint in front of them.
+
+For tests and for the demo; the command line in __main__.py is made of it. Everything is gone when the block ends.
+"""
+
+import itertools
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+
+from local import functions, template
+from local.engine import ACCOUNT, REGION, shared_account
+from local.errors import FunctionLoadError, LocalStackError
+from local.functions import Failed, Function
+from local.http_api import HttpApi
+from local.moto_patches.executions import stop
+from local.parameters import parameter_values
+from local.provisioner import Provisioner
+from local.resources.kinds import World
+from local.server import HOST, Gateway, listen, serving
+from local.status_events import EventPolicy, at_once, courier
+
+_numbers = itertools.count(1)
+
+
+class FunctionError(Exception):
+    """A function that a test invoked has failed."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(f"{error['errorType']}: {error['errorMessage']}")
+        self.error_type: str = error["errorType"]
+        self.message: str = error["errorMessage"]
+        self.stack_trace: list[str] = error["stackTrace"]
+
+
+class LocalStack:
+    """Serves a template while its block runs.
+
+    Several may run in one process, one after the other or together; they share the simulated account, so their templates must
+    not give resources the same explicit names.
+
+    Args:
+        template: The SAM template; paths in it are relative to its folder.
+        port: The port on 127.0.0.1; 0 takes any free one.
+        parameters: Of the template. `Authorizer` defaults to `none` and `AllowedOrigins` to this endpoint's own origins, where
+            the template declares them.
+        events: How the status events of executions travel; may be set anew while the stack runs.
+
+    Raises:
+        LocalStackError: on entering the block, with one line that says why the template cannot be served.
+    """
+
+    def __init__(
+        self,
+        template: str | Path,
+        *,
+        port: int = 0,
+        parameters: Mapping[str, str] | None = None,
+        events: EventPolicy = at_once,
+    ) -> None:
+        self._path = Path(template)
+        self._wanted_port = port
+        self._given = dict(parameters or {})
+        self.events = events
+        self.port = 0
+        self.outputs: dict[str, str] = {}
+        self.not_served: tuple[str, ...] = ()
+        self._functions: dict[str, Function] = {}
+        self._exit = ExitStack()
+
+    @property
+    def base_url(self) -> str:
+        """Return the URL that stands for the API's domain."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the MCP endpoint."""
+        return self.outputs.get("McpEndpoint", f"{self.base_url}/mcp")
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            self._start(undo)
+            self._exit = undo.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exit.close()
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of the simulated account, e.g. `client("dynamodb")`."""
+        return self._world.client(service)
+
+    def invoke(self, function: str, event: Any) -> Any:
+        """Invoke a function by its logical id, and return its result.
+
+        Raises:
+            FunctionError: the function failed or timed out.
+        """
+        outcome = self._functions[function].invoke(json.dumps(event))
+        result = json.loads(outcome.payload)
+        if isinstance(outcome, Failed):
+            raise FunctionError(result)
+        return result
+
+    def _start(self, undo: ExitStack) -> None:
+        loaded = template.load(self._path)
+        listener = listen(self._wanted_port)
+        undo.callback(listener.close)
+        self.port = listener.getsockname()[1]
+        values = parameter_values(loaded.section("Parameters"), self._defaults(loaded) | self._given)
+        undo.enter_context(shared_account())
+        self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders)
+        undo.callback(self._forget)
+        outputs = Provisioner(loaded, values, self._world).run()
+        for arn in self._world.state_machines:
+            courier.follow(arn, lambda: self.events)
+        self._functions = self._world.functions
+        self._warm()
+        self._publish(outputs)
+        gateway = Gateway(self.port)
+        gateway.api = self._api()
+        undo.enter_context(serving(gateway, listener))
+
+    def _defaults(self, loaded: template.Template) -> dict[str, str]:
+        origins = f"{self.base_url},http://localhost:{self.port}"
+        defaults = {"Authorizer": "none", "AllowedOrigins": origins}
+        return {name: value for name, value in defaults.items() if name in loaded.section("Parameters")}
+
+    def _warm(self) -> None:
+        for logical_id, function in self._functions.items():
+            try:
+                function.warm()
+            except LocalStackError:
+                raise
+            except Exception as error:
+                raise FunctionLoadError(f"{logical_id}: {error}") from error
+
+    def _publish(self, outputs: Mapping[str, str]) -> None:
+        domains = [f"https://{api}.execute-api.{REGION}.amazonaws.com" for api in self._world.apis]
+        for name, value in outputs.items():
+            self.outputs[name] = value
+            for domain in domains:
+                self.outputs[name] = self.outputs[name].replace(domain, self.base_url)
+        self.not_served = tuple(self._world.notes)
+
+    def _api(self) -> HttpApi:
+        identifier = self._world.apis[0] if self._world.apis else "none"
+        return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes))
+
+    def _forget(self) -> None:
+        """Stop what runs: its executions end without a word, its functions are invoked no more."""
+        courier.forget(self._world.state_machines)
+        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
+            if machine.arn in self._world.state_machines:
+                for execution in machine.executions:
+                    stop(execution)
+        courier.forget(self._world.state_machines)
+        for function in self._world.functions.values():
+            functions.unregister(function)

@@ -1,0 +1,116 @@
+"""A SAM template as plain CloudFormation, made offline, and where its code lies on this disk.
+
+The rule: paths in a template are relative to the template's own folder. The translator wants code in S3, so a local folder is
+given to it as `s3://local/<logical id>` and looked up under that key later.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import yaml
+from samtranslator.model.exceptions import InvalidDocumentException
+from samtranslator.translator.transform import transform
+from samtranslator.yaml_helper import yaml_parse
+
+from local.errors import TemplateError
+
+_BUCKET = "local"
+_CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A translated template."""
+
+    path: Path
+    body: Mapping[str, Any]
+    folders: Mapping[str, Path]  # of code, by the key that the translated resource has
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """Return a top-level section, empty where the template has none."""
+        return self.body.get(name) or {}
+
+
+def load(path: Path) -> Template:
+    """Read and translate a template.
+
+    Raises:
+        TemplateError: it is missing, not YAML, or SAM does not accept it.
+    """
+    source = _parse(path, yaml_parse)
+    if not isinstance(source, dict) or "Resources" not in source:
+        raise TemplateError(f"{path} is not a template: it has no Resources.")
+    folders = _localise(source, path.parent)
+    return Template(path, _translate(path, source), folders)
+
+
+def _parse(path: Path, parser: Any) -> Any:
+    try:
+        return parser(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TemplateError(f"{path} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path} cannot be read: {error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise TemplateError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
+    folders: dict[str, Path] = {}
+    shared: str | None = source.get("Globals", {}).get("Function", {}).get("CodeUri")
+    for name, resource in source["Resources"].items():
+        properties: dict[str, Any] = resource.setdefault("Properties", {})
+        kind = resource.get("Type", "")
+        if kind in _CODE_PROPERTY:
+            folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
+        if kind == "AWS::Serverless::StateMachine" and "DefinitionUri" in properties:
+            _inline_definition(name, properties, base)
+    return folders
+
+
+def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None) -> Path:
+    uri = properties.get(code, shared)
+    if not isinstance(uri, str) or uri.startswith("s3://"):
+        raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
+    folder = (base / uri).resolve()
+    if not folder.is_dir():
+        raise TemplateError(f"{name}: {code} {uri} is not a folder.")
+    properties[code] = f"s3://{_BUCKET}/{name}"
+    return folder
+
+
+def _inline_definition(name: str, properties: dict[str, Any], base: Path) -> None:
+    uri = properties.pop("DefinitionUri")
+    if not isinstance(uri, str) or uri.startswith("s3://"):
+        raise TemplateError(f"{name}: the local stack serves definitions from this disk; DefinitionUri is {uri!r}.")
+    properties["Definition"] = _parse(base / uri, yaml.safe_load)  # JSON is YAML too
+
+
+class _NoManagedPolicies:
+    """What the translator asks for policy names that it does not know: in AWS, a call to IAM."""
+
+    def load(self) -> dict[str, str]:
+        return {}
+
+
+def _translate(path: Path, source: dict[str, Any]) -> Mapping[str, Any]:
+    defaults = {name: entry.get("Default", "") for name, entry in source.get("Parameters", {}).items()}
+    try:
+        with _some_region():
+            translated: Any = transform(source, defaults, _NoManagedPolicies())
+    except InvalidDocumentException as error:
+        causes = "; ".join(str(cause.message) for cause in error.causes)
+        raise TemplateError(f"{path}: {causes or error.message}") from error
+    return translated
+
+
+@contextmanager
+def _some_region() -> Iterator[None]:
+    """Give the translator a region: it asks boto3 for one and fails without."""
+    with patch.dict(os.environ, {"AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION", "us-east-1")}):
+        yield

@@ -1,0 +1,46 @@
+"""Shows what arrived, or does what the request asks."""
+
+import os
+import time
+from typing import Any
+
+import shared
+
+
+def handler(event: dict[str, Any], context: Any) -> Any:
+    action = event.get("headers", {}).get("x-do", "echo")
+    return ACTIONS[action](event)
+
+
+def _echo(event: dict[str, Any]) -> Any:
+    return {"event": event, "environment": dict(os.environ), "shared": shared.NAME}
+
+
+def _fail(event: dict[str, Any]) -> Any:
+    raise ValueError("a secret of the server's")
+
+
+def _sleep(event: dict[str, Any]) -> Any:
+    time.sleep(float(event["headers"]["x-seconds"]))
+    return {"statusCode": 204}
+
+
+def _answer(event: dict[str, Any]) -> Any:
+    cookies = ["a=1; Secure", "b=2"]
+    return {
+        "statusCode": 201,
+        "headers": {"X-Answer": 42, "Content-Type": "text/x"},
+        "cookies": cookies,
+        "body": "aGk=",
+        "isBase64Encoded": True,
+    }
+
+
+ACTIONS = {
+    "echo": _echo,
+    "fail": _fail,
+    "sleep": _sleep,
+    "answer": _answer,
+    "bad status": lambda event: {"statusCode": "many"},
+    "text": lambda event: "just text",
+}

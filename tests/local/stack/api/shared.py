@@ -1,0 +1,1 @@
+NAME = "the api's own"

@@ -1,0 +1,1 @@
+NAME = "the worker's own"
