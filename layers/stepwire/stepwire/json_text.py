@@ -32,7 +32,8 @@ def parse(text: bytes | str) -> Json:
     """
     try:
         # Why two readers: this one is bounded in depth and names the place; the next one sees keys given twice.
-        pydantic_core.from_json(text, allow_inf_nan=False)
+        # As bytes: half a character in a text is then an error like any other.
+        pydantic_core.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
     except ValueError as error:
         raise JsonTextError(str(error)) from None
     return json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_number)
@@ -41,6 +42,11 @@ def parse(text: bytes | str) -> Json:
 def write(value: Json) -> str:
     """Write a JSON value as compact text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def read_back(text: str) -> Json:
+    """Read what `write` wrote. Nothing is refused: what was accepted may be wrapped by now, and so be deeper."""
+    return json.loads(text)
 
 
 def is_object(value: Json) -> bool:

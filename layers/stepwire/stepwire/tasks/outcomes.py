@@ -16,7 +16,7 @@ from stepwire.tasks.task import LONGEST_MESSAGE, ResultInExecution, TaskError, T
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
 # With the largest input (262,144 bytes) and output schema (32,768), an item stays below DynamoDB's 409,600 bytes.
 LARGEST_INLINE_RESULT: Final = 100_000  # bytes
-LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes of its cause
+LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as it is kept
 LONGEST_CAUSE: Final = 8_000  # characters of what a model gets to read of a failure
 
 _INTERNAL_ERROR: Final = -32603
@@ -185,12 +185,13 @@ def _parsed(cause: str) -> Json:
 
 
 def _protocol_error(cause: str) -> TaskError:
-    if len(cause.encode()) > LARGEST_PROTOCOL_ERROR:
-        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error that is too large: {cause[:500]}")
     error = as_object(_parsed(cause))
     code, message = error.get("code"), error.get("message")
     if not (_is_code(code) and isinstance(message, str) and message):
         return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error: {_readable(cause)}")
+    # Measured as it is written and not as it came: 1e15 becomes 1000000000000000.0.
+    if len(write(error).encode()) > LARGEST_PROTOCOL_ERROR:
+        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error that is too large: {cause[:500]}")
     return TaskError(code, message[:LONGEST_CAUSE], error.get("data"))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from stepwire.json_text import Json, JsonObject, parse
+from stepwire.json_text import Json, JsonObject, read_back
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 
@@ -24,7 +24,7 @@ class ToolResult:
 
     def value(self) -> JsonObject:
         """Read the CallToolResult."""
-        return parse(self.text)
+        return read_back(self.text)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,114 @@
+"""Strict JSON: what two readers could understand differently is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, parse, write
+from tests.strategies import json_values
+
+
+@given(json_values)
+def test_what_was_written_reads_the_same(value: Json) -> None:
+    assert parse(write(value)) == value
+    assert parse(write(value).encode()) == value
+
+
+@given(st.binary() | st.text(st.characters()) | st.text('[]{}",:0123456789-+.eEtrufalsn\\ \t\n'))
+def test_any_text_is_a_value_or_refused(text: bytes | str) -> None:
+    try:
+        value = parse(text)
+    except JsonTextError:
+        return
+
+    assert parse(write(value)) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b" ",
+        b"nul",
+        b"{'a': 1}",
+        b"[1,]",
+        b"// no\n1",
+        b"1 2",
+        b"01",
+        b"\x00",
+        b"1\x00",
+        b'"\x01"',
+        b'"\\x41"',
+    ],
+)
+def test_what_is_no_json_is_refused(text: bytes) -> None:
+    with pytest.raises(JsonTextError):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", [b'{"a":1,"a":2}', b'[{"b":{"a":1,"c":2,"a":1}}]', b'{"a":1,"\\u0061":2}'])
+def test_a_key_given_twice_is_refused_and_named(text: bytes) -> None:
+    with pytest.raises(JsonTextError, match="the key 'a' is given twice"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", [b"NaN", b"-NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[1e400]"])
+def test_what_is_no_finite_number_is_refused(text: bytes) -> None:
+    with pytest.raises(JsonTextError):
+        parse(text)
+
+
+@pytest.mark.parametrize("number", [LARGEST_INTEGER, -LARGEST_INTEGER, 0])
+def test_an_integer_that_every_reader_holds_is_taken(number: int) -> None:
+    assert parse(str(number)) == number
+
+
+@pytest.mark.parametrize(
+    "digits", [str(LARGEST_INTEGER + 1), str(-LARGEST_INTEGER - 1), "9" * 400, "-" + "9" * 400, "9" * 100_000]
+)
+def test_an_integer_that_would_lose_digits_is_refused(digits: str) -> None:
+    with pytest.raises(JsonTextError):
+        parse(digits)
+
+
+@pytest.mark.parametrize("depth", [1_000, 1_000_000])
+@pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
+def test_what_is_nested_too_deeply_is_refused(depth: int, brackets: tuple[str, str]) -> None:
+    begin, end = brackets
+
+    with pytest.raises(JsonTextError, match="recursion limit"):
+        parse(begin * depth + "1" + end * depth)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'"\xff"',
+        b'"\xc3\x28"',
+        b'"\xed\xa0\x80"',  # a surrogate, as UTF-8 would write it
+        b"\xef\xbb\xbf{}",
+        '{"a":1}'.encode("utf-16"),
+        '{"a":1}'.encode("utf-16-le"),
+        '{"a":1}'.encode("utf-32"),
+    ],
+    ids=["byte", "sequence", "surrogate", "utf-8 with a mark", "utf-16", "utf-16 without a mark", "utf-32"],
+)
+def test_only_utf_8_without_a_byte_order_mark_is_taken(text: bytes) -> None:
+    with pytest.raises(JsonTextError):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", [b'"\\ud800"', b'"\\udc00\\ud800"', '"\ud800"', '{"\udfff":1}', "\ufeff{}"])
+def test_half_a_character_is_refused(text: bytes | str) -> None:
+    with pytest.raises(JsonTextError):
+        parse(text)
+
+
+def test_both_halves_of_a_character_are_one_character() -> None:
+    assert parse(b'"\\ud83d\\ude00"') == "\N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_json_is_never_written(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write(value)

@@ -1,0 +1,103 @@
+"""The life of a task, as properties of every status and every event."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.task import (
+    LONGEST_MESSAGE,
+    Cancelled,
+    Completed,
+    Failed,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Working,
+)
+from tests.kits import World
+from tests.strategies import ending_events, ends, events, moments, statuses, tasks
+
+RESULT = ToolResult('{"content":[]}', is_error=False)
+ERROR = TaskError(-32603, "it broke")
+
+
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [
+        (WorkCompleted(RESULT, "done"), Completed(RESULT, "done")),
+        (WorkFailed(ERROR), Failed(ERROR, "it broke")),
+        (WorkStopped("stopped"), Cancelled("stopped")),
+        (WorkChecked(), Working()),
+    ],
+)
+def test_a_working_task_goes_where_the_event_leads(event: TaskEvent, status: Status) -> None:
+    """T10, X30."""
+    task = World().call()
+
+    after = advance(task, event, task.created_at)
+
+    assert after.status == status
+
+
+@given(tasks(statuses), events, moments)
+def test_whatever_happens_a_task_stays_the_same_task(task: Task, event: TaskEvent, at: datetime) -> None:
+    after = advance(task, event, at)
+
+    unchanged = replace(after, status=task.status, last_updated_at=task.last_updated_at, checked_at=task.checked_at)
+    assert unchanged == task
+
+
+@given(tasks(ends), events, moments)
+def test_a_finished_task_absorbs_every_event(task: Task, event: TaskEvent, at: datetime) -> None:
+    """T10, X30."""
+    assert advance(task, event, at) is task
+
+
+@given(tasks(statuses), events, moments)
+def test_no_time_of_a_task_ever_goes_back(task: Task, event: TaskEvent, at: datetime) -> None:
+    after = advance(task, event, at)
+
+    assert after.last_updated_at >= task.last_updated_at
+    assert after.checked_at >= task.checked_at
+
+
+@given(tasks(statuses), moments)
+def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: datetime) -> None:
+    after = advance(task, WorkChecked(), at)
+
+    assert (after.status, after.last_updated_at) == (task.status, task.last_updated_at)
+
+
+@given(tasks(st.builds(Working)), ending_events, moments)
+def test_an_end_is_dated_when_it_came(task: Task, event: TaskEvent, at: datetime) -> None:
+    after = advance(task, event, at)
+
+    assert after.has_ended
+    assert after.last_updated_at == max(at, task.last_updated_at)
+
+
+@given(tasks(st.builds(Working)), st.lists(st.tuples(events, moments)))
+def test_the_first_end_decides_whatever_comes_after_it(task: Task, history: list[tuple[TaskEvent, datetime]]) -> None:
+    """T10, T23: repeated, reordered and contradicting events."""
+    ended = task
+    for event, at in history:
+        ended = advance(ended, event, at)
+
+    deciding = next(((event, at) for event, at in history if event != WorkChecked()), None)
+    assert ended.status == (advance(task, *deciding).status if deciding else task.status)
+
+
+def test_the_words_of_an_error_are_cut_for_the_status_but_kept_in_the_error() -> None:
+    """X12."""
+    task = World().call()
+    error = TaskError(-32603, "x" * (LONGEST_MESSAGE + 1))
+
+    after = advance(task, WorkFailed(error), task.created_at)
+
+    assert after.status == Failed(error, "x" * LONGEST_MESSAGE)

@@ -1,0 +1,358 @@
+"""What the end of an execution means for its task."""
+
+import pytest
+from hypothesis import given
+
+from stepwire.json_text import Json, JsonObject, write
+from stepwire.tasks.events import WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.outcomes import (
+    LARGEST_INLINE_RESULT,
+    LARGEST_PROTOCOL_ERROR,
+    LONGEST_CAUSE,
+    PROTOCOL_ERROR_NAME,
+    Aborted,
+    Broke,
+    ExecutionEnd,
+    Succeeded,
+    TimedOut,
+    event_of,
+    fitted,
+)
+from stepwire.tasks.task import LONGEST_MESSAGE, ResultInExecution, TaskError, ToolResult
+from tests.kits import OUTPUT, OUTPUT_SCHEMA
+from tests.strategies import json_values
+
+TEXT: JsonObject = {"type": "text", "text": "hello"}
+NEAR_MISSES: list[Json] = [
+    {"content": "text"},
+    {"content": None},
+    {"isError": True},
+    {"structuredContent": {}},
+    {"content": [TEXT], "isError": "yes"},
+    {"content": [TEXT], "isError": None},
+    {"content": [TEXT], "_meta": []},
+    {"content": [TEXT], "title": "a page of mine"},
+    {"content": ["text"]},
+    {"content": [[]]},
+    {"content": [{"text": "hello"}]},
+    {"content": [{"type": "text"}]},
+    {"content": [{"type": "text", "text": 1}]},
+    {"content": [{"type": "image", "data": "aGk="}]},
+    {"content": [{"type": "resource", "resource": "file:///a"}]},
+    {"content": [{"type": "resource_link", "uri": "file:///a"}]},
+    {"content": [{"type": "video", "data": "aGk=", "mimeType": "video/mp4"}]},
+    {"content": [{"type": ["text"], "text": "hello"}]},
+    {"content": [TEXT, {"type": "text"}]},
+    [{"content": [TEXT]}],
+]
+"""Outputs that look like a CallToolResult and are none."""
+
+
+def completed(end: ExecutionEnd, output_schema: JsonObject | None = None) -> WorkCompleted:
+    """Give the event of an end that must be an answer."""
+    event = event_of(end, None if output_schema is None else write(output_schema))
+    assert isinstance(event, WorkCompleted)
+    return event
+
+
+def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
+    """Give the CallToolResult that an output becomes, and make sure that the task says of it what it says itself."""
+    result = completed(Succeeded(write(output)), output_schema).result
+    assert isinstance(result, ToolResult)
+    value = result.value()
+    assert result.is_error == value["isError"]
+    return value
+
+
+def error_of(cause: str) -> TaskError:
+    """Give the error of a workflow that ended with a protocol error."""
+    event = event_of(Broke(PROTOCOL_ERROR_NAME, cause), None)
+    assert isinstance(event, WorkFailed)
+    return event.error
+
+
+def words_of(event: WorkCompleted) -> str:
+    """Give the words of an answer that has nothing else."""
+    assert isinstance(event.result, ToolResult)
+    (block,) = event.result.value()["content"]
+    return block["text"]
+
+
+class TestAnOutput:
+    @given(json_values)
+    def test_is_given_as_structured_content_and_as_the_same_in_text(self, output: Json) -> None:
+        """M36."""
+        value = answer({"value": output})
+
+        assert value == {
+            "content": [{"type": "text", "text": write({"value": output})}],
+            "structuredContent": {"value": output},
+            "isError": False,
+        }
+
+    @pytest.mark.parametrize("output", [None, True, 0, 1.5, "text", [], [1, "2"], {}])
+    def test_may_be_any_json_value(self, output: Json) -> None:
+        """M36."""
+        value = answer(output)
+
+        assert value["structuredContent"] == output
+        assert value["content"] == [{"type": "text", "text": write(output)}]
+
+    @pytest.mark.parametrize("depth", [199, 200, 201, 202, 10_000])
+    def test_of_any_depth_makes_an_answer_that_can_be_read(self, depth: int) -> None:
+        event = completed(Succeeded("[" * depth + "]" * depth))
+
+        assert isinstance(event.result, ToolResult)
+        assert event.result.value()["content"]
+
+    @pytest.mark.parametrize("output", ["", "nonsense", '{"a":1,"a":2}', "NaN", "9007199254740992", "[" * 1_000])
+    def test_that_cannot_be_passed_on_is_an_answer_that_says_so(self, output: str) -> None:
+        """X11: the work is done, so the caller hears of it."""
+        event = completed(Succeeded(output))
+
+        assert event.result.is_error
+        assert words_of(event).startswith("The workflow's output cannot be passed on: ")
+
+    def test_that_cannot_be_passed_on_is_quoted_in_part(self) -> None:
+        event = completed(Succeeded("x" * 10_000))
+
+        assert words_of(event).endswith("x" * 500)
+        assert "x" * 501 not in words_of(event)
+
+
+class TestAnOutputThatIsACallToolResult:
+    @pytest.mark.parametrize(
+        "block",
+        [
+            TEXT,
+            {"type": "text", "text": "", "annotations": {"priority": 1}},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "file:///a", "text": "a"}},
+            {"type": "resource_link", "uri": "file:///a", "name": "a"},
+        ],
+        ids=lambda block: block["type"],
+    )
+    def test_passes_through_with_every_kind_of_content(self, block: JsonObject) -> None:
+        """X11, T14."""
+        assert answer({"content": [block]}) == {"isError": False, "content": [block]}
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            {"content": [], "isError": False},
+            {"content": [TEXT, TEXT], "structuredContent": {"a": 1}, "isError": False},
+            {"content": [TEXT], "structuredContent": [1], "isError": False, "_meta": {"example/a": 1}},
+            {"content": [TEXT], "isError": True},
+        ],
+    )
+    def test_passes_through_whole(self, result: JsonObject) -> None:
+        """X11, T14."""
+        assert answer(result) == result
+
+    def test_loses_the_name_of_another_task(self) -> None:
+        """X11: no related-task in an inlined result; T16: legacy adds the true one."""
+        related = {"io.modelcontextprotocol/related-task": {"taskId": "another"}}
+
+        assert "_meta" not in answer({"content": [TEXT], "_meta": related})
+        assert answer({"content": [TEXT], "_meta": {**related, "a/b": 1}})["_meta"] == {"a/b": 1}
+
+    def test_that_says_it_is_an_error_completes_its_task_with_these_words(self) -> None:
+        """X11, T18."""
+        event = completed(Succeeded(write({"content": [TEXT], "isError": True})))
+
+        assert event.result.is_error
+        assert event.message == "hello"
+
+    def test_that_is_an_error_without_words_is_given_some(self) -> None:
+        event = completed(Succeeded('{"content":[],"isError":true}'))
+
+        assert event.message == "The tool reported an error."
+
+    @pytest.mark.parametrize("near_miss", NEAR_MISSES, ids=write)
+    def test_almost_is_data_like_any_other(self, near_miss: Json) -> None:
+        value = answer(near_miss)
+
+        assert value["structuredContent"] == near_miss
+        assert value["isError"] is False
+
+
+class TestAnOutputSchema:
+    def test_that_is_kept_changes_nothing(self) -> None:
+        """M36."""
+        assert answer(OUTPUT, OUTPUT_SCHEMA) == answer(OUTPUT)
+
+    def test_that_is_kept_by_a_result_that_passes_through_changes_nothing(self) -> None:
+        """M36."""
+        result = {"content": [TEXT], "structuredContent": OUTPUT, "isError": False}
+
+        assert answer(result, OUTPUT_SCHEMA) == result
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            {"answer": "42"},
+            {},
+            [42],
+            None,
+            {"content": [TEXT]},
+            {"content": [TEXT], "structuredContent": {"answer": "42"}},
+        ],
+        ids=write,
+    )
+    def test_that_is_broken_makes_an_error_of_a_success(self, output: Json) -> None:
+        """M36: structured content that is not as promised does not go out."""
+        value = answer(output, OUTPUT_SCHEMA)
+
+        assert value["isError"] is True
+        assert "structuredContent" not in value
+        assert value["content"][0]["text"].startswith("The workflow succeeded, but its output is not what")
+
+    def test_that_is_broken_is_quoted_with_the_place_and_the_output_is_kept(self) -> None:
+        value = answer({"answer": "42"}, OUTPUT_SCHEMA)
+
+        assert 'at /answer: "42" is not of type "integer"' in value["content"][0]["text"]
+        assert value["content"][1]["text"] == '{"answer":"42"}'
+
+    def test_does_not_bind_an_error(self) -> None:
+        """M36: an error has no structured content to conform."""
+        result = {"content": [TEXT], "isError": True}
+
+        assert answer(result, OUTPUT_SCHEMA) == result
+
+
+class TestAFailure:
+    def test_is_an_answer_with_error_and_cause_that_a_model_can_act_on(self) -> None:
+        """X11, T18, M37."""
+        event = completed(Broke("Some.Error", "the file is empty"))
+
+        assert event.result.is_error
+        assert words_of(event) == "The workflow failed with Some.Error: the file is empty"
+        assert event.message == words_of(event)
+
+    @pytest.mark.parametrize(
+        ("error", "cause", "words"),
+        [
+            ("", "", "The workflow failed with an unnamed error: no cause was given."),
+            ("E", "", "The workflow failed with E: no cause was given."),
+            ("", "why", "The workflow failed with an unnamed error: why"),
+            ("E", '{"errorMessage":"why","errorType":"E","stackTrace":["app.py"]}', "The workflow failed with E: why"),
+            ("E", '{"errorMessage":"","errorType":"E"}', "The workflow failed with E: no cause was given."),
+            ("E", '{"errorMessage":5}', "The workflow failed with E: 5"),
+            ("E", '{"reason":"why"}', 'The workflow failed with E: {"reason":"why"}'),
+            ("E", '["why"]', 'The workflow failed with E: ["why"]'),
+            ("E", '{"errorMessage":"cut', 'The workflow failed with E: {"errorMessage":"cut'),
+        ],
+    )
+    def test_is_put_into_words(self, error: str, cause: str, words: str) -> None:
+        """Lambda's cause is JSON; its message is for the caller, its stack trace is not."""
+        assert words_of(completed(Broke(error, cause))) == words
+
+    def test_has_a_bounded_cause_and_a_shorter_status_message(self) -> None:
+        event = completed(Broke("E", "x" * 32_768))
+
+        assert words_of(event).count("x") == LONGEST_CAUSE
+        assert event.message is not None
+        assert len(event.message) == LONGEST_MESSAGE
+
+    def test_by_time_out_is_an_answer(self) -> None:
+        """X11."""
+        event = completed(TimedOut())
+
+        assert event.result.is_error
+        assert "States.Timeout" in words_of(event)
+
+    def test_does_not_need_to_keep_the_output_schema(self) -> None:
+        assert completed(TimedOut(), OUTPUT_SCHEMA) == completed(TimedOut())
+
+    def test_by_being_stopped_is_no_answer(self) -> None:
+        assert event_of(Aborted(), None) == WorkStopped("The execution was stopped.")
+
+
+class TestAProtocolError:
+    @pytest.mark.parametrize("data", [None, 0, "why", {"retryAfter": 5}, [1]])
+    def test_is_the_one_that_the_workflow_chose(self, data: Json) -> None:
+        """X12."""
+        assert error_of(write({"code": 4711, "message": "Not today", "data": data})) == TaskError(
+            4711, "Not today", data
+        )
+
+    @pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603, -32769, -31999, -1, 0, 1, 2**31])
+    def test_may_have_any_code_that_json_rpc_leaves_free_or_defines(self, code: int) -> None:
+        """M27."""
+        assert error_of(write({"code": code, "message": "m"})) == TaskError(code, "m")
+
+    @pytest.mark.parametrize("code", [-32768, -32020, -32021, -32022, -32000, -32042, -32099, -32604])
+    def test_cannot_have_a_code_that_json_rpc_or_mcp_reserves(self, code: int) -> None:
+        """M27."""
+        assert error_of(write({"code": code, "message": "m"})).code == -32603
+
+    @pytest.mark.parametrize(
+        "cause",
+        [
+            "",
+            "it broke",
+            "[]",
+            "{}",
+            '{"code":1}',
+            '{"message":"m"}',
+            '{"code":1,"message":""}',
+            '{"code":1,"message":null}',
+            '{"code":"1","message":"m"}',
+            '{"code":1.5,"message":"m"}',
+            '{"code":true,"message":"m"}',
+            '{"code":1,"code":2,"message":"m"}',
+            '{"code":1,"message":"cut',
+        ],
+    )
+    def test_that_is_malformed_is_an_internal_error_with_what_there_was(self, cause: str) -> None:
+        """X12."""
+        error = error_of(cause)
+
+        assert error.code == -32603
+        assert error.message == f"The workflow ended with a protocol error: {cause or 'no cause was given.'}"
+
+    def test_raised_by_a_lambda_function_is_put_into_words(self) -> None:
+        error = error_of('{"errorMessage":"why","errorType":"Stepwire.ProtocolError","stackTrace":[]}')
+
+        assert error == TaskError(-32603, "The workflow ended with a protocol error: why")
+
+    @pytest.mark.parametrize(
+        "data", ["x" * LARGEST_PROTOCOL_ERROR, "\N{EURO SIGN}" * (LARGEST_PROTOCOL_ERROR // 3)], ids=["long", "wide"]
+    )
+    def test_that_is_too_large_to_be_kept_says_so(self, data: str) -> None:
+        error = error_of(write({"code": 1, "message": "m", "data": data}))
+
+        assert error.code == -32603
+        assert "too large" in error.message
+
+    def test_is_measured_as_it_is_kept_and_not_as_it_came(self) -> None:
+        numbers = ",".join(["1e15"] * (LARGEST_PROTOCOL_ERROR // 10))
+        cause = f'{{"code":1,"message":"m","data":[{numbers}]}}'
+
+        error = error_of(cause)
+
+        assert len(cause) < LARGEST_PROTOCOL_ERROR
+        assert "too large" in error.message
+
+
+class TestTheSizeOfAnAnswer:
+    @pytest.mark.parametrize("is_error", [False, True])
+    def test_that_an_item_cannot_hold_leaves_it_in_the_execution(self, *, is_error: bool) -> None:
+        result = ToolResult("x" * (LARGEST_INLINE_RESULT + 1), is_error)
+
+        event = fitted(WorkCompleted(result, "m"))
+
+        assert event == WorkCompleted(ResultInExecution(is_error), "m")
+
+    def test_is_counted_in_bytes(self) -> None:
+        wide = "\N{EURO SIGN}" * (LARGEST_INLINE_RESULT // 3)
+        fits, does_not = ToolResult(wide, is_error=False), ToolResult(wide + "xxx", is_error=False)
+
+        assert fitted(WorkCompleted(fits)) == WorkCompleted(fits)
+        assert fitted(WorkCompleted(does_not)) == WorkCompleted(ResultInExecution(is_error=False))
+
+    def test_is_no_matter_for_what_is_no_answer(self) -> None:
+        event = WorkFailed(TaskError(1, "m", "x" * LARGEST_INLINE_RESULT))
+
+        assert fitted(event) is event

@@ -1,0 +1,41 @@
+"""The name of a caller."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.principal import PRINCIPAL_PATTERN, principal_of
+
+identities = st.lists(st.text(), min_size=1, max_size=4).map(tuple)
+
+
+@given(identities, st.text())
+def test_a_principal_is_32_hexadecimal_digits_and_always_the_same(identity: tuple[str, ...], salt: str) -> None:
+    principal = principal_of(identity, salt)
+
+    assert PRINCIPAL_PATTERN.fullmatch(principal)
+    assert principal == principal_of(identity, salt)
+
+
+@given(identities, identities)
+def test_two_callers_are_two_principals(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    """X28, T24."""
+    assert (principal_of(one, "salt") == principal_of(other, "salt")) == (one == other)
+
+
+def test_claims_cannot_run_into_each_other() -> None:
+    """X28, T24: neither their border nor their number can be shifted, nor that of the salt."""
+    callers = [
+        principal_of(("ab", "c"), "s"),
+        principal_of(("a", "bc"), "s"),
+        principal_of(("abc",), "s"),
+        principal_of(("abc", ""), "s"),
+        principal_of(("", "abc"), "s"),
+        principal_of(("b", "c"), "sa"),
+        principal_of(("a\x00b", "c"), "s"),
+    ]
+
+    assert len(set(callers)) == len(callers)
+
+
+def test_the_same_caller_is_another_principal_in_another_stack() -> None:
+    assert principal_of(("jwt", "issuer", "alice"), "one") != principal_of(("jwt", "issuer", "alice"), "other")
