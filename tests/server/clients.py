@@ -4,6 +4,7 @@ A client knows what a well-behaved one sends; a test says what is different. `he
 entries, and None leaves one out.
 """
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -190,7 +191,7 @@ class ModernClient:
         """Write the headers that belong to a request."""
         name = params.get("name") if method == "tools/call" else params.get("taskId")
         known = {**PLAIN_HEADERS, "mcp-protocol-version": MODERN, "mcp-method": method}
-        return {**known, "mcp-name": name} if isinstance(name, str) else known
+        return {**known, "mcp-name": header_value(name)} if isinstance(name, str) else known
 
     def call(self, tool: str, arguments: Json | None = None, *, more: Json | None = None) -> Answer:
         """Call a tool; `more` goes into the parameters."""
@@ -204,6 +205,13 @@ class ModernClient:
     def task(self, method: str, task_id: object, **more: Any) -> Answer:
         """Ask for a method of a task: get, update or cancel."""
         return self.ask(f"tasks/{method}", {"taskId": task_id, **more})
+
+
+def header_value(text: str) -> str:
+    """Write a text as a header can hold it (M14)."""
+    if text.isascii() and text.isprintable() and text.strip() == text:
+        return text
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
 def changed(known: Changes, changes: Changes | None) -> dict[str, Any]:

@@ -61,6 +61,8 @@ class ToolsPage:
 def tools_page(kit: Kit, call: Call) -> ToolsPage:
     """Give the page of tools that the cursor asks for: those after the name it holds (M33: in a stable order)."""
     after = _decoded(read.cursor(call.params))
+    if after is not None and after not in kit.catalog.tools:
+        raise InvalidCursor
     tools = [tool for tool in kit.catalog.in_order if after is None or tool.name > after]
     page = tuple(tools[:TOOLS_PAGE_SIZE])
     return ToolsPage(page, {"nextCursor": encode_cursor(page[-1].name)} if len(tools) > len(page) else {})

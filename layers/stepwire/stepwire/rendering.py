@@ -81,8 +81,9 @@ def unfinished_result(task: Task, *, is_error: bool) -> JsonObject:
 def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
     """Write a tool as `tools/list` of the legacy versions shows it."""
     shown = _tool(tool)
-    if shown.get("outputSchema", {}).get("type", "object") != "object":
-        del shown["outputSchema"]  # M36: this era knows objects only
+    if shown.get("outputSchema", {}).get("type") != "object":
+        # M36: this era knows objects only, said so in so many words; clients take a list with another for broken.
+        shown.pop("outputSchema", None)
     return {**shown, "execution": {"taskSupport": tool.task_support.value}} if with_tasks else shown
 
 

@@ -1,0 +1,293 @@
+"""The tools: how they are listed, and what a call gives that is no task for the client."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepwire.errors import StartRefused
+from stepwire.json_text import write
+from stepwire.methods import TOOLS_PAGE_SIZE
+from tests.kits import BAD_ARGUMENTS, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World, catalog_of
+from tests.server.clients import LegacyClient, ModernClient, untouched
+
+Client = LegacyClient | ModernClient
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def client(request: pytest.FixtureRequest, world: World) -> Client:
+    """A client of either era, that has no use for tasks."""
+    return LegacyClient(world) if request.param == "legacy" else ModernClient(world, capabilities={})
+
+
+def ends(world: World, output: Any) -> None:
+    """Have everything that runs end well while somebody waits for it."""
+
+    def end() -> None:
+        for execution in world.workflows.running():
+            world.workflows.succeed(execution, output)
+        world.deliver()
+
+    world.clock.on_sleep = end
+
+
+# M33, M35, L17
+def test_every_tool_is_listed_in_the_order_of_its_name(client: Client, world: World) -> None:
+    tools = client.ask("tools/list").result["tools"]
+
+    assert [tool["name"] for tool in tools] == sorted(world.catalog.tools)
+    assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
+
+
+# M33, M22
+def test_the_list_is_the_same_for_everybody_and_after_anything(world: World, modern: ModernClient) -> None:
+    before = modern.ask("tools/list").body
+
+    modern.call("optional")
+    after = ModernClient(world, BOB, capabilities={}).ask("tools/list").body
+
+    assert before == after
+
+
+# T3, T4, T6
+def test_the_latest_legacy_version_is_told_which_tools_can_be_tasks(legacy: LegacyClient) -> None:
+    tools = legacy.ask("tools/list").result["tools"]
+
+    support = {tool["name"]: tool["execution"]["taskSupport"] for tool in tools}
+
+    assert {"optional": "optional", "required": "required", "forbidden": "forbidden"}.items() <= support.items()
+
+
+# L3
+@pytest.mark.parametrize("version", VERSIONS[1:])
+def test_older_versions_are_told_nothing_of_task_support(world: World, version: str) -> None:
+    tools = LegacyClient(world, version).ask("tools/list").result["tools"]
+
+    assert not any("execution" in tool for tool in tools)
+
+
+# M36: legacy clients take a list with a schema that is not of an object for a broken one, all of it
+@pytest.mark.parametrize(
+    "schema", [{"type": "array"}, {"type": ["object", "null"]}, {"anyOf": [{"type": "object"}]}, {"$ref": "#/$defs/a"}]
+)
+def test_an_output_schema_that_legacy_does_not_know_is_shown_to_modern_clients_only(schema: dict[str, Any]) -> None:
+    tool = replace(OPTIONAL, output_schema=write({**schema, "$defs": {"a": {"type": "object"}}}))
+    world = World(catalog=catalog_of(tool))
+
+    (legacy,) = LegacyClient(world).ask("tools/list").result["tools"]
+    (modern,) = ModernClient(world).ask("tools/list").result["tools"]
+
+    assert "outputSchema" not in legacy
+    assert modern["outputSchema"] == {**schema, "$defs": {"a": {"type": "object"}}}
+
+
+# M40, L18, M32
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_many_tools_are_listed_page_by_page(era: type[Client]) -> None:
+    names = [f"tool_{number:03}" for number in range(2 * TOOLS_PAGE_SIZE + 1)]
+    client = era(World(catalog=catalog_of(*(replace(OPTIONAL, name=name) for name in names))))
+
+    pages = [client.ask("tools/list").result]
+    while "nextCursor" in pages[-1]:
+        pages.append(client.ask("tools/list", {"cursor": pages[-1]["nextCursor"]}).result)
+
+    assert [len(page["tools"]) for page in pages] == [TOOLS_PAGE_SIZE, TOOLS_PAGE_SIZE, 1]
+    assert [tool["name"] for page in pages for tool in page["tools"]] == names
+    assert len({page.get("cacheScope") for page in pages}) == 1
+
+
+# M37, L17, G
+@pytest.mark.parametrize("name", ["no_such_tool", "Optional", "", " optional", "tools/call", "a" * 10_000])
+def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol(client: Client, world: World, name: str) -> None:
+    answer = client.call(name)
+
+    assert (answer.status, answer.code) == (200 if isinstance(client, LegacyClient) else 400, -32602)
+    assert len(answer.error["message"]) < 300
+    assert untouched(world)
+
+
+# M37
+@pytest.mark.parametrize("params", [{}, {"name": None}, {"name": 7}, {"name": "optional", "arguments": [1]}])
+def test_parameters_that_are_no_call_are_an_error_of_the_protocol(
+    client: Client, world: World, params: dict[str, Any]
+) -> None:
+    answer = client.ask("tools/call", params)
+
+    assert answer.code == -32602
+    assert "params." in answer.error["message"]
+    assert untouched(world)
+
+
+# M37, M38
+@pytest.mark.parametrize(
+    ("arguments", "pointer"),
+    [
+        (BAD_ARGUMENTS, "/count"),
+        ({"text": 7}, "/text"),
+        ({}, "the top level"),
+        ({"text": "a", "extra/~": 1}, "the top level"),
+    ],
+)
+def test_arguments_against_the_schema_are_an_error_that_a_model_can_correct(
+    client: Client, world: World, arguments: dict[str, Any], pointer: str
+) -> None:
+    answer = client.call("optional", arguments)
+
+    assert answer.result["isError"] is True
+    assert f"at {pointer}:" in answer.text
+    assert untouched(world)
+
+
+# M37, X5
+def test_a_modern_client_with_tasks_gets_no_task_for_bad_arguments(modern: ModernClient, world: World) -> None:
+    answer = modern.call("required", BAD_ARGUMENTS)
+
+    assert (answer.result["resultType"], answer.result["isError"]) == ("complete", True)
+    assert untouched(world)
+
+
+# T7: a CallToolResult is no answer to a request for a task
+def test_a_legacy_request_for_a_task_with_bad_arguments_is_an_error_of_the_protocol(
+    legacy: LegacyClient, world: World
+) -> None:
+    answer = legacy.call("optional", BAD_ARGUMENTS, task={})
+
+    assert answer.code == -32602
+    assert "/count" in answer.error["message"]
+    assert untouched(world)
+
+
+# T6, X4, M36
+@pytest.mark.parametrize("tool", ["optional", "forbidden", "structured"])
+def test_a_call_without_a_task_waits_and_gives_the_result(client: Client, world: World, tool: str) -> None:
+    ends(world, OUTPUT)
+
+    result = client.call(tool).result
+
+    assert result["structuredContent"] == OUTPUT
+    assert result["content"] == [{"type": "text", "text": '{"answer":42}'}]
+    assert result["isError"] is False
+
+
+# T6: the call is a task inside all the same, and nothing is lost
+def test_a_call_that_takes_too_long_names_the_task_that_goes_on(client: Client, world: World) -> None:
+    result = client.call("optional").result
+
+    task_id = result["_meta"]["stepwire/task"]["taskId"]
+    world.succeed(task_id, OUTPUT)
+
+    assert task_id in result["content"][0]["text"]
+    assert result["isError"] is False
+    assert LegacyClient(world).task("result", task_id).result["structuredContent"] == OUTPUT
+
+
+# M36
+def test_a_call_that_takes_too_long_is_an_error_where_structured_content_was_promised(client: Client) -> None:
+    result = client.call("structured").result
+
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+
+
+# M36
+def test_content_that_is_not_as_promised_does_not_go_out(client: Client, world: World) -> None:
+    ends(world, {"answer": "forty-two"})
+
+    result = client.call("structured").result
+
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    assert "/answer" in result["content"][0]["text"]
+
+
+# M36
+@pytest.mark.parametrize("output", [[1, 2], "text", 7, True])
+def test_content_that_is_no_object_is_structured_for_modern_clients_only(world: World, output: Any) -> None:
+    ends(world, output)
+
+    legacy = LegacyClient(world).call("optional").result
+    modern = ModernClient(world, capabilities={}).call("optional").result
+
+    assert "structuredContent" not in legacy
+    assert modern["structuredContent"] == output
+    assert legacy["content"] == modern["content"] == [{"type": "text", "text": write(output)}]
+
+
+# M37, T18, X11
+def test_a_workflow_that_fails_is_an_error_that_a_model_can_act_on(client: Client, world: World) -> None:
+    def fail() -> None:
+        world.workflows.fail(world.workflows.running()[0], "NoSuchCity", "Atlantis is not on the map")
+        world.deliver()
+
+    world.clock.on_sleep = fail
+
+    result = client.call("optional").result
+
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == "The workflow failed with NoSuchCity: Atlantis is not on the map"
+
+
+# T34, X21, G
+def test_a_workflow_that_cannot_be_started_is_an_internal_error_and_no_task(client: Client, world: World) -> None:
+    world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+
+    answer = client.call("optional")
+
+    assert (answer.status, answer.code) == (200, -32603)
+    assert "does not exist any more" in answer.error["message"]
+    assert world.store.tasks == {}
+
+
+# M19
+def test_a_tool_that_needs_a_capability_names_it(world: World) -> None:
+    without, declaring = ModernClient(world), ModernClient(world, capabilities={"elicitation": {}})
+
+    refused = without.call("eliciting")
+    served = declaring.call("eliciting")
+
+    assert (refused.status, refused.code) == (400, -32021)
+    assert refused.error["data"] == {"requiredCapabilities": {"elicitation": {}}}
+    assert served.result["resultType"] == "complete"
+
+
+# L3
+def test_a_tool_that_needs_a_capability_is_no_legacy_clients_for_nothing_is_remembered(
+    legacy: LegacyClient, world: World
+) -> None:
+    answer = legacy.call("eliciting")
+
+    assert answer.code == -32600
+    assert "2026-07-28" in answer.error["message"]
+    assert untouched(world)
+
+
+# M40, L18
+@pytest.mark.parametrize("cursor", ["", "not a cursor", "ÿ", "A", "//8=", 7, [], "a" * 10_000])
+def test_a_cursor_that_was_never_given_out_is_refused(client: Client, cursor: Any) -> None:
+    answer = client.ask("tools/list", {"cursor": cursor})
+
+    assert answer.code == -32602
+    assert "cursor" in answer.error["message"]
+
+
+# M40
+def test_the_cursor_of_another_list_is_refused(world: World, client: Client) -> None:
+    legacy = LegacyClient(world)
+    for _ in range(51):
+        legacy.start()
+    cursor = legacy.ask("tasks/list").result["nextCursor"]
+
+    answer = client.ask("tools/list", {"cursor": cursor})
+
+    assert answer.code == -32602
+
+
+# X2
+def test_a_tool_that_is_never_a_task_is_none_for_a_client_with_tasks(modern: ModernClient, world: World) -> None:
+    ends(world, OUTPUT)
+
+    answer = modern.call(FORBIDDEN.name)
+
+    assert answer.result["resultType"] == "complete"
+    assert answer.result["structuredContent"] == OUTPUT
