@@ -1,0 +1,1 @@
+"""Measurements that a change to the hot path is held against."""

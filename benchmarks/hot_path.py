@@ -1,0 +1,60 @@
+"""What a cold start and a request cost, as ratios within one run: `python -m benchmarks.hot_path`.
+
+Milliseconds differ from machine to machine; the ratios tell whether a change made the hot path heavier. An import is
+measured in a fresh interpreter against importing boto3 alone, which no function here can do without; a request against
+the smallest one, `ping`. The store is in memory, so that only our own time counts.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from statistics import median
+from timeit import repeat
+from typing import Final
+
+from stepwire.json_text import JsonObject
+from stepwire.protocol.http import HttpRequest
+from tests.kits import ALICE, ARGUMENTS, World
+
+IMPORTS: Final = ("boto3", "stepwire.server", "stepwire.aws.bootstrap")
+ROUNDS: Final = 7
+REQUESTS: Final = 200
+
+
+def main() -> None:
+    """Print both tables."""
+    _print("import in a fresh interpreter", {name: _import_time(name) for name in IMPORTS})
+    world = World()
+    task = world.call()
+    asked: dict[str, tuple[str, JsonObject]] = {
+        "ping": ("ping", {}),
+        "tools/list": ("tools/list", {}),
+        "tools/call as a task": ("tools/call", {"name": "optional", "arguments": ARGUMENTS, "task": {}}),
+        "tasks/get": ("tasks/get", {"taskId": task.task_id}),
+    }
+    _print("request", {shown: _request_time(world, *call) for shown, call in asked.items()})
+
+
+def _import_time(module: str) -> float:
+    code = f"import time; t = time.perf_counter(); import {module}; print((time.perf_counter() - t) * 1000)"
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.run(command, capture_output=True, check=True, text=True) for _ in range(ROUNDS)]  # noqa: S603 - our own words
+    return median(float(run.stdout) for run in runs)
+
+
+def _request_time(world: World, method: str, params: JsonObject) -> float:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    headers = {"content-type": "application/json", "mcp-protocol-version": "2025-11-25"}
+    request = HttpRequest("POST", headers, body, ALICE)
+    return median(repeat(lambda: world.server.handle(request), repeat=ROUNDS, number=REQUESTS)) / REQUESTS * 1000
+
+
+def _print(title: str, times: Mapping[str, float]) -> None:
+    first = next(iter(times.values()))
+    rows = (f"{name:<24} {time:8.3f} ms {time / first:6.2f}" for name, time in times.items())
+    sys.stdout.write("\n".join((title, *rows, "", "")))
+
+
+if __name__ == "__main__":
+    main()
