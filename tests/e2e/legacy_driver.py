@@ -1,0 +1,160 @@
+"""What a client of 2025-11-25 does, with the library `mcp` 1.30, as scenarios that print what they have seen as JSON.
+
+    .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...]
+
+It runs in an environment of its own, because 1.x and 2.x of the library exclude each other; so it imports nothing of
+ours, and whether it fits the library is seen by running it.
+"""
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+
+import json
+import sys
+import warnings
+from typing import Any
+
+import anyio
+import mcp.types
+from mcp import ClientSession, McpError
+from mcp.client.streamable_http import streamable_http_client
+
+warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
+
+TOOL = "wait_and_echo"
+LONG = 3600  # seconds
+THREE_DAYS = 259_200_000  # milliseconds
+
+
+def shown(model: Any) -> dict[str, Any]:
+    """Give a message as it was on the wire."""
+    return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+async def error_of(request: Any) -> dict[str, Any]:
+    """Give the error that a request gets."""
+    try:
+        return {"unexpected": shown(await request)}
+    except McpError as error:
+        return shown(error.error)
+
+
+async def start(session: ClientSession, **arguments: Any) -> str:
+    """Start a task and give its id."""
+    return (await session.experimental.call_tool_as_task(TOOL, arguments)).task.taskId
+
+
+async def result_of(session: ClientSession, task_id: str) -> dict[str, Any]:
+    """Ask for a task's result, and wait for it."""
+    return shown(await session.experimental.get_task_result(task_id, mcp.types.CallToolResult))
+
+
+async def followed(session: ClientSession, task_id: str) -> list[dict[str, Any]]:
+    """Poll a task to its end."""
+    return [shown(task) async for task in session.experimental.poll_task(task_id)]
+
+
+async def run_to_the_end(session: ClientSession) -> Any:
+    created = await session.experimental.call_tool_as_task(TOOL, {"message": "hello", "seconds": 1}, ttl=THREE_DAYS)
+    polls = await followed(session, created.task.taskId)
+    return {"created": shown(created), "polls": polls, "result": await result_of(session, created.task.taskId)}
+
+
+async def ask_for_the_result_at_once(session: ClientSession) -> Any:
+    task_id = await start(session, message="patience", seconds=2)
+    before = shown(await session.experimental.get_task(task_id))
+    return {"before": before, "result": await result_of(session, task_id)}
+
+
+async def list_pages(session: ClientSession, count: str) -> Any:
+    started = [await start(session, message=f"message {number}") for number in range(int(count))]
+    pages: list[list[str]] = []
+    cursor = None
+    while True:
+        page = await session.experimental.list_tasks(cursor)
+        pages.append([task.taskId for task in page.tasks])
+        cursor = page.nextCursor
+        if cursor is None:
+            return {"started": started, "pages": pages}
+
+
+async def cancel(session: ClientSession) -> Any:
+    task_id = await start(session, message="never", seconds=LONG)
+    return {
+        "cancelled": shown(await session.experimental.cancel_task(task_id)),
+        "afterwards": shown(await session.experimental.get_task(task_id)),
+        "again": await error_of(session.experimental.cancel_task(task_id)),
+    }
+
+
+async def fail_with_a_tool_error(session: ClientSession) -> Any:
+    task_id = await start(session, message="x", error="Shop.Closed", cause="Come back tomorrow.")
+    return {"polls": await followed(session, task_id), "result": await result_of(session, task_id)}
+
+
+async def fail_with_a_protocol_error(session: ClientSession, cause: str) -> Any:
+    task_id = await start(session, message="x", error="Stepwire.ProtocolError", cause=cause)
+    polls = await followed(session, task_id)
+    error = await error_of(session.experimental.get_task_result(task_id, mcp.types.CallToolResult))
+    return {"polls": polls, "error": error}
+
+
+async def name_an_unknown_task(session: ClientSession) -> Any:
+    return {
+        "get": await error_of(session.experimental.get_task("nobody-knows-it")),
+        "result": await error_of(session.experimental.get_task_result("nobody-knows-it", mcp.types.CallToolResult)),
+        "cancel": await error_of(session.experimental.cancel_task("nobody-knows-it")),
+    }
+
+
+async def call_without_tasks(session: ClientSession) -> Any:
+    tools = (await session.list_tools()).tools
+    result = shown(await session.call_tool(TOOL, {"message": "plain"}))
+    return {"tools": [shown(tool) for tool in tools], "result": result}
+
+
+async def run_many(session: ClientSession, count: str) -> Any:
+    results: dict[str, Any] = {}
+
+    async def run(message: str) -> None:
+        task_id = await start(session, message=message, seconds=1)
+        await followed(session, task_id)
+        results[message] = await result_of(session, task_id)
+
+    async with anyio.create_task_group() as group:
+        for number in range(int(count)):
+            group.start_soon(run, f"legacy {number}")
+    return {"results": results}
+
+
+SCENARIOS = {
+    scenario.__name__: scenario
+    for scenario in (
+        run_to_the_end,
+        ask_for_the_result_at_once,
+        list_pages,
+        cancel,
+        fail_with_a_tool_error,
+        fail_with_a_protocol_error,
+        name_an_unknown_task,
+        call_without_tasks,
+        run_many,
+    )
+}
+
+
+async def main(url: str, scenario: str, *arguments: str) -> None:
+    """Open a session, run a scenario in it, print what it has seen; `VERSION:SCENARIO` asks for an older version."""
+    version, _, name = scenario.rpartition(":")
+    if version:
+        # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
+        mcp.types.LATEST_PROTOCOL_VERSION = version
+    async with (
+        streamable_http_client(url) as (incoming, outgoing, _session),
+        ClientSession(incoming, outgoing) as session,
+    ):
+        initialized = shown(await session.initialize())
+        seen = await SCENARIOS[name](session, *arguments)
+    sys.stdout.write(json.dumps({"initialized": initialized, **seen}))
+
+
+if __name__ == "__main__":
+    anyio.run(main, *sys.argv[1:])

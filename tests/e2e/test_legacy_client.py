@@ -1,0 +1,91 @@
+"""`mcp` 1.30, the library's last line for 2025-11-25, drives tasks from beginning to end."""
+
+import json
+
+import pytest
+
+from tests.e2e.conftest import LegacyClient
+
+THREE_DAYS = 259_200_000  # milliseconds; what the client asks for, and longer than the tool says
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+
+
+def test_a_task_runs_to_its_result(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("run_to_the_end")
+
+    task = seen["created"]["task"]
+    assert (task["status"], task["ttl"]) == ("working", THREE_DAYS)
+    assert {poll["taskId"] for poll in seen["polls"]} == {task["taskId"]}
+    assert [poll["status"] for poll in seen["polls"]][-1] == "completed"
+    assert seen["result"]["structuredContent"] == {"message": "hello", "waited_seconds": 1}
+    assert json.loads(seen["result"]["content"][0]["text"]) == seen["result"]["structuredContent"]
+    assert not seen["result"]["isError"]
+
+
+def test_the_result_of_a_running_task_is_waited_for(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("ask_for_the_result_at_once")
+
+    assert seen["before"]["status"] == "working"
+    assert seen["result"]["structuredContent"]["message"] == "patience"
+    assert seen["result"]["_meta"][RELATED_TASK] == {"taskId": seen["before"]["taskId"]}
+
+
+def test_the_pages_of_the_list_have_every_task_once_the_newest_first(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("list_pages", "51")
+
+    listed = [task_id for page in seen["pages"] for task_id in page]
+    assert len(seen["pages"]) > 1
+    assert len(set(listed)) == len(listed)
+    started = set(seen["started"])
+    assert [task_id for task_id in listed if task_id in started] == seen["started"][::-1]
+
+
+def test_a_cancelled_task_stays_cancelled(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("cancel")
+
+    assert seen["cancelled"]["status"] == "cancelled"
+    assert seen["afterwards"]["status"] == "cancelled"
+    assert seen["again"]["code"] == -32602
+
+
+def test_a_tool_error_is_a_failed_task_with_a_result(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("fail_with_a_tool_error")
+
+    last = seen["polls"][-1]
+    assert last["status"] == "failed"
+    assert "Come back tomorrow." in last["statusMessage"]
+    assert seen["result"]["isError"]
+    assert "Shop.Closed" in seen["result"]["content"][0]["text"]
+
+
+def test_a_protocol_error_is_a_failed_task_whose_result_is_that_error(legacy_client: LegacyClient) -> None:
+    cause = {"code": 4001, "message": "Not for you.", "data": {"retry": False}}
+
+    seen = legacy_client("fail_with_a_protocol_error", json.dumps(cause))
+
+    assert seen["polls"][-1]["status"] == "failed"
+    assert seen["error"] == cause
+
+
+def test_an_unknown_task_is_an_error_everywhere(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("name_an_unknown_task")
+
+    assert {seen[method]["code"] for method in ("get", "result", "cancel")} == {-32602}
+
+
+def test_a_call_without_a_task_gets_its_result(legacy_client: LegacyClient) -> None:
+    seen = legacy_client("call_without_tasks")
+
+    support = {tool["name"]: tool["execution"]["taskSupport"] for tool in seen["tools"]}
+    assert support["wait_and_echo"] == "optional"
+    assert seen["result"]["structuredContent"]["message"] == "plain"
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-03-26"])
+def test_a_client_of_an_older_version_gets_through_without_tasks(legacy_client: LegacyClient, version: str) -> None:
+    seen = legacy_client(f"{version}:call_without_tasks")
+
+    assert seen["initialized"]["protocolVersion"] == version
+    assert "tasks" not in seen["initialized"]["capabilities"]
+    assert all("execution" not in tool for tool in seen["tools"])
+    assert seen["result"]["structuredContent"]["message"] == "plain"

@@ -1,0 +1,39 @@
+"""Fifty tasks at once, of clients of both eras, each with a result of its own."""
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+
+from examples.tasks_client import Tasks
+
+pytestmark = pytest.mark.anyio
+OF_EACH_ERA = 25
+
+
+async def test_fifty_tasks_started_at_once_all_complete_each_with_its_own_result(
+    url: str, legacy_command: list[str]
+) -> None:
+    modern: dict[str, Any] = {}
+    legacy: dict[str, Any] = {}
+
+    async def run_modern(client: Client, message: str) -> None:
+        modern[message] = (
+            await client.call_tool("wait_and_echo", {"message": message, "seconds": 1})
+        ).structured_content
+
+    async def run_legacy() -> None:
+        ended = await anyio.run_process([*legacy_command, "run_many", str(OF_EACH_ERA)])
+        legacy.update(json.loads(ended.stdout)["results"])
+
+    with anyio.fail_after(60):
+        async with Client(url, extensions=[Tasks()]) as client, anyio.create_task_group() as group:
+            group.start_soon(run_legacy)
+            for number in range(OF_EACH_ERA):
+                group.start_soon(run_modern, client, f"modern {number}")
+
+    results = {message: result["structuredContent"] for message, result in legacy.items()} | modern
+    assert len(results) == 2 * OF_EACH_ERA
+    assert results == {message: {"message": message, "waited_seconds": 1} for message in results}
