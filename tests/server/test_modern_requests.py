@@ -1,0 +1,128 @@
+"""What a modern client learns before it calls anything: `server/discover`, and how long to keep what it was told."""
+
+import pytest
+
+from stepwire import __version__
+from tests.kits import World
+from tests.server.clients import SERVER_INFO, TASKS_EXTENSION, ModernClient
+
+METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel")
+
+
+# M30, M54, L16
+def test_the_server_says_what_it_speaks_and_can_do(modern: ModernClient) -> None:
+    result = modern.ask("server/discover").result
+
+    assert result["supportedVersions"] == ["2026-07-28"]
+    assert result["capabilities"] == {"tools": {}, "extensions": {TASKS_EXTENSION: {}}}
+    assert result["instructions"]
+    assert result["_meta"] == {SERVER_INFO: {"name": "stepwire", "title": "Stepwire", "version": __version__}}
+
+
+# M30
+@pytest.mark.parametrize("method", METHODS)
+def test_every_advertised_method_is_there(modern: ModernClient, method: str) -> None:
+    answer = modern.ask(method, {"name": "optional", "taskId": "0" * 36})
+
+    assert answer.status != 404
+    assert answer.body.get("error", {}).get("code") != -32601
+
+
+# M31
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+def test_what_a_client_may_keep_says_for_how_long_and_for_whom(modern: ModernClient, method: str) -> None:
+    result = modern.ask(method).result
+
+    assert isinstance(result["ttlMs"], int)
+    assert result["ttlMs"] >= 0
+    assert result["cacheScope"] in {"public", "private"}
+
+
+# M32
+def test_the_list_of_tools_is_not_shared_between_users(modern: ModernClient) -> None:
+    result = modern.ask("tools/list").result
+
+    assert result["cacheScope"] == "private"
+
+
+# M31
+def test_nothing_about_a_task_may_be_kept(modern: ModernClient) -> None:
+    task_id = modern.start()
+
+    results = [
+        modern.call("optional").result,
+        modern.task("get", task_id).result,
+        modern.task("update", task_id, inputResponses={}).result,
+        modern.task("cancel", task_id).result,
+    ]
+
+    assert not any("cacheScope" in result for result in results)
+
+
+# M30, M31
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+def test_what_is_the_same_for_all_costs_no_look_into_the_store(modern: ModernClient, world: World, method: str) -> None:
+    answer = modern.ask(method)
+
+    assert answer.status == 200
+    assert (world.store.calls, world.workflows.described) == ([], [])
+
+
+# M41
+def test_no_log_message_comes_even_where_one_is_asked_for(modern: ModernClient) -> None:
+    answer = modern.ask("tools/list", meta={"io.modelcontextprotocol/logLevel": "debug"})
+
+    assert answer.body.keys() == {"jsonrpc", "id", "result"}
+
+
+# M42, X22
+def test_a_progress_token_is_taken_and_nothing_comes_of_it(modern: ModernClient) -> None:
+    answer = modern.ask(
+        "tools/call", {"name": "optional", "arguments": {"text": "a"}}, meta={"progressToken": "a token"}
+    )
+
+    assert answer.result["resultType"] == "task"
+    assert "progressToken" not in answer.result["_meta"]
+
+
+# M29
+def test_trace_context_is_none_of_the_servers_business(modern: ModernClient) -> None:
+    meta = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "baggage": "user=alice"}
+
+    answer = modern.ask("tools/list", meta=meta)
+
+    assert answer.status == 200
+
+
+# M24
+def test_an_extension_that_is_not_known_here_changes_nothing(world: World) -> None:
+    client = ModernClient(world, capabilities={"extensions": {"com.example/other": {}}, "com.example": 1})
+
+    answer = client.ask("tools/list")
+
+    assert answer.status == 200
+
+
+# M24, X2
+@pytest.mark.parametrize("extensions", [None, [], "all", {}, {TASKS_EXTENSION.upper(): {}}])
+def test_tasks_are_off_unless_their_extension_is_declared(world: World, extensions: object) -> None:
+    client = ModernClient(world, capabilities={"extensions": extensions})
+
+    answer = client.call("required")
+
+    assert (answer.status, answer.code) == (400, -32021)
+
+
+# M27
+def test_no_error_has_a_code_that_is_not_ours_to_use(modern: ModernClient) -> None:
+    answers = [
+        modern.ask("nothing"),
+        modern.ask("tools/list", {"cursor": "?"}),
+        modern.call("nothing"),
+        modern.ask("tools/list", headers={"mcp-method": None}),
+        modern.task("get", "nothing"),
+    ]
+
+    codes = {answer.code for answer in answers}
+
+    assert codes == {-32601, -32602, -32020}
