@@ -32,7 +32,7 @@ class FixedClock:
         self.time = now
         self.slept: list[float] = []
         """The seconds of each sleep."""
-        self.on_sleep: Callable[[], None] = nothing
+        self.on_sleep: Callable[[], object] = nothing
         """Called at the end of each sleep: what happened meanwhile."""
 
     def now(self) -> datetime:
@@ -67,7 +67,7 @@ class InMemoryTaskStore:
         self.tasks: dict[TaskKey, Task] = {}
         self.calls: list[str] = []
         """The name of each call, in order; one call is one call to DynamoDB."""
-        self.before_save: Callable[[], None] = nothing
+        self.before_save: Callable[[], object] = nothing
         """Called once, before the next save writes: what somebody else does between its load and its save."""
 
     def create(self, task: Task) -> Task:

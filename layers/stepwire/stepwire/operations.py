@@ -99,8 +99,8 @@ class Operations:
         """Hold on until the task has ended, or patience has."""
         deadline = self.recorder.now() + self.patience.wait
         pause = _FIRST_PAUSE
-        while not task.has_ended and self.recorder.now() < deadline:
-            self.recorder.clock.sleep(pause)
+        while not task.has_ended and (left := deadline - self.recorder.now()) > timedelta():
+            self.recorder.clock.sleep(min(pause, left.total_seconds()))
             pause = min(pause * 2, _LONGEST_PAUSE)
             task = self.get(task.owner, task.task_id)
         return task
