@@ -1,0 +1,196 @@
+"""Calling a tool: write, start, answer; and what breaks in between."""
+
+from datetime import timedelta
+
+import pytest
+
+from stepwire.errors import (
+    StartRefused,
+    StartUnclear,
+    WorkflowNotStarted,
+)
+from stepwire.json_text import write
+from stepwire.operations import LARGEST_INPUT, LONGEST_TTL, Patience, faults_of
+from stepwire.tasks.task import (
+    Execution,
+    Failed,
+    Working,
+)
+from tests.fakes import FakeWorkflows, Start
+from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
+
+REPAIR_AFTER = Patience().repair_after
+INPUT = write(ARGUMENTS)
+
+
+class TestCall:
+    def test_gives_a_working_task_that_a_reader_finds(self) -> None:
+        """T9, X8."""
+        world = World()
+
+        task = world.call()
+
+        assert task.status == Working()
+        assert world.operations.get(ALICE, task.task_id) == task
+
+    def test_starts_the_execution_with_the_arguments(self) -> None:
+        world = World()
+
+        task = world.call()
+
+        assert world.workflows.starts == [Start(Execution(OPTIONAL.state_machine_arn, task.execution.name), INPUT)]
+
+    def test_writes_the_task_before_it_starts_the_work(self) -> None:
+        """X8: a task is durable before anything depends on it."""
+        there_at_the_start: list[bool] = []
+
+        class Watching(FakeWorkflows):
+            def start(self, execution: Execution, input_text: str) -> None:
+                there_at_the_start.append(bool(world.store.tasks))
+                super().start(execution, input_text)
+
+        world = World(workflows=Watching())
+
+        world.call()
+
+        assert there_at_the_start == [True]
+
+    def test_costs_one_write_and_one_start(self) -> None:
+        world = World()
+
+        world.call()
+
+        assert world.store.calls == ["create"]
+        assert len(world.workflows.starts) == 1
+        assert world.workflows.described == []
+
+    def test_gives_each_call_its_own_task(self) -> None:
+        """T8."""
+        world = World()
+
+        one, other = world.call(), world.call()
+
+        assert one.task_id != other.task_id
+        assert len(world.workflows.running()) == 2
+
+    def test_keeps_what_a_later_reader_needs_to_understand_the_end(self) -> None:
+        task = World().call(STRUCTURED)
+
+        assert task.work.output_schema == STRUCTURED.output_schema
+        assert task.poll_interval == STRUCTURED.poll_interval
+
+    @pytest.mark.parametrize(
+        ("asked_ms", "granted"),
+        [
+            (None, OPTIONAL.ttl),
+            (1, OPTIONAL.ttl),
+            (3_600_000, OPTIONAL.ttl),
+            (3_600_001, OPTIONAL.ttl + timedelta(milliseconds=1)),
+            (7 * 24 * 3_600_000, timedelta(days=7)),
+            (2**53 - 1, LONGEST_TTL),
+        ],
+    )
+    def test_grants_the_asked_lifetime_between_the_tools_own_and_the_longest(
+        self, asked_ms: int | None, granted: timedelta
+    ) -> None:
+        """T12, T27."""
+        assert World().call(ttl_ms=asked_ms).ttl == granted
+
+
+class TestAStartThatIsRefused:
+    def test_leaves_no_task(self) -> None:
+        world = World()
+        world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+
+        with pytest.raises(WorkflowNotStarted):
+            world.call()
+
+        assert world.store.tasks == {}
+
+    def test_is_told_with_the_tool_and_the_reason(self) -> None:
+        world = World()
+        world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+
+        with pytest.raises(WorkflowNotStarted) as refused:
+            world.call()
+
+        assert refused.value.message == (
+            "The workflow of optional could not be started: its state machine does not exist any more"
+        )
+
+    def test_of_a_task_that_waits_for_its_repair_fails_the_task(self) -> None:
+        """X12: the handle is out, so the task says it."""
+        world = World()
+        task = world.overdue()
+        world.workflows.states.clear()
+        world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert isinstance(after.status, Failed)
+        assert after.status.error.code == -32603
+        assert after.status.message == "The workflow could not be started: its state machine does not exist any more"
+
+
+class TestAStartThatIsUnclear:
+    @pytest.mark.parametrize("begun", [True, False])
+    def test_keeps_the_task_and_gives_its_handle(self, *, begun: bool) -> None:
+        world = World()
+        world.workflows.start_fault, world.workflows.begins_unclear_starts = StartUnclear(), begun
+
+        task = world.call()
+
+        assert world.stored(task) == task
+        assert task.status == Working()
+
+    @pytest.mark.parametrize(("begun", "starts"), [(True, 1), (False, 2)])
+    def test_is_repaired_by_the_next_reader_and_runs_once(self, *, begun: bool, starts: int) -> None:
+        world = World()
+        world.workflows.start_fault, world.workflows.begins_unclear_starts = StartUnclear(), begun
+        task = world.call()
+        world.workflows.start_fault = None
+        world.clock.time += REPAIR_AFTER
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.starts == [Start(task.execution, INPUT)] * starts
+        assert world.workflows.running() == (task.execution,)
+
+    def test_again_is_repaired_by_a_later_reader(self) -> None:
+        world = World()
+        world.workflows.start_fault = StartUnclear()
+        task = world.call()
+        world.clock.time += REPAIR_AFTER
+        assert world.operations.get(ALICE, task.task_id).status == Working()
+        world.workflows.start_fault = None
+        world.clock.time += REPAIR_AFTER
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.running() == (task.execution,)
+
+
+class TestFaultsOfArguments:
+    def test_are_none_where_they_can_be_used(self) -> None:
+        assert faults_of(OPTIONAL, ARGUMENTS) == ()
+
+    def test_are_named_with_their_place(self) -> None:
+        """M37, M38."""
+        (fault,) = faults_of(OPTIONAL, BAD_ARGUMENTS)
+
+        assert fault.pointer == "/count"
+
+    @pytest.mark.parametrize(
+        "text",
+        ["x" * LARGEST_INPUT, "\N{EURO SIGN}" * (LARGEST_INPUT // 3), '"' * (LARGEST_INPUT // 2)],
+        ids=lambda text: text[0],
+    )
+    def test_are_more_bytes_than_a_workflow_takes(self, text: str) -> None:
+        (fault,) = faults_of(OPTIONAL, {"text": text})
+
+        assert "larger than 262144 bytes" in str(fault)
+
+    def test_do_not_begin_below_the_most_bytes_that_a_workflow_takes(self) -> None:
+        text = "x" * (LARGEST_INPUT - len('{"text":""}'))
+
+        assert faults_of(OPTIONAL, {"text": text}) == ()

@@ -1,0 +1,226 @@
+"""The end of an execution finds its task, however often, late and wrongly the news of it come."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from stepwire.aws.eventbridge import status_change_of
+from stepwire.errors import WorkflowsUnavailable
+from stepwire.execution_events import StatusChange
+from stepwire.json_text import write
+from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Broke, ExecutionState, Running, Succeeded, TimedOut
+from stepwire.tasks.task import Cancelled, Completed, Execution, ResultInExecution, Task, ToolResult, Working
+from tests.kits import OPTIONAL, OUTPUT, World, state_machine_arn
+from tests.recorded import recorded
+
+WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", state_machine_arn=state_machine_arn("WaitAndEcho"))
+OUTPUT_OF_THE_EVENT = '{"message":"grüße","waited_seconds":2}'
+ENDS = ["execution_succeeded", "execution_failed", "execution_timed_out", "execution_aborted"]
+
+
+def change(name: str) -> StatusChange:
+    """Read the status change of a sample event."""
+    return status_change_of(recorded(name))
+
+
+@pytest.fixture
+def world() -> World:
+    """A world whose first task is the one that the sample events are about."""
+    return World()
+
+
+@pytest.fixture
+def task(world: World) -> Task:
+    task = world.call(WAIT_AND_ECHO)
+    assert task.execution == change("execution_running").execution
+    return task
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("execution_running", Running()),
+        ("execution_succeeded", Succeeded(OUTPUT_OF_THE_EVENT)),
+        ("execution_succeeded_output_left_out", Succeeded(None)),
+        ("execution_failed", Broke("Example.Broken", "The caller asked for this failure.")),
+        ("execution_timed_out", TimedOut()),
+        ("execution_aborted", Aborted()),
+    ],
+)
+def test_a_status_change_says_how_the_execution_stands(name: str, state: ExecutionState) -> None:
+    found = change(name)
+
+    assert found.state == state
+    assert found.execution.state_machine_arn == WAIT_AND_ECHO.state_machine_arn
+
+
+def test_a_success_completes_its_task_with_the_output(world: World, task: Task) -> None:
+    world.events.record(change("execution_succeeded"))
+
+    status = world.stored(task).status
+    assert isinstance(status, Completed)
+    assert isinstance(status.result, ToolResult)
+    assert write(status.result.value()["structuredContent"]) == OUTPUT_OF_THE_EVENT
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("execution_failed", "Example.Broken: The caller asked for this failure."),
+        ("execution_timed_out", "States.Timeout"),
+    ],
+)
+def test_a_failure_completes_its_task_with_an_error(name: str, words: str, world: World, task: Task) -> None:
+    """X11, T18."""
+    world.events.record(change(name))
+
+    status = world.stored(task).status
+    assert isinstance(status, Completed)
+    assert status.result.is_error
+    assert words in (status.message or "")
+
+
+def test_an_abort_cancels_its_task(world: World, task: Task) -> None:
+    world.events.record(change("execution_aborted"))
+
+    assert isinstance(world.stored(task).status, Cancelled)
+
+
+def test_a_status_change_that_is_no_end_changes_nothing(world: World, task: Task) -> None:
+    world.events.record(change("execution_running"))
+
+    assert world.stored(task) == task
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_an_event_that_comes_twice_is_recorded_once(name: str, world: World, task: Task) -> None:
+    world.events.record(change(name))
+    once = world.stored(task)
+    world.clock.advance(seconds=30)
+
+    world.events.record(change(name))
+
+    assert world.stored(task) == once
+
+
+@pytest.mark.parametrize("order", list(permutations(["execution_running", "execution_succeeded", "execution_failed"])))
+def test_of_events_in_any_order_the_first_end_stays(order: tuple[str, ...], world: World, task: Task) -> None:
+    """T10: a redriven execution, for one, ends more than once."""
+    for name in order:
+        world.events.record(change(name))
+
+    status = world.stored(task).status
+    assert isinstance(status, Completed)
+    assert status.result.is_error == (order.index("execution_failed") < order.index("execution_succeeded"))
+
+
+def test_an_end_that_comes_after_the_cancel_is_absorbed(world: World, task: Task) -> None:
+    """T23."""
+    cancelled = world.operations.cancel(task.owner, task.task_id)
+
+    world.events.record(change("execution_succeeded"))
+
+    assert world.stored(task) == cancelled
+
+
+def test_an_end_that_a_reader_has_repaired_before_is_absorbed(world: World, task: Task) -> None:
+    world.workflows.end(task.execution, Succeeded(OUTPUT_OF_THE_EVENT))
+    world.clock.time += world.patience.repair_after
+    repaired = world.operations.get(task.owner, task.task_id)
+
+    world.deliver()
+
+    assert world.stored(task) == repaired
+
+
+def test_an_execution_that_somebody_else_named_is_none_of_ours(world: World, task: Task) -> None:
+    foreign = replace(
+        change("execution_succeeded"), execution=Execution(WAIT_AND_ECHO.state_machine_arn, "nightly-import")
+    )
+    world.store.calls.clear()
+
+    world.events.record(foreign)
+
+    assert world.store.calls == []
+    assert world.stored(task) == task
+
+
+def test_an_execution_of_another_state_machine_with_the_same_name_is_not_the_tasks(world: World, task: Task) -> None:
+    other = replace(task.execution, state_machine_arn=state_machine_arn("Other"))
+
+    world.events.record(StatusChange(other, Succeeded(OUTPUT_OF_THE_EVENT)))
+
+    assert world.stored(task) == task
+
+
+def test_the_end_of_a_task_that_is_gone_is_nothing(world: World, task: Task) -> None:
+    world.store.delete(task)
+
+    world.events.record(change("execution_succeeded"))
+
+    assert world.store.tasks == {}
+
+
+def test_the_end_of_a_task_that_has_expired_is_nothing(world: World, task: Task) -> None:
+    world.clock.time = task.expires_at
+
+    world.events.record(change("execution_succeeded"))
+
+    assert world.stored(task).status == Working()
+
+
+def test_an_output_that_the_event_left_out_is_fetched(world: World, task: Task) -> None:
+    large = {"answer": 42, "text": "x" * LARGEST_INLINE_RESULT}
+    world.workflows.succeed(task.execution, large)
+
+    world.events.record(change("execution_succeeded_output_left_out"))
+
+    assert world.workflows.described == [task.execution]
+    assert world.stored(task).status == Completed(ResultInExecution(is_error=False))
+    answer = world.operations.answer_of(world.stored(task))
+    assert isinstance(answer, ToolResult)
+    assert answer.value()["structuredContent"] == large
+
+
+def test_an_output_that_is_there_is_not_fetched(world: World, task: Task) -> None:
+    world.events.record(change("execution_succeeded"))
+
+    assert world.workflows.described == []
+
+
+def test_an_output_that_the_event_left_out_is_not_fetched_for_a_finished_task(world: World, task: Task) -> None:
+    world.operations.cancel(task.owner, task.task_id)
+
+    world.events.record(change("execution_succeeded_output_left_out"))
+
+    assert world.workflows.described == []
+
+
+def test_an_event_is_to_be_delivered_again_while_describe_lags_behind_it(world: World, task: Task) -> None:
+    with pytest.raises(WorkflowsUnavailable):
+        world.events.record(change("execution_succeeded_output_left_out"))
+    assert world.stored(task) == task
+
+    world.workflows.succeed(task.execution, OUTPUT)
+    world.events.record(change("execution_succeeded_output_left_out"))
+
+    assert isinstance(world.stored(task).status, Completed)
+
+
+def test_an_event_is_to_be_delivered_again_while_step_functions_is_silent(world: World, task: Task) -> None:
+    world.workflows.is_available = False
+
+    with pytest.raises(WorkflowsUnavailable):
+        world.events.record(change("execution_succeeded_output_left_out"))
+
+    assert world.stored(task) == task
+
+
+def test_an_event_that_races_with_a_reader_is_not_lost(world: World, task: Task) -> None:
+    world.clock.time += world.patience.repair_after
+    world.store.before_save = lambda: world.operations.get(task.owner, task.task_id)
+
+    world.events.record(change("execution_succeeded"))
+
+    assert isinstance(world.stored(task).status, Completed)
