@@ -1,7 +1,8 @@
 """The local stack: serves a SAM template on 127.0.0.1, with neither Docker nor an AWS account.
 
-`python -m local --template template.yaml --port 3000` serves until Ctrl-C; `LocalStack` does the same in a `with` block. The
-services are moto's, in this process and patched (moto_patches/); Lambda, API Gateway and CloudFormation are our own, small.
+`python -m local --template template.yaml --port 3000` serves until Ctrl-C; `LocalStack` does the same in a `with`
+block. The services are moto's, in this process and patched (moto_patches/); Lambda, API Gateway and CloudFormation are
+our own, small.
 """
 
 from local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, TemplateError

@@ -19,8 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     stopping = threading.Event()
+
+    def stop(number: int, frame: object) -> None:  # noqa: ARG001  # what a signal handler is given
+        stopping.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, stop)
     try:
         with LocalStack(options.template, port=options.port, parameters=dict(options.parameter)) as stack:
             print(welcome(stack), flush=True)

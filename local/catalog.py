@@ -1,8 +1,10 @@
-"""The compiled catalog of a function that has tools: what `sam build` writes beside its handler is written here at the start."""
+"""The compiled catalog of a function that has tools: `sam build` writes it beside the handler, and so does this."""
 
 from pathlib import Path
 
 from local.errors import FunctionLoadError
+from stepwire.errors import CatalogError
+from stepwire.manifests import compile_directory
 
 CATALOG = "catalog.json"
 
@@ -16,10 +18,6 @@ def compile_catalog(function: str, folder: Path) -> None:
     tools = folder / "tools"
     if not tools.is_dir():
         return
-    # Imported here: templates without tools are served without the package.
-    from stepwire.errors import CatalogError
-    from stepwire.manifests import compile_directory
-
     try:
         text = compile_directory(tools)
     except CatalogError as error:

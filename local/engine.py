@@ -1,8 +1,8 @@
 """The simulated AWS account: moto in this process, with our patches, behind dummy credentials.
 
-The rule: while it runs, nothing in this process reaches the real AWS. Every AWS_* variable of the process is put aside for
-dummies, and a request signed with the dummies that moto does not answer is answered here with an error, also after the end
-(a handler that still runs must not go out to the network).
+The rule: while it runs, nothing in this process reaches the real AWS. Every AWS_* variable of the process is put aside
+for dummies, and a request signed with the dummies that moto does not answer is answered here with an error, also after
+the end (a handler that still runs must not go out to the network).
 
 There is one account per process; several stacks share it under different names, and it is gone when the last one stops.
 """
@@ -11,13 +11,14 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from io import BytesIO
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.handlers import BUILTIN_HANDLERS
 from moto import mock_aws
 from moto.core.models import botocore_stubber
@@ -49,7 +50,7 @@ def dummy_credentials() -> dict[str, str]:
 
 
 @contextmanager
-def simulated_aws(*, without: Collection[str] = ()) -> Iterator[None]:
+def simulated_aws(*, without: Collection[str] = ()) -> Generator[None]:
     """Run the simulated account, without the named patches (which is how their tests show that they are needed)."""
     _check_version()
     with ExitStack() as engine:
@@ -79,7 +80,7 @@ class _Shared:
         self._engine = ExitStack()
 
     @contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self) -> Generator[None]:
         with self._lock:
             if self._users == 0:
                 self._engine.enter_context(simulated_aws())
@@ -105,7 +106,7 @@ def _check_version() -> None:
 
 
 @contextmanager
-def _dummy_environment() -> Iterator[None]:
+def _dummy_environment() -> Generator[None]:
     kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("AWS_")}
     os.environ.update(_DUMMIES)
     try:
@@ -128,7 +129,9 @@ def _refuse_the_network(request: Any, **_: object) -> AWSResponse | None:
         return None
     running = "it is not simulated" if botocore_stubber.enabled else "the local stack has stopped"
     body = json.dumps({"__type": "NotServedLocally", "message": f"{request.method} {request.url}: {running}."})
-    return AWSResponse(request.url, 501, {"content-type": "application/json"}, _Body(body.encode()))
+    return AWSResponse(
+        request.url, 501, HTTPHeaders.from_dict({"content-type": "application/json"}), _Body(body.encode())
+    )
 
 
 # After moto's own, which was added when it was imported: the first answer counts.

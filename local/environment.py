@@ -1,15 +1,16 @@
-"""The environment variables of a function: a view of `os.environ` for the code that runs on its behalf, and for nobody else.
+"""The environment variables of a function: a view of `os.environ` for the code that runs on its behalf only.
 
-`os.environ` is one per process, but each function has an Environment of its own. So `os.environ` is given a class whose
-mapping methods look at a context variable first: inside `variables_of(...)` they read and write that mapping only, as in
-Lambda, where a function sees no variable that its template does not set; outside they do what they always did. The object
-stays the same one, so `from os import environ` taken before is covered too.
+`os.environ` is one per process, but each function has an Environment of its own. So `os.environ` is given a class
+whose mapping methods look at a context variable first: inside `variables_of(...)` they read and write that mapping
+only, as in Lambda, where a function sees no variable that its template does not set; outside they do what they always
+did. The object stays the same one, so `from os import environ` taken before is covered too.
 
-Not covered: threads that a function starts itself (a context is not inherited) and child processes see the process's variables.
+Not covered: threads that a function starts itself (a context is not inherited) and child processes see the process's
+variables.
 """
 
 import os
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Generator, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -30,7 +31,8 @@ _OF_THE_MACHINE = (
 )
 
 
-class _FunctionEnviron(os._Environ[str]):  # pyright: ignore[reportPrivateUsage]  # the class of os.environ has no public name
+# The class of os.environ has no public name.
+class _FunctionEnviron(os._Environ[str]):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     """`os.environ`, seen from a function."""
 
     def __getitem__(self, key: str) -> str:
@@ -61,7 +63,7 @@ class _FunctionEnviron(os._Environ[str]):  # pyright: ignore[reportPrivateUsage]
 
 
 @contextmanager
-def per_function_environment() -> Iterator[None]:
+def per_function_environment() -> Generator[None]:
     """Make `os.environ` look at the function that runs, until the block ends."""
     original = type(os.environ)
     os.environ.__class__ = _FunctionEnviron
@@ -72,7 +74,7 @@ def per_function_environment() -> Iterator[None]:
 
 
 @contextmanager
-def variables_of(variables: MutableMapping[str, str]) -> Iterator[None]:
+def variables_of(variables: MutableMapping[str, str]) -> Generator[None]:
     """Show only these variables to the code in the block; what it writes stays in them."""
     token = _variables.set(variables)
     try:

@@ -1,8 +1,8 @@
 """Lambda functions, run in this process: each from its own copy of its modules, with its own environment variables.
 
-The rules: a function sees only its own variables (environment.py), a handler's exception never leaves the invocation, and an
-invocation ends when its Timeout is over, for the caller at least: a thread cannot be killed, so its work goes on unseen.
-Modules beside the handler must be imported when it is loaded, not from inside a function.
+The rules: a function sees only its own variables (environment.py), a handler's exception never leaves the invocation,
+and an invocation ends when its Timeout is over, for the caller at least: a thread cannot be killed, so its work goes
+on unseen. Modules beside the handler must be imported when it is loaded, not from inside a function.
 """
 
 import importlib.util
@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,16 +21,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import boto3
-
 from local.environment import variables_of
 from local.errors import FunctionLoadError
 
 logger = logging.getLogger(__name__)
 
 PAYLOAD_LIMIT = 6 * 1024 * 1024  # bytes of a request and of a response
-# Seconds before the second and third try of an asynchronous invocation; in AWS one and two minutes.
-RETRY_DELAYS = (0.1, 0.2)
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ class Function:
         self._handler = self._load()
 
     def warm(self) -> None:
-        """Let the handler prepare itself, if it can: what it cannot accept stops the start instead of the first request."""
+        """Let the handler prepare itself, if it can: what it cannot accept stops the start, not the first request."""
         prepare = getattr(self._handler, "warm", None)
         if prepare is None:
             return
@@ -130,7 +126,7 @@ class Function:
     def _call(self, event: str, context: LambdaContext) -> Outcome:
         try:
             result = self._handler(json.loads(event), context)
-        except BaseException as error:  # noqa: BLE001  # SystemExit too ends an invocation and not the process
+        except BaseException as error:  # SystemExit too ends an invocation and not the process
             logger.warning("%s failed.", self.settings.name, exc_info=error)
             return _failed(type(error).__name__, str(error), traceback.format_tb(error.__traceback__)[1:])
         return _result(result)
@@ -185,7 +181,7 @@ _importing = threading.RLock()
 
 
 @contextmanager
-def _own_modules(folder: Path) -> Iterator[None]:
+def _own_modules(folder: Path) -> Generator[None]:
     """Let modules of the folder be imported by their plain names, and forget those names after."""
     with _importing:
         sys.path.insert(0, str(folder))
@@ -241,42 +237,3 @@ def unregister(function: Function) -> None:
 def registered(arn: str) -> Function:
     """Return the function with this ARN, whichever version of it the ARN names."""
     return _registered[":".join(arn.split(":")[:7])]
-
-
-def invoke_later(function: Function, event: str) -> None:
-    """Invoke asynchronously: try three times, then send the event to the function's dead-letter queue."""
-    threading.Thread(target=_try_repeatedly, args=(function, event), daemon=True).start()
-
-
-def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) -> None:
-    """Invoke the target of a rule asynchronously; an event for a function that is not there goes to the rule's queue."""
-    try:
-        function = registered(arn)
-    except KeyError:
-        logger.warning("The target %s of %s is not there.", arn, rule_arn)
-        _bury(dead_letters, event, {"RULE_ARN": rule_arn, "TARGET_ARN": arn, "ERROR_CODE": "RESOURCE_NOT_FOUND"})
-        return
-    invoke_later(function, event)
-
-
-def _try_repeatedly(function: Function, event: str) -> None:
-    outcome = function.invoke(event)
-    for delay in RETRY_DELAYS:
-        if isinstance(outcome, Returned):
-            return
-        time.sleep(delay)
-        outcome = function.invoke(event)
-    if isinstance(outcome, Failed):
-        message = str(json.loads(outcome.payload)["errorMessage"])[:1024]
-        letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
-        _bury(function.settings.dead_letters, event, letter)
-
-
-def _bury(queue_arn: str | None, event: str, attributes: dict[str, str]) -> None:
-    if queue_arn is None:
-        logger.error("An event is lost for want of a dead-letter queue: %s", attributes)
-        return
-    sqs: Any = boto3.client("sqs")
-    url = sqs.get_queue_url(QueueName=queue_arn.rpartition(":")[2])["QueueUrl"]
-    letter = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
-    sqs.send_message(QueueUrl=url, MessageBody=event, MessageAttributes=letter)

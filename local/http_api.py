@@ -1,7 +1,8 @@
 """What an API Gateway HTTP API does with a request: finds the route, makes the event, turns the result into a response.
 
-Pure: bytes and mappings in, bytes and mappings out, with the clock and the ids given. Payload format 2.0 only. The facts are
-those of the API Gateway developer guide, "AWS Lambda proxy integrations for HTTP APIs" and "HTTP API quotas".
+Pure: bytes and mappings in, bytes and mappings out, with the clock and the ids given. Payload format 2.0 only. The
+facts are those of the API Gateway developer guide, "AWS Lambda proxy integrations for HTTP APIs" and "HTTP API
+quotas".
 """
 
 import base64
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 
 from local.functions import Failed, Function, Outcome
@@ -204,22 +205,20 @@ def response(outcome: Outcome) -> Response:
     result = json.loads(outcome.payload)
     if not isinstance(result, dict) or "statusCode" not in result:
         # API Gateway infers: the whole result is the body.
-        return Response(200, (("content-type", "application/json"),), _text(result).encode())
+        text = result if isinstance(result, str) else outcome.payload
+        return Response(200, (("content-type", "application/json"),), text.encode())
     try:
-        return _explicit(dict[str, Any](result))
+        return _explicit(cast("dict[str, Any]", result))
     except (binascii.Error, TypeError, ValueError):
         return INTERNAL_SERVER_ERROR
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _explicit(result: dict[str, Any]) -> Response:
     status = int(result["statusCode"])
     if not 100 <= status <= 599:  # noqa: PLR2004  # the bounds of HTTP
         raise ValueError(status)
-    headers = {name.lower(): _header(value) for name, value in (result.get("headers") or {}).items()}
+    given: dict[str, Any] = result.get("headers") or {}
+    headers = {name.lower(): _header(value) for name, value in given.items()}
     headers.setdefault("content-type", "text/plain; charset=utf-8")
     cookies = [("set-cookie", _header(cookie)) for cookie in result.get("cookies") or ()]
     body = result.get("body")
@@ -229,9 +228,9 @@ def _explicit(result: dict[str, Any]) -> Response:
     return Response(status, (*headers.items(), *cookies), raw)
 
 
-def _header(value: Any) -> str:
+def _header(value: object) -> str:
     if isinstance(value, dict | list) or value is None:
-        raise TypeError(value)
+        raise TypeError("a header has one value")
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if "\r" in text or "\n" in text:
         raise ValueError(text)

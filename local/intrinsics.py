@@ -1,12 +1,12 @@
 """The intrinsic functions of CloudFormation: a value of the template becomes plain data.
 
-Pure: what a name or an attribute stands for is asked of the `Lookup` that is given. `AWS::NoValue` removes the property or
-the list entry that it is the value of.
+Pure: what a name or an attribute stands for is asked of the `Lookup` that is given. `AWS::NoValue` removes the
+property or the list entry that it is the value of.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from local.errors import TemplateError
 
@@ -34,11 +34,11 @@ class Lookup(Protocol):
 def resolve(value: Any, lookup: Lookup) -> Any:
     """Return the value with every intrinsic function replaced by its result."""
     if isinstance(value, list):
-        items: list[Any] = value
-        return [item for item in (resolve(item, lookup) for item in items) if item is not NO_VALUE]
+        items = [resolve(item, lookup) for item in cast("list[Any]", value)]
+        return [item for item in items if item is not NO_VALUE]
     if not isinstance(value, Mapping):
         return value
-    entries: Mapping[str, Any] = value
+    entries = cast("Mapping[str, Any]", value)
     if len(entries) == 1:
         ((name, argument),) = entries.items()
         if name in _FUNCTIONS:
@@ -51,7 +51,7 @@ def resolve(value: Any, lookup: Lookup) -> Any:
 
 def holds(expression: Any, lookup: Lookup) -> bool:
     """Return whether the expression of a condition is true."""
-    if isinstance(expression, Mapping) and len(entries := dict[str, Any](expression)) == 1:
+    if isinstance(expression, Mapping) and len(entries := cast("Mapping[str, Any]", expression)) == 1:
         ((name, argument),) = entries.items()
         if name in _CONDITIONS:
             return _CONDITIONS[name](argument, lookup)
@@ -75,8 +75,8 @@ def _attribute(path: str | list[str], lookup: Lookup) -> Any:
 
 
 def _substitute(argument: Any, lookup: Lookup) -> str:
-    text, given = (argument, {}) if isinstance(argument, str) else (argument[0], argument[1])
-    values: dict[str, Any] = resolve(given, lookup)
+    text: str = argument if isinstance(argument, str) else argument[0]
+    values: dict[str, Any] = {} if isinstance(argument, str) else resolve(argument[1], lookup)
 
     def replacement(match: re.Match[str]) -> str:
         literal, name = match[1], match[2].strip()

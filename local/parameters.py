@@ -1,4 +1,4 @@
-"""The values of a template's parameters: what the caller gives, else the default; checked as CloudFormation checks them."""
+"""The values of a template's parameters: the caller's, else the default, checked as CloudFormation checks them."""
 
 import re
 from collections.abc import Mapping

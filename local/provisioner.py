@@ -1,6 +1,7 @@
 """Creates the resources of a template in the simulated account, each after those that it refers to.
 
-The rules: a reference decides the order, a cycle of references is an error that names it, and what is not served is noted.
+The rules: a reference decides the order, a cycle of references is an error that names it, and what is not served is
+noted.
 """
 
 import uuid

@@ -1,7 +1,8 @@
 """The HTTP front: serves an HTTP API on 127.0.0.1, in a thread of its own.
 
-The rule: only requests that name this very endpoint as their host get in. API Gateway finds an API by its host name, so a
-foreign name would not arrive there either; here it also keeps a web page from reaching the endpoint under a name of its own.
+The rule: only requests that name this very endpoint as their host get in. API Gateway finds an API by its host name,
+so a foreign name would not arrive there either; here it also keeps a web page from reaching the endpoint under a name
+of its own.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import json
 import socket
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -38,7 +39,7 @@ class Gateway:
     """The ASGI application in front of one HTTP API."""
 
     def __init__(self, port: int) -> None:
-        self._hosts = {f"{name}:{port}" for name in _NAMES} | (set(_NAMES) if port == 80 else set())  # noqa: PLR2004  # HTTP's own
+        self._hosts = frozenset(f"{name}:{port}" for name in _NAMES)
         self._places = asyncio.Semaphore(CONCURRENCY)
         self.api: HttpApi | None = None  # set once the template's resources are there
 
@@ -54,7 +55,7 @@ class Gateway:
         await send({"type": "http.response.body", "body": response.body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        """1. The host, since nothing of another API's concerns us; 2. sizes; 3. the route; 4. its authorizer; 5. the function."""
+        """1. The host: what is meant for another API is none of ours; 2. sizes; 3. the route and who may use it."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if [
             value for name, value in headers if name == "host" and value.lower() in self._hosts
@@ -126,7 +127,7 @@ def listen(port: int) -> socket.socket:
 
 
 @contextmanager
-def serving(gateway: Gateway, listener: socket.socket) -> Iterator[None]:
+def serving(gateway: Gateway, listener: socket.socket) -> Generator[None]:
     """Serve until the block ends; then cut what still waits."""
     config = uvicorn.Config(
         gateway,

@@ -41,14 +41,14 @@ class FunctionError(Exception):
 class LocalStack:
     """Serves a template while its block runs.
 
-    Several may run in one process, one after the other or together; they share the simulated account, so their templates must
-    not give resources the same explicit names.
+    Several may run in one process, one after the other or together; they share the simulated account, so their
+    templates must not give resources the same explicit names.
 
     Args:
         template: The SAM template; paths in it are relative to its folder.
         port: The port on 127.0.0.1; 0 takes any free one.
-        parameters: Of the template. `Authorizer` defaults to `none` and `AllowedOrigins` to this endpoint's own origins, where
-            the template declares them.
+        parameters: Of the template. where the template declares them, `Authorizer` defaults to `none` and
+            `AllowedOrigins` to this endpoint's own origins.
         events: How the status events of executions travel; may be set anew while the stack runs.
 
     Raises:

@@ -1,8 +1,8 @@
 """The "Step Functions Execution Status Change" events of EventBridge: their exact shape, and how they travel.
 
 AWS delivers them at least once, late and in any order; here they arrive once and at once, unless a stack's policy says
-otherwise. A policy maps an event to the delays, in seconds, after which it arrives: `()` loses it, `(0, 1)` repeats it, and a
-longer delay for one status than for another reorders them.
+otherwise. A policy maps an event to the delays, in seconds, after which it arrives: `()` loses it, `(0, 1)` repeats
+it, and a longer delay for one status than for another reorders them.
 """
 
 import heapq

@@ -1,21 +1,21 @@
 """A SAM template as plain CloudFormation, made offline, and where its code lies on this disk.
 
-The rule: paths in a template are relative to the template's own folder. The translator wants code in S3, so a local folder is
-given to it as `s3://local/<logical id>` and looked up under that key later.
+The rule: paths in a template are relative to the template's own folder. The translator wants code in S3, so a local
+folder is given to it as `s3://local/<logical id>` and looked up under that key later.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import yaml
-from samtranslator.model.exceptions import InvalidDocumentException
-from samtranslator.translator.transform import transform
-from samtranslator.yaml_helper import yaml_parse
+from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
 from local.errors import TemplateError
 
@@ -42,9 +42,10 @@ def load(path: Path) -> Template:
     Raises:
         TemplateError: it is missing, not YAML, or SAM does not accept it.
     """
-    source = _parse(path, yaml_parse)
-    if not isinstance(source, dict) or "Resources" not in source:
+    parsed = _parse(path, cast("Any", yaml_helper).yaml_parse)
+    if not isinstance(parsed, dict) or "Resources" not in parsed:
         raise TemplateError(f"{path} is not a template: it has no Resources.")
+    source = cast("dict[str, Any]", parsed)
     folders = _localise(source, path.parent)
     return Template(path, _translate(path, source), folders)
 
@@ -102,15 +103,14 @@ def _translate(path: Path, source: dict[str, Any]) -> Mapping[str, Any]:
     defaults = {name: entry.get("Default", "") for name, entry in source.get("Parameters", {}).items()}
     try:
         with _some_region():
-            translated: Any = transform(source, defaults, _NoManagedPolicies())
+            return transform(source, defaults, cast("Any", _NoManagedPolicies()))
     except InvalidDocumentException as error:
         causes = "; ".join(str(cause.message) for cause in error.causes)
         raise TemplateError(f"{path}: {causes or error.message}") from error
-    return translated
 
 
 @contextmanager
-def _some_region() -> Iterator[None]:
+def _some_region() -> Generator[None]:
     """Give the translator a region: it asks boto3 for one and fails without."""
     with patch.dict(os.environ, {"AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION", "us-east-1")}):
         yield

@@ -1,13 +1,15 @@
 """Patches of task tokens: SendTaskSuccess, SendTaskFailure, SendTaskHeartbeat."""
+# ruff: noqa: SLF001 - what is to be mended lies inside
 
 import json
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from moto.core.exceptions import AWSError
 from moto.core.responses import EmptyResult
 from moto.stepfunctions import responses
-from moto.stepfunctions.parser import api
+from moto.stepfunctions.exceptions import InvalidToken
 from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeFailure, CallbackOutcomeSuccess
 
 _Replace = Callable[[object, str, object], None]
@@ -15,8 +17,16 @@ _Replace = Callable[[object, str, object], None]
 _lock = threading.Lock()
 
 
+class _InvalidOutput(AWSError):
+    TYPE = "InvalidOutput"
+
+
+class _TaskTimedOut(AWSError):
+    TYPE = "TaskTimedOut"
+
+
 def tokens_count_once(replace: _Replace) -> None:
-    """Tokens: a cause is dropped, an output that is not JSON and a second answer are accepted, an old token is called unknown."""
+    """Tokens: causes are dropped; an output that is not JSON and a second answer are taken; old tokens are unknown."""
 
     def send_task_success(self: Any) -> EmptyResult:
         token, output = self._get_param("taskToken"), self._get_param("output")
@@ -32,7 +42,7 @@ def tokens_count_once(replace: _Replace) -> None:
 
 
 def heartbeats_find_their_task(replace: _Replace) -> None:
-    """Heartbeats: an execution that is just starting makes every heartbeat fail; one without HeartbeatSeconds is refused."""
+    """Heartbeats: one execution that is just starting makes all fail; a task without HeartbeatSeconds refuses them."""
 
     def send_task_heartbeat(self: Any) -> EmptyResult:
         _waiting(self.stepfunction_backend, self._get_param("taskToken")).notify_heartbeat()
@@ -60,16 +70,16 @@ def _waiting(backend: Any, token: str) -> Any:
         if callback is None:
             continue
         if execution.status != "RUNNING" or callback._notify_event.is_set():
-            raise api.TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
+            raise _TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
         return callback
-    raise api.InvalidToken("Invalid Token: 'Invalid token'")
+    raise InvalidToken
 
 
 def _check_json(output: str) -> None:
     try:
         json.loads(output)
     except ValueError:
-        raise api.InvalidOutput("Invalid Output: 'not JSON'") from None
+        raise _InvalidOutput("Invalid Output: 'not JSON'") from None
 
 
 PATCHES = (tokens_count_once, heartbeats_find_their_task)

@@ -14,7 +14,7 @@ _TOKEN_LIFETIME = 600  # seconds
 
 
 def calls_take_turns(replace: _Replace) -> None:
-    """Tables are not thread-safe: conditions are lost, transactions are torn, dictionaries change while they are read."""
+    """Tables are not thread-safe: conditions are lost, transactions are torn, tables change while they are read."""
     original: Any = DynamoHandler.call_action
     lock = threading.RLock()
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from moto.events.models import Rule
 
-from local import functions
+from local.asynchronous import deliver
 
 _Replace = Callable[[object, str, object], None]
 
 
 def rules_invoke_functions(replace: _Replace) -> None:
-    """Rules: PutEvents raises NotImplementedError when a rule has a Lambda function as its target; disabled rules fire."""
+    """Rules: PutEvents raises NotImplementedError when a rule's target is a Lambda function; disabled rules fire."""
     original: Any = Rule.send_to_targets
 
     def send_to_targets(self: Any, original_event: Any, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002  # theirs
@@ -40,7 +40,7 @@ def _deliver(rule: Any, target: Any, event: Any) -> None:
         moment = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     sent = {name: value for name, value in event.items() if name != "ingestion-time"} | {"time": moment}
     dead_letters = target.get("DeadLetterConfig", {}).get("Arn")
-    functions.deliver(target["Arn"], json.dumps(sent), rule_arn=rule.arn, dead_letters=dead_letters)
+    deliver(target["Arn"], json.dumps(sent), rule_arn=rule.arn, dead_letters=dead_letters)
 
 
 PATCHES = (rules_invoke_functions,)

@@ -2,6 +2,7 @@
 
 Untyped land: moto's classes are `Any` here on purpose, checked by the proofs and not by the type checker.
 """
+# ruff: noqa: SLF001 - what is to be mended lies inside
 
 import base64
 import binascii
@@ -13,8 +14,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from moto.core.exceptions import AWSError
 from moto.core.responses import ActionResult
-from moto.stepfunctions import models as plain
 from moto.stepfunctions import responses
 from moto.stepfunctions.exceptions import InvalidExecutionInput, InvalidName
 from moto.stepfunctions.parser import api
@@ -37,7 +38,7 @@ _lock = threading.RLock()
 
 
 def names_are_made_up_and_unique(replace: _Replace) -> None:
-    """Start: without a name the ARN ends in ":None"; looking for the name and adding it is not atomic; names go unchecked."""
+    """Start: without a name the ARN ends in ":None"; two starts of one name may both succeed; names go unchecked."""
     original: Any = running.StepFunctionsParserBackend.start_execution
 
     def start_execution(
@@ -75,9 +76,9 @@ def inputs_are_checked(replace: _Replace) -> None:
 
 
 def errors_carry_their_code(replace: _Replace) -> None:
-    """Errors that the parser raises reach the client with an empty code, or not at all when raised without a message."""
+    """Errors of the parser reach the client with an empty code, or as a TypeError when they have no message."""
     for error in vars(api).values():
-        if isinstance(error, type) and issubclass(error, api.ServiceException) and error is not api.ServiceException:
+        if isinstance(error, type) and issubclass(error, AWSError) and error is not AWSError:
             replace(error, "__init__", _coded(error))
 
 
@@ -85,18 +86,13 @@ def _coded(error: Any) -> Any:
     code: str = error.__dict__.get("code", error.__name__)
 
     def __init__(self: Any, message: str = code) -> None:  # noqa: N807  # it replaces the class's own
-        api.ServiceException.__init__(self, message, code, 400)
+        AWSError.__init__(self, message, code, 400)
 
     return __init__
 
 
-def one_backend_holds_the_machines(replace: _Replace) -> None:
-    """CloudFormation resources land in a backend that executes nothing."""
-    replace(plain, "stepfunctions_backends", running.stepfunctions_parser_backends)
-
-
 def ends_are_final_and_reported(replace: _Replace) -> None:
-    """End: EventBridge never hears of a change of status, and a program that ends late overwrites the end that was reported."""
+    """End: EventBridge never hears of a change of status; a program that ends late overwrites the end before."""
     communication: Any = backend.BaseExecutionWorkerCommunication
     original_end, original_start = communication._reflect_execution_status, backend.Execution.start
 
@@ -231,7 +227,6 @@ PATCHES = (
     names_are_made_up_and_unique,
     inputs_are_checked,
     errors_carry_their_code,
-    one_backend_holds_the_machines,
     ends_are_final_and_reported,
     stopping_is_immediate,
     describing_tells_all,

@@ -6,6 +6,7 @@ from typing import Any
 from moto.awslambda_simple.models import LambdaSimpleBackend
 
 from local import functions
+from local.asynchronous import invoke_later
 
 _Replace = Callable[[object, str, object], None]
 
@@ -22,7 +23,7 @@ def invoking_runs_the_code(replace: _Replace) -> None:
         if headers.get("X-Amz-Invocation-Type") == "DryRun":
             return None
         if headers.get("X-Amz-Invocation-Type") == "Event":
-            functions.invoke_later(function, text)
+            invoke_later(function, text)
             return b""
         outcome = function.invoke(text)
         if isinstance(outcome, functions.Failed):

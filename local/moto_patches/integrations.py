@@ -4,14 +4,14 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
-import boto3
-from botocore.config import Config
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
 from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that calls boto_client_for
 from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+
+from local.clients import plain_aws_client
 
 _Replace = Callable[[object, str, object], None]
 
@@ -27,19 +27,12 @@ def tasks_share_their_clients(replace: _Replace) -> None:
     def boto_client_for(region: str, service: str, state_credentials: Any = None) -> Any:  # noqa: ARG001  # their signature
         with _lock:
             if (region, service) not in clients:
-                clients[region, service] = _client(region, service)
+                clients[region, service] = plain_aws_client(service, region)
             return clients[region, service]
 
     for module in [module for name, module in sys.modules.items() if name.startswith("moto.stepfunctions")]:
         if getattr(module, "boto_client_for", None) is original:
             replace(module, "boto_client_for", boto_client_for)
-
-
-def _client(region: str, service: str) -> Any:
-    config = Config(parameter_validation=False, retries={"total_max_attempts": 1}, inject_host_prefix=False)
-    session = boto3.session.Session(region_name=region)
-    client: Any = session.client(service, config=config)  # pyright: ignore  # the service is not known before
-    return client
 
 
 def parameters_are_spelled_either_way(replace: _Replace) -> None:
@@ -63,12 +56,16 @@ def parameters_are_spelled_either_way(replace: _Replace) -> None:
     ) -> None:
         del service_action_name
         if isinstance(response, dict) and (boto_service_name or self._get_boto_service_name()) == "stepfunctions":
-            spelled: dict[str, Any] = {name[:1].upper() + name[1:]: _plain(value) for name, value in response.items()}
-            response.clear()
-            response.update(spelled)
+            _respell(cast("dict[str, Any]", response))
 
     replace(state_task_service.StateTaskService, "_normalise_parameters", normalise_parameters)
     replace(state_task_service.StateTaskService, "_normalise_response", normalise_response)
+
+
+def _respell(response: dict[str, Any]) -> None:
+    spelled = {name[:1].upper() + name[1:]: _plain(value) for name, value in response.items()}
+    response.clear()
+    response.update(spelled)
 
 
 def _input_shape(service: str, action: str) -> Mapping[str, Any]:

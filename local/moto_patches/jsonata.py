@@ -1,8 +1,9 @@
 """Patch of JSONata: expressions and variables are evaluated, with a Python engine instead of a Java one.
 
-moto writes every variable into the text of the expression. We take them out again before parsing: what a workflow carries may
-be 256 KiB long, and a parser in Python would take seconds for it.
+moto writes every variable into the text of the expression. We take them out again before parsing: what a workflow
+carries may be 256 KiB long, and a parser in Python would take seconds for it.
 """
+# ruff: noqa: SLF001 - what is to be mended lies inside
 
 import hashlib
 import json
@@ -10,12 +11,17 @@ import random
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-import jsonata as engine
-from jsonata.utils import Utils
+import jsonata as engine  # pyright: ignore[reportMissingTypeStubs]
+from jsonata.utils import Utils  # pyright: ignore[reportMissingTypeStubs]
+from moto.stepfunctions.parser.api import EvaluationFailedEventDetails, HistoryEventType
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.common.string import string_expression
 from moto.stepfunctions.parser.asl.eval import states, variable_store
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.jsonata import jsonata as moto_jsonata
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
@@ -29,11 +35,32 @@ _decoder = json.JSONDecoder()
 
 
 def expressions_are_evaluated(replace: _Replace) -> None:
-    """Expressions: there is no engine at all; strings in variables are not escaped; $uuid and $hash give an excuse as result."""
+    """Expressions: there is no engine; strings in variables are not escaped; $uuid and $hash return an excuse."""
     replace(moto_jsonata, "_eval_jsonata", _evaluate)
     replace(string_expression, "get_intrinsic_functions_declarations", _no_declarations)
     for module in (moto_jsonata, states, variable_store):
         replace(module, "encode_jsonata_variable_declarations", _encode)
+
+
+def failed_expressions_have_their_error(replace: _Replace) -> None:
+    """Expressions: one that fails gives States.Runtime, where AWS gives States.QueryEvaluationError."""
+    evaluation: Any = string_expression.StringJSONata
+    original = evaluation._eval_body
+
+    def _eval_body(self: Any, env: Any) -> None:
+        try:
+            original(self, env)
+        except moto_jsonata.JSONataException as error:
+            raise FailureEventException(_failure(env, f"The JSONata expression failed: {error.details}")) from error
+
+    replace(evaluation, "_eval_body", _eval_body)
+
+
+def _failure(env: Any, cause: str) -> FailureEvent:
+    name = StatesErrorName(typ=StatesErrorNameType.StatesQueryEvaluationError)
+    failed = EvaluationFailedEventDetails(cause=cause, error=name.error_name)
+    details = cast("Any", EventDetails)(evaluationFailedEventDetails=failed)
+    return FailureEvent(env, name, HistoryEventType.EvaluationFailed, details)
 
 
 def _encode(bindings: Mapping[str, Any]) -> str:
@@ -84,7 +111,7 @@ def _range(first: float, last: float, step: float) -> list[float]:
     return [first + index * step for index in range(int((last - first) / step) + 1)]
 
 
-def _hash(value: str, algorithm: str = "SHA-1") -> str:
+def _hash(value: object, algorithm: str = "SHA-1") -> str:
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     return hashlib.new(_ALGORITHMS[algorithm], text.encode()).hexdigest()
 
@@ -106,4 +133,4 @@ _FUNCTIONS = {
     "random": _native(_random),
 }
 
-PATCHES = (expressions_are_evaluated,)
+PATCHES = (expressions_are_evaluated, failed_expressions_have_their_error)

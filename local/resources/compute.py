@@ -41,7 +41,7 @@ def _function(resource: Resource, world: World) -> Created:
 
 def _folder(resource: Resource, world: World) -> Path:
     code: Mapping[str, Any] = resource.properties["Code"]
-    key = code.get("S3Key")
+    key: str = code.get("S3Key", "")
     if key not in world.folders:
         raise TemplateError(f"{resource.logical_id}: the local stack serves code from a folder on this disk only.")
     return world.folders[key]

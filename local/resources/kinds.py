@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import boto3
-
+from local.clients import aws_client
 from local.functions import Function
 from local.http_api import Integration, Route
 
@@ -44,14 +42,9 @@ class World:
     routes: list[Route] = field(default_factory=list[Route])
     notes: list[str] = field(default_factory=list[str])
 
-    @cached_property
-    def _session(self) -> boto3.session.Session:
-        return boto3.session.Session(region_name=self.region)
-
     def client(self, service: str) -> Any:
         """Return a boto3 client of the simulated account."""
-        client: Any = self._session.client(service)  # pyright: ignore  # the service is not known before
-        return client
+        return aws_client(service, self.region)
 
     def name(self, resource: Resource) -> str:
         """Return a physical name, unique in the account."""

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from botocore.exceptions import ClientError
+from jsonata import JException, Jsonata  # pyright: ignore[reportMissingTypeStubs]
 
 from local.errors import TemplateError
 from local.resources.kinds import Created, Kind, Resource, World
@@ -16,6 +17,7 @@ def _state_machine(resource: Resource, world: World) -> Created:
     name: str = properties.get("StateMachineName", world.name(resource))
     definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
     _check_transitions(resource.logical_id, definition)
+    _check_expressions(resource.logical_id, json.loads(definition))
     try:
         made = world.client("stepfunctions").create_state_machine(
             name=name,
@@ -48,7 +50,7 @@ def _substituted(definition: str, substitutions: Mapping[str, Any]) -> str:
 
 
 def _check_transitions(logical_id: str, definition: str) -> None:
-    """Refuse a transition to a state that is not there: AWS does when the stack is made, moto when an execution gets there."""
+    """Refuse a transition to a state that is not there: AWS does at deployment, moto when an execution gets there."""
     program = json.loads(definition)
     states: Mapping[str, Any] = program.get("States", {})
     wanted = {"StartAt": program.get("StartAt")}
@@ -61,6 +63,27 @@ def _check_transitions(logical_id: str, definition: str) -> None:
     for where, state in wanted.items():
         if state is not None and state not in states:
             raise TemplateError(f"{logical_id}: {where} names the state {state!r}, which is not there.")
+
+
+def _check_expressions(where: str, value: Any) -> None:
+    """Refuse an expression that does not parse: AWS does at deployment, moto when an execution gets there."""
+    if isinstance(value, str):
+        if value.startswith("{%") and value.endswith("%}"):
+            _check_expression(where, value[2:-2])
+        return
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, Any]", value).items()
+    else:
+        entries = enumerate(cast("list[Any]", value)) if isinstance(value, list) else ()
+    for key, entry in entries:
+        _check_expressions(f"{where}.{key}", entry)
+
+
+def _check_expression(where: str, expression: str) -> None:
+    try:
+        Jsonata(expression)
+    except JException as error:
+        raise TemplateError(f"{where}: {expression.strip()!r} is not JSONata: {error}") from error
 
 
 KINDS = {

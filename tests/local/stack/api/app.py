@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import shared
@@ -36,7 +37,7 @@ def _answer(event: dict[str, Any]) -> Any:
     }
 
 
-ACTIONS = {
+ACTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "echo": _echo,
     "fail": _fail,
     "sleep": _sleep,

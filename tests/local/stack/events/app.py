@@ -5,12 +5,12 @@ import os
 import uuid
 from typing import Any
 
-import boto3
+from local.clients import aws_client
 
 
 def handler(event: dict[str, Any], context: Any) -> None:
     if "poison" in (event["detail"]["input"] or ""):
         raise RuntimeError("poison")
-    table: Any = boto3.client("dynamodb")
+    table = aws_client("dynamodb", os.environ["AWS_REGION"])
     item = {"pk": {"S": str(uuid.uuid4())}, "event": {"S": json.dumps(event)}}
     table.put_item(TableName=os.environ["TABLE_NAME"], Item=item)

@@ -1,0 +1,60 @@
+"""Asynchronous invocations: how an event gets from its sender to a function, and where it ends if it does not.
+
+The rules are Lambda's and EventBridge's: three tries, then the function's dead-letter queue; an event for a function
+that is not there goes to the rule's queue. The delays between the tries are shorter: AWS waits one and two minutes.
+"""
+
+import json
+import logging
+import threading
+import time
+import uuid
+
+from local.clients import aws_client
+from local.functions import Failed, Function, Returned, registered
+
+logger = logging.getLogger(__name__)
+
+RETRY_DELAYS = (0.1, 0.2)  # seconds
+
+_LONGEST_ERROR = 1024  # characters of a message attribute
+
+
+def invoke_later(function: Function, event: str) -> None:
+    """Invoke with an event, given as JSON text, without waiting."""
+    threading.Thread(target=_try_repeatedly, args=(function, event), daemon=True).start()
+
+
+def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) -> None:
+    """Invoke the target of a rule, without waiting; `dead_letters` is the ARN of the rule's queue."""
+    try:
+        function = registered(arn)
+    except KeyError:
+        logger.warning("The target %s of %s is not there.", arn, rule_arn)
+        _bury(dead_letters, event, {"RULE_ARN": rule_arn, "TARGET_ARN": arn, "ERROR_CODE": "RESOURCE_NOT_FOUND"})
+        return
+    invoke_later(function, event)
+
+
+def _try_repeatedly(function: Function, event: str) -> None:
+    outcome = function.invoke(event)
+    for delay in RETRY_DELAYS:
+        if isinstance(outcome, Returned):
+            return
+        time.sleep(delay)
+        outcome = function.invoke(event)
+    if isinstance(outcome, Failed):
+        message = str(json.loads(outcome.payload)["errorMessage"])[:_LONGEST_ERROR]
+        letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
+        _bury(function.settings.dead_letters, event, letter)
+
+
+def _bury(queue_arn: str | None, event: str, attributes: dict[str, str]) -> None:
+    if queue_arn is None:
+        logger.error("An event is lost for want of a dead-letter queue: %s", attributes)
+        return
+    region, name = queue_arn.split(":")[3], queue_arn.split(":")[5]
+    sqs = aws_client("sqs", region)
+    letter = {key: {"DataType": "String", "StringValue": value} for key, value in attributes.items()}
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody=event, MessageAttributes=letter)

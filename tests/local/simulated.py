@@ -1,0 +1,102 @@
+"""A simulated account in the hands of a test: what the proofs of the patches need, and nothing of a template."""
+
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from local.clients import aws_client
+from local.engine import ACCOUNT, REGION
+from local.functions import Function, FunctionSettings, register
+from tests.local.polling import until
+
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/test"
+FOLDER = Path(__file__).parent / "stack" / "worker"
+
+_numbers = itertools.count(1)
+
+
+class Account:
+    """The account; what it creates has a name of its own each time."""
+
+    def __init__(self) -> None:
+        self.workflows = aws_client("stepfunctions", REGION)
+        self.queues = aws_client("sqs", REGION)
+        self.tables = aws_client("dynamodb", REGION)
+        self.rules = aws_client("events", REGION)
+
+    def machine(self, *states: Mapping[str, Any], **settings: Any) -> str:
+        """Create a machine of these states, one after the other, and return its ARN."""
+        names = [f"S{number}" for number in range(len(states))]
+        nexts: list[dict[str, Any]] = [{"Next": name} for name in names[1:]] + [{"End": True}]
+        chain = {name: {**state, **then} for name, state, then in zip(names, states, nexts, strict=True)}
+        definition = json.dumps({"StartAt": "S0", "States": chain, **settings})
+        name = f"machine-{next(_numbers)}"
+        made = self.workflows.create_state_machine(name=name, definition=definition, roleArn=ROLE)
+        return made["stateMachineArn"]
+
+    def start(self, machine: str, given: Any = None, **settings: Any) -> str:
+        """Start an execution, and return its ARN."""
+        text = json.dumps({} if given is None else given)
+        return self.workflows.start_execution(stateMachineArn=machine, input=text, **settings)["executionArn"]
+
+    def describe(self, execution: str) -> Any:
+        """Describe an execution."""
+        return self.workflows.describe_execution(executionArn=execution)
+
+    def ended(self, execution: str, *, within: float = 5.0) -> Any:
+        """Describe an execution once it has ended."""
+
+        def look() -> Any:
+            described = self.describe(execution)
+            return None if described["status"] == "RUNNING" else described
+
+        return until(look, within=within)
+
+    def queue(self) -> str:
+        """Create a queue, and return its URL."""
+        return self.queues.create_queue(QueueName=f"queue-{next(_numbers)}")["QueueUrl"]
+
+    def messages(self, queue: str, count: int = 1, *, within: float = 5.0) -> list[Any]:
+        """Return the bodies of the messages in a queue, once there are so many."""
+        seen: list[Any] = []
+
+        def look() -> bool:
+            received = self.queues.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
+            seen.extend(json.loads(message["Body"]) for message in received.get("Messages", []))
+            return len(seen) >= count
+
+        until(look, within=within)
+        return seen
+
+    def rule_to(self, arn: str, pattern: Mapping[str, Any]) -> str:
+        """Create a rule with one target, and return its name."""
+        name = f"rule-{next(_numbers)}"
+        self.rules.put_rule(Name=name, EventPattern=json.dumps(pattern))
+        self.rules.put_targets(Rule=name, Targets=[{"Id": "target", "Arn": arn}])
+        return name
+
+    def function(self, **variables: str) -> Function:
+        """Create a function with the code of the tests' worker."""
+        name = f"function-{next(_numbers)}"
+        roles = aws_client("iam", REGION)
+        trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+        role = roles.create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+        code = {"ZipFile": b"PK\x05\x06" + bytes(18)}
+        made = aws_client("lambda", REGION).create_function(
+            FunctionName=name, Runtime="python3.13", Role=role, Handler="app.handler", Code=code
+        )
+        settings = FunctionSettings(
+            name, made["FunctionArn"], FOLDER, "app.handler", variables={"GREETING": "", **variables}
+        )
+        function = Function(settings)
+        register(function)
+        return function
+
+
+def waiting_for_a_token(queue: str) -> dict[str, Any]:
+    """Return a state that sends its task token to a queue, and waits."""
+    message = {"token.$": "$$.Task.Token"}
+    parameters = {"QueueUrl": queue, "MessageBody": message}
+    return {"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken", "Parameters": parameters}
