@@ -72,9 +72,10 @@ class InMemoryTaskStore:
 
     def create(self, task: Task) -> Task:
         self.calls.append("create")
-        if task.key in self.tasks:
+        created = replace(task, version=1)
+        if self.tasks.get(task.key, created) != created:
             raise TaskExists
-        return self._put(replace(task, version=1))
+        return self._put(created)
 
     def load(self, key: TaskKey) -> Task | None:
         self.calls.append("load")

@@ -27,10 +27,10 @@ class TaskStore(Protocol):
     """Durable tasks, each under its owner; every read sees every finished write."""
 
     def create(self, task: Task) -> Task:
-        """Write a new task (version 0) and give it back with its version.
+        """Write a new task (version 0) and give it back with its version; nothing where just this was written before.
 
         Raises:
-            TaskExists: the id is taken.
+            TaskExists: the id is taken by another task, or this one has been saved since.
         """
         ...
 

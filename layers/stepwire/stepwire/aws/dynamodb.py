@@ -61,10 +61,18 @@ class DynamoDbTaskStore:
     def create(self, task: Task) -> Task:
         """Write a new task."""
         created = replace(task, version=1)
+        item = item_of(created)
         try:
-            self._client.put_item(TableName=self.table_name, Item=item_of(created), ConditionExpression=_IS_NEW)
+            self._client.put_item(
+                TableName=self.table_name,
+                Item=item,
+                ConditionExpression=_IS_NEW,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
         except ClientError as error:
-            raise _unless_condition_failed(error, TaskExists()) from None
+            # The very same item is our own: an earlier try was heard, and its answer was lost.
+            if error.response.get("Item") != item:
+                raise _unless_condition_failed(error, TaskExists()) from None
         return created
 
     def load(self, key: TaskKey) -> Task | None:

@@ -1,0 +1,286 @@
+"""What every TaskStore owes its users; held against the one in memory and the one on DynamoDB."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from stepwire.aws.clients import dynamodb_client
+from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.errors import SaveConflict, TaskExists
+from stepwire.ports import TaskStore
+from stepwire.principal import Principal
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
+from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, Task, Work, Working
+from tests.fakes import START_OF_TIME, InMemoryTaskStore
+from tests.kits import ALICE, BOB
+from tests.strategies import tasks
+
+_numbers = count(1)
+
+
+def in_memory() -> TaskStore:
+    return InMemoryTaskStore()
+
+
+def on_dynamodb() -> TaskStore:
+    name = f"tasks-{next(_numbers)}"
+    dynamodb_client().create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    )
+    return DynamoDbTaskStore(name, dynamodb_client)
+
+
+@pytest.fixture(params=[in_memory, on_dynamodb])
+def store(request: pytest.FixtureRequest, aws: None) -> TaskStore:
+    build: Callable[[], TaskStore] = request.param
+    return build()
+
+
+def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
+    """Make a new task: the `number`th of those that are `age` milliseconds old."""
+    created_at = START_OF_TIME - timedelta(milliseconds=age)
+    return Task(
+        owner=owner,
+        task_id=new_task_id(created_at, number.to_bytes(RANDOM_BYTES, "big")),
+        work=Work("tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", "{}"),
+        status=Working(),
+        created_at=created_at,
+        last_updated_at=created_at,
+        ttl=timedelta(days=7),
+        poll_interval=timedelta(seconds=2),
+        checked_at=created_at,
+    )
+
+
+def all_pages(store: TaskStore, limit: int) -> list[tuple[TaskId, ...]]:
+    """List Alice's tasks, page by page."""
+    page = store.page(ALICE, None, limit)
+    pages = [page]
+    while page.next_after is not None:
+        page = store.page(ALICE, page.next_after, limit)
+        pages.append(page)
+    return [tuple(task.task_id for task in page.tasks) for page in pages]
+
+
+# ---------------------------------------------------------------------------------------------------- create and load
+
+
+def test_a_created_task_is_there_at_once_with_its_first_version(store: TaskStore) -> None:
+    """X8."""
+    task = a_task()
+
+    created = store.create(task)
+
+    assert created == replace(task, version=1)
+    assert store.load(task.key) == created
+
+
+# The store is one for all examples: no two of them have the same key.
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tasks())
+def test_a_task_is_read_as_it_was_written(store: TaskStore, task: Task) -> None:
+    created = store.create(task)
+
+    assert store.load(task.key) == created
+    store.delete(created)
+
+
+def test_what_was_never_created_is_not_there(store: TaskStore) -> None:
+    store.create(a_task(number=1))
+
+    assert store.load(a_task(number=2).key) is None
+
+
+def test_a_task_is_not_there_for_another_owner(store: TaskStore) -> None:
+    """X28, T24."""
+    task = store.create(a_task(ALICE))
+
+    assert store.load(TaskKey(BOB, task.task_id)) is None
+
+
+def test_an_id_that_another_task_has_is_taken(store: TaskStore) -> None:
+    """T8."""
+    first = store.create(a_task())
+
+    with pytest.raises(TaskExists):
+        store.create(replace(a_task(), ttl=timedelta(days=8)))
+
+    assert store.load(first.key) == first
+
+
+def test_creating_just_the_same_again_is_harmless(store: TaskStore) -> None:
+    """The answer to the first try may have been lost on its way."""
+    task = a_task()
+    created = store.create(task)
+
+    assert store.create(task) == created
+    assert store.load(task.key) == created
+
+
+def test_creating_a_task_again_that_has_been_saved_since_is_refused(store: TaskStore) -> None:
+    saved = store.save(replace(store.create(a_task()), status=Cancelled()))
+
+    with pytest.raises(TaskExists):
+        store.create(a_task())
+
+    assert store.load(saved.key) == saved
+
+
+def test_two_owners_may_have_tasks_of_the_same_id(store: TaskStore) -> None:
+    alices, bobs = store.create(a_task(ALICE)), store.create(a_task(BOB))
+
+    assert store.load(alices.key) == alices
+    assert store.load(bobs.key) == bobs
+
+
+# ---------------------------------------------------------------------------------------------------- save and delete
+
+
+def test_a_saved_task_is_there_at_once_with_its_next_version(store: TaskStore) -> None:
+    created = store.create(a_task())
+    ended = replace(created, status=Completed(ResultInExecution(is_error=False)))
+
+    saved = store.save(ended)
+
+    assert saved == replace(ended, version=2)
+    assert store.load(saved.key) == saved
+
+
+def test_what_a_task_no_longer_has_is_no_longer_stored(store: TaskStore) -> None:
+    created = store.create(replace(a_task(), status=Working("a message")))
+
+    saved = store.save(replace(created, status=Working()))
+
+    assert store.load(saved.key) == saved
+
+
+def test_of_two_who_loaded_the_same_version_only_one_can_save(store: TaskStore) -> None:
+    loaded = store.create(a_task())
+    first = store.save(replace(loaded, status=Cancelled("first")))
+
+    with pytest.raises(SaveConflict):
+        store.save(replace(loaded, status=Cancelled("second")))
+
+    assert store.load(loaded.key) == first
+
+
+def test_a_task_that_was_never_created_cannot_be_saved(store: TaskStore) -> None:
+    with pytest.raises(SaveConflict):
+        store.save(a_task())
+
+    assert store.load(a_task().key) is None
+
+
+def test_a_deleted_task_is_gone_and_stays_gone(store: TaskStore) -> None:
+    created = store.create(a_task())
+
+    store.delete(created)
+
+    assert store.load(created.key) is None
+    with pytest.raises(SaveConflict):
+        store.save(created)
+
+
+def test_a_task_that_somebody_has_saved_since_is_not_deleted(store: TaskStore) -> None:
+    loaded = store.create(a_task())
+    saved = store.save(replace(loaded, status=Cancelled()))
+
+    store.delete(loaded)
+
+    assert store.load(loaded.key) == saved
+
+
+def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
+    created = store.create(a_task())
+    store.delete(created)
+
+    store.delete(created)
+
+    assert store.load(created.key) is None
+
+
+# --------------------------------------------------------------------------------------------------------------- pages
+
+
+def test_an_owner_without_tasks_has_one_empty_page(store: TaskStore) -> None:
+    assert all_pages(store, limit=3) == [()]
+
+
+def test_tasks_are_listed_newest_first_in_whatever_order_they_were_created(store: TaskStore) -> None:
+    """T19, T20."""
+    newest_first = [store.create(a_task(age=age)) for age in (1, 1000, 500_000, 86_400_000)]
+    middle = store.create(a_task(age=2000))
+
+    page = store.page(ALICE, None, 10)
+
+    assert page.tasks == (*newest_first[:2], middle, *newest_first[2:])
+    assert page.next_after is None
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6])
+def test_the_pages_hold_every_task_once_and_no_more_than_the_limit(limit: int, store: TaskStore) -> None:
+    """T19, T20."""
+    ids = [store.create(a_task(age=age)).task_id for age in range(5)]
+
+    pages = all_pages(store, limit)
+
+    assert [task_id for page in pages for task_id in page] == ids
+    assert all(len(page) <= limit for page in pages)
+
+
+def test_a_page_goes_on_after_a_task_that_is_gone_by_now(store: TaskStore) -> None:
+    """L18: a cursor stays good."""
+    newest, middle, oldest = (store.create(a_task(age=age)) for age in range(3))
+    after = store.page(ALICE, None, 2).next_after
+    store.delete(middle)
+
+    assert after == middle.task_id
+    assert store.page(ALICE, after, 2).tasks == (oldest,)
+    assert store.page(ALICE, newest.task_id, 2).tasks == (oldest,)
+
+
+def test_a_page_that_goes_on_is_not_disturbed_by_new_tasks(store: TaskStore) -> None:
+    """M40, L18."""
+    tasks = [store.create(a_task(age=age)) for age in (10, 20, 30)]
+    after = store.page(ALICE, None, 2).next_after
+    store.create(a_task(age=0))
+
+    assert store.page(ALICE, after, 2).tasks == (tasks[2],)
+
+
+def test_a_page_after_the_oldest_task_is_empty(store: TaskStore) -> None:
+    oldest = store.create(a_task())
+
+    page = store.page(ALICE, oldest.task_id, 3)
+
+    assert (page.tasks, page.next_after) == ((), None)
+
+
+def test_nobody_elses_tasks_are_listed_whatever_the_cursor(store: TaskStore) -> None:
+    """T21, X28."""
+    mine = store.create(a_task(ALICE, age=20))
+    theirs = store.create(a_task(BOB, age=10))
+    store.create(a_task(BOB, age=30))
+
+    assert store.page(ALICE, None, 10).tasks == (mine,)
+    assert store.page(ALICE, theirs.task_id, 10).tasks == (mine,)
+
+
+def test_a_page_of_large_tasks_may_be_short_and_still_leads_on(store: TaskStore) -> None:
+    """T19: DynamoDB reads at most 1 MB for a page."""
+    work = replace(a_task().work, input='"' + "x" * 250_000 + '"')
+    ids = [store.create(replace(a_task(age=age), work=work)).task_id for age in range(8)]
+
+    pages = all_pages(store, limit=50)
+
+    assert [task_id for page in pages for task_id in page] == ids
