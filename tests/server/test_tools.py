@@ -291,3 +291,31 @@ def test_a_tool_that_is_never_a_task_is_none_for_a_client_with_tasks(modern: Mod
 
     assert answer.result["resultType"] == "complete"
     assert answer.result["structuredContent"] == OUTPUT
+
+
+# M36, T14, X11: a block that a client's types refuse would make the whole response unreadable for it
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "a", "annotations": 5},
+        {"type": "text", "text": "a", "annotations": {"priority": 7}},
+        {"type": "text", "text": "a", "annotations": None},
+        {"type": "text", "text": "a", "colour": "red"},
+        {"type": "image", "data": "### no base64 ###", "mimeType": "image/png"},
+        {"type": "resource", "resource": {}},
+        {"type": "resource", "resource": {"uri": "file:///a"}},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "a", "blob": "YQ=="}},
+        {"type": "resource_link", "uri": "no address", "name": "a"},
+        {"type": "resource_link", "uri": "file:///a", "name": "a", "size": "large"},
+    ],
+)
+def test_an_output_that_is_almost_a_result_is_data_like_any_other(
+    client: Client, world: World, block: dict[str, Any]
+) -> None:
+    output = {"content": [{"type": "text", "text": "fine"}, block], "isError": False}
+    ends(world, output)
+
+    result = client.call("optional").result
+
+    assert result["structuredContent"] == output
+    assert result["content"] == [{"type": "text", "text": write(output)}]

@@ -6,12 +6,13 @@ JSON text {"code": integer, "message": string, "data"?: any}.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, TypeGuard, cast
+from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, parse, write
 from stepwire.schemas import violations_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.task import LONGEST_MESSAGE, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.tool_results import is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
 # With the largest input (262,144 bytes) and output schema (32,768), an item stays below DynamoDB's 409,600 bytes.
@@ -23,14 +24,6 @@ _INTERNAL_ERROR: Final = -32603
 _STANDARD_CODES: Final = frozenset({-32700, -32600, -32601, -32602, _INTERNAL_ERROR})
 _RESERVED_CODES: Final = range(-32768, -31999)
 _RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
-_TOOL_RESULT_KEYS: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
-_CONTENT_FIELDS: Final[dict[str, dict[str, type]]] = {
-    "text": {"text": str},
-    "image": {"data": str, "mimeType": str},
-    "audio": {"data": str, "mimeType": str},
-    "resource": {"resource": dict},
-    "resource_link": {"uri": str, "name": str},
-}
 
 
 @dataclass(frozen=True)
@@ -115,7 +108,7 @@ def _answered(output: str | None, output_schema: str | None) -> WorkCompleted:
         value = parse(output if output is not None else "null")
     except JsonTextError as error:
         return _tool_error(f"The workflow's output cannot be passed on: {error}. The output: {(output or '')[:500]}")
-    result = _tool_result(value) if _is_tool_result(value) else _wrapped(value)
+    result = _tool_result(value) if is_tool_result(value) else _wrapped(value)
     is_error = result.get("isError") is True
     if output_schema is None or is_error:
         return WorkCompleted(ToolResult(write(result), is_error), _first_text(result) if is_error else None)
@@ -143,27 +136,6 @@ def _tool_result(value: JsonObject) -> JsonObject:
     meta = {key: item for key, item in as_object(value.get("_meta")).items() if key != _RELATED_TASK}
     kept = {key: item for key, item in value.items() if key != "_meta"}
     return {"isError": False, **kept, **({"_meta": meta} if meta else {})}
-
-
-def _is_tool_result(value: Json) -> TypeGuard[JsonObject]:
-    if not isinstance(value, dict) or not set(cast(JsonObject, value)) <= _TOOL_RESULT_KEYS:
-        return False
-    result = cast(JsonObject, value)
-    content = result.get("content")
-    return (
-        isinstance(content, list)
-        and all(map(_is_content, cast(list[Json], content)))
-        and isinstance(result.get("isError", False), bool)
-        and isinstance(result.get("_meta", {}), dict)
-    )
-
-
-def _is_content(value: Json) -> bool:
-    if not isinstance(value, dict):
-        return False
-    block = cast(JsonObject, value)
-    fields = _CONTENT_FIELDS.get(str(block.get("type")))
-    return fields is not None and all(isinstance(block.get(name), kind) for name, kind in fields.items())
 
 
 def _first_text(result: JsonObject) -> str | None:

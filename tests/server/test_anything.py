@@ -1,0 +1,254 @@
+"""Whatever comes in, from a client or from a workflow, what goes out is a well-formed answer and no fault of ours."""
+
+import copy
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepwire.json_text import as_object, is_object, write
+from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME, Broke, ExecutionEnd, Succeeded
+from tests.kits import ALLOWED_ORIGIN, LISTING, OPTIONAL, OUTPUT, STRUCTURED, World
+from tests.server.clients import (
+    META_CAPABILITIES,
+    META_VERSION,
+    PLAIN_HEADERS,
+    TASKS_CAPABILITY,
+    Answer,
+    Door,
+    Json,
+    LegacyClient,
+    ModernClient,
+)
+from tests.strategies import json_values
+from tests.wire_oracle import LEGACY, MODERN
+
+TASK_ID = "01kyyk41g000000000000000000000000001"[:36]
+VERSIONS = (MODERN, LEGACY, "2025-06-18", "2025-03-26")
+METHODS = (
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "tasks/get",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+    "tasks/update",
+    "server/discover",
+    "notifications/cancelled",
+)
+LIKELY: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "optional",
+    TASK_ID,
+    MODERN,
+    LEGACY,
+    [],
+    {},
+    {"text": "hello"},
+    TASKS_CAPABILITY,
+)
+
+values: st.SearchStrategy[Any] = st.sampled_from(LIKELY).map(copy.deepcopy) | json_values
+names = st.sampled_from(("name", "arguments", "task", "taskId", "cursor", "_meta", "ttl", "protocolVersion", "id"))
+headers: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "content-type": st.sampled_from(("application/json", "text/plain")),
+        "accept": st.sampled_from(("application/json", "*/*", "text/html")) | st.text(),
+        "origin": st.sampled_from((ALLOWED_ORIGIN, "https://evil.example")) | st.text(),
+        "mcp-protocol-version": st.sampled_from(VERSIONS) | st.text(),
+        "mcp-method": st.sampled_from(METHODS) | st.text(),
+        "mcp-name": st.sampled_from(("optional", TASK_ID, "=?base64?b3B0aW9uYWw=?=", "=?base64?A?=")) | st.text(),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request that is right, before a test spoils it."""
+
+    message: Json
+    headers: dict[str, Any]
+
+
+def right_requests() -> list[Sent]:
+    """List one right request for each method of each version."""
+    params: Json = {
+        "name": "optional",
+        "arguments": {"text": "hello"},
+        "taskId": TASK_ID,
+        "inputResponses": {},
+        "protocolVersion": LEGACY,
+        "capabilities": {},
+        "clientInfo": {"name": "a test", "version": "1"},
+    }
+    sent: list[Sent] = []
+    for method in METHODS:
+        message: Json = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "task": {"ttl": 60_000}}}
+        sent += [
+            Sent(message, {**PLAIN_HEADERS, "mcp-protocol-version": version})
+            for version in (LEGACY, "2025-06-18", "2025-03-26")
+        ]
+        modern = ModernClient(World())
+        sent.append(Sent(modern.message(method, params), modern.headers(method, params)))
+    return sent
+
+
+@st.composite
+def spoiled_requests(draw: st.DrawFn) -> Sent:
+    """Take a right request and change up to three things about it, anywhere."""
+    right = draw(st.sampled_from(right_requests()))
+    message, changed = copy.deepcopy(right.message), dict(right.headers)
+    for _ in range(draw(st.integers(0, 3))):
+        if draw(st.booleans()):
+            spoil(draw, message, draw(names))
+        else:
+            changed |= draw(headers)
+            changed.pop(draw(st.sampled_from(sorted(right.headers))), None)
+    return Sent(message, changed)
+
+
+def spoil(draw: st.DrawFn, whole: Json, new_name: str) -> None:
+    """Replace, add or remove one member somewhere in an object."""
+    place = whole
+    while draw(st.booleans()) and (
+        inner := [as_object(value) for value in place.values() if value and is_object(value)]
+    ):
+        place = draw(st.sampled_from(inner))
+    name = draw(st.sampled_from(sorted(place)) if place else st.just(new_name))
+    match draw(st.sampled_from(("replace", "add", "remove"))):
+        case "replace":
+            place[name] = draw(values)
+        case "add":
+            place[new_name] = draw(values)
+        case _:
+            place.pop(name, None)
+
+
+def version_of(message: Json, sent_headers: dict[str, Any]) -> str:
+    """Tell by which version's rules an answer is to be judged: rung 6 of the ladder in `stepwire.protocol.inbound`."""
+    header = str(sent_headers.get("mcp-protocol-version", "2025-03-26")).strip(" \t")
+    params = as_object(message.get("params"))
+    if header == MODERN or {META_VERSION, META_CAPABILITIES} & as_object(params.get("_meta")).keys():
+        return MODERN
+    if message.get("method") == "initialize":
+        asked = params.get("protocolVersion")
+        return asked if asked in VERSIONS[1:] else LEGACY
+    return header if header in VERSIONS else LEGACY
+
+
+def send(body: Any, sent_headers: dict[str, Any]) -> Answer:
+    """Send anything to a world in which one task runs, and have the answer judged."""
+    world = World()
+    LegacyClient(world).start()
+    version = LEGACY if isinstance(body, bytes) else version_of(as_object(body), sent_headers)
+
+    answer = Door(world).send(body, sent_headers, version=version)
+
+    assert world.faults == []
+    return answer
+
+
+@given(st.binary(max_size=400), headers)
+def test_any_bytes_get_an_answer(body: bytes, sent_headers: dict[str, Any]) -> None:
+    answer = send(body, sent_headers)
+
+    assert answer.status >= 400
+
+
+@given(json_values, headers)
+def test_any_json_gets_an_answer(body: Any, sent_headers: dict[str, Any]) -> None:
+    answer = send(body, sent_headers)
+
+    assert answer.status >= 400
+
+
+@settings(max_examples=500)
+@given(spoiled_requests())
+def test_any_spoiled_request_gets_an_answer(sent: Sent) -> None:
+    answer = send(sent.message, sent.headers)
+
+    assert answer.status == 202 or answer.body.keys() & {"result", "error"}
+
+
+@pytest.mark.parametrize("sent", right_requests(), ids=lambda sent: f"{sent.message['method']}")
+def test_the_requests_that_are_spoiled_are_right_to_begin_with(sent: Sent) -> None:
+    answer = send(sent.message, sent.headers)
+
+    unknown_here = answer.status != 202 and answer.body.get("error", {}).get("code") == -32601
+    assert unknown_here or answer.status == 202 or "result" in answer.body or "taskId" in json.dumps(answer.body)
+
+
+BLOCKS: tuple[Json, ...] = (
+    {"type": "text", "text": "a"},
+    {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"},
+    {"type": "audio", "data": "", "mimeType": "audio/wav", "annotations": {"audience": ["user"], "priority": 0.5}},
+    {"type": "resource", "resource": {"uri": "file:///a", "text": "a", "mimeType": "text/plain"}},
+    {"type": "resource", "resource": {"uri": "file:///a", "blob": "aGVsbG8="}, "_meta": {"example/a": 1}},
+    {"type": "resource_link", "uri": "https://example.com/a", "name": "a", "size": 7, "title": "A"},
+)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Json:
+    """Take a right block of content and change nothing or one thing about it, anywhere."""
+    block = copy.deepcopy(draw(st.sampled_from(BLOCKS)))
+    if draw(st.booleans()):
+        spoil(draw, block, draw(st.sampled_from(("annotations", "_meta", "uri", "blob", "text", "size", "more"))))
+    return block
+
+
+results: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"content": st.lists(blocks(), max_size=2) | values},
+    optional={"structuredContent": values, "isError": st.booleans(), "_meta": values, "extra": values},
+)
+# The published types read a null as if nothing were there, so they cannot judge it.
+outputs = (values | results).filter(
+    lambda value: value is not None and as_object(value).get("structuredContent", 0) is not None
+)
+errors: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"code": st.integers() | values, "message": st.text() | values}, optional={"data": values}
+)
+ends: st.SearchStrategy[ExecutionEnd] = (
+    st.builds(Succeeded, outputs.map(write) | st.text(min_size=1).filter(lambda text: text.strip() != "null"))
+    | st.builds(Broke, st.text(), st.text() | values.map(write))
+    | st.builds(Broke, st.just(PROTOCOL_ERROR_NAME), st.text() | errors.map(json.dumps))
+)
+
+
+@settings(max_examples=500)
+@given(ends, st.sampled_from((OPTIONAL.name, STRUCTURED.name, LISTING.name)))
+def test_any_end_of_a_workflow_is_well_formed_in_both_eras(end: ExecutionEnd, tool: str) -> None:
+    world = World()
+    legacy, modern = LegacyClient(world), ModernClient(world)
+    task_id = legacy.start(tool)
+
+    world.workflows.end(world.workflows.execution_of(task_id), end)
+    world.deliver()
+    found = modern.task("get", task_id).result
+    listed = legacy.ask("tasks/list").result["tasks"]
+    told = legacy.task("result", task_id).body
+
+    assert found["status"] in {"completed", "failed"}
+    assert listed == [legacy.task("get", task_id).result]
+    assert told.keys() & {"result", "error"}
+    assert world.faults == []
+
+
+def test_the_ends_that_are_tried_include_a_good_one() -> None:
+    world = World()
+    task_id = LegacyClient(world).start()
+
+    world.succeed(task_id, OUTPUT)
+
+    assert ModernClient(world).task("get", task_id).result["status"] == "completed"
