@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import boto3
 from botocore import exceptions
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from . import limits
@@ -103,4 +104,6 @@ def _translated(error: ClientError, uri: str) -> DatasetError | None:
 
 @cache
 def _client() -> "S3Client":
-    return boto3.client("s3")  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    # Few tries of its own: the workflow tries again, and waits longer in between.
+    config = Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=20)
+    return boto3.client("s3", config=config)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there

@@ -35,7 +35,7 @@ class Table:
     """A table that is read once, row by row."""
 
     def __init__(self, text: str, delimiter: str) -> None:
-        self._reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        self._reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
         self.names = self._header()
 
     def rows(self) -> Iterator[list[str]]:
@@ -101,7 +101,9 @@ def _regularity(sample: str, delimiter: str) -> float:
 
 def _widths(sample: str, delimiter: str) -> list[int]:
     try:
-        records = islice(csv.reader(StringIO(sample, newline=""), delimiter=delimiter), _SAMPLE_RECORDS)
+        records = islice(
+            csv.reader(StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=True), _SAMPLE_RECORDS
+        )
         widths = [len(record) for record in records if record]
     except csv.Error:
         return []

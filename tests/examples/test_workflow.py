@@ -1,0 +1,166 @@
+"""The workflow on the local stack: from the tool's arguments to the report, or to an error by name."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from examples.profile_dataset.dataprofile import limits
+from examples.profile_dataset.dataprofile.dataset import MISSING_VALUES
+from examples.profile_dataset.dataprofile.errors import DatasetError
+from examples.profile_dataset.dataprofile.table import DELIMITERS
+from local import FunctionError, LocalStack
+from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[LocalStack]:
+    """Serve the template with a bucket."""
+    with stack_with_bucket() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Json:
+    """Read the tool's manifest."""
+    return yaml.safe_load((ROOT / "functions/mcp/tools/profile_dataset.yaml").read_text())
+
+
+class TestReports:
+    def test_the_penguins_are_profiled_as_others_have_described_them(self, stack: LocalStack, manifest: Json) -> None:
+        execution = execute(stack, {"csv": PENGUINS.read_text()})
+
+        report = execution.output
+        assert report is not None
+        jsonschema.validate(report, manifest["output_schema"])
+        assert (report["rows"], report["short_rows"], len(report["columns"])) == (344, 0, 17)
+        columns = {column["name"]: column for column in report["columns"]}
+        # As in the data set's own documentation.
+        assert [entry["count"] for entry in columns["Species"]["most_frequent"]] == [152, 124, 68]
+        assert [entry["count"] for entry in columns["Island"]["most_frequent"]] == [168, 124, 52]
+        assert columns["Sex"]["missing"]["count"] == 11
+        mass = columns["Body Mass (g)"]["numbers"]
+        assert (mass["minimum"], mass["quantiles"]["p50"], mass["maximum"]) == (2700, 4050, 6300)
+        assert mass["mean"] == pytest.approx(4201.754, abs=1e-3)
+        assert mass["standard_deviation"] == pytest.approx(801.955, abs=1e-3)
+
+    def test_a_file_in_s3_gives_the_same_columns_as_its_text(self, stack: LocalStack) -> None:
+        uri = store(stack, "folder/penguins?#.csv", b"\xef\xbb\xbf" + PENGUINS.read_bytes())
+
+        stored, inline = execute(stack, {"s3_uri": uri}), execute(stack, {"csv": PENGUINS.read_text()})
+
+        assert stored.output is not None
+        assert inline.output is not None
+        assert stored.output["source"] == uri
+        assert stored.output["columns"] == inline.output["columns"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("only\n1\n", id="one column"),
+            pytest.param("a,b\n", id="no rows"),
+            pytest.param("a,a,\n1,x\n,NA,true\n2024-01-01,2.5e3\n", id="odd names, short rows, mixed kinds"),
+            pytest.param("c," * 99 + "c\n" + "1," * 99 + "1\n", id="a hundred columns"),
+        ],
+    )
+    def test_every_report_is_as_the_manifest_says(self, stack: LocalStack, manifest: Json, text: str) -> None:
+        execution = execute(stack, {"csv": text})
+
+        assert execution.status == "SUCCEEDED"
+        jsonschema.validate(execution.output, manifest["output_schema"])
+        assert execution.output is not None
+        positions = [column["position"] for column in execution.output["columns"]]
+        assert positions == list(range(1, len(positions) + 1))
+
+
+class TestErrors:
+    def test_a_bad_dataset_fails_by_name_with_words_only(self, stack: LocalStack) -> None:
+        execution = execute(stack, {"csv": "a\n1,2\n"})
+
+        assert (execution.status, execution.error) == ("FAILED", "DatasetInvalid")
+        assert execution.cause is not None
+        assert execution.cause.startswith("The row that ends on line 2 has 2 fields")
+
+    def test_a_file_that_is_not_there(self, stack: LocalStack) -> None:
+        execution = execute(stack, {"s3_uri": f"s3://{BUCKET}/nothing.csv"})
+
+        assert execution.error == "DatasetNotFound"
+
+    def test_another_bucket(self, stack: LocalStack) -> None:
+        execution = execute(stack, {"s3_uri": "s3://elsewhere/file.csv"})
+
+        assert execution.error == "DatasetRefused"
+        assert execution.cause == "This server reads from the bucket datasets only, not from elsewhere."
+
+    @pytest.mark.parametrize("uri", ["s3://datasets", "s3://datasets/", "https://datasets/file.csv", "file.csv"])
+    def test_what_is_no_uri_of_an_object(self, stack: LocalStack, uri: str) -> None:
+        execution = execute(stack, {"s3_uri": uri})
+
+        assert execution.error == "DatasetInvalid"
+
+    def test_a_file_that_is_not_utf_8(self, stack: LocalStack) -> None:
+        execution = execute(stack, {"s3_uri": store(stack, "latin.csv", "name\nPréfontaine\n".encode("latin-1"))})
+
+        assert (execution.error, execution.cause) == (
+            "DatasetInvalid",
+            "Byte 7 of the file is not UTF-8. Save it as UTF-8.",
+        )
+
+    def test_a_file_of_more_than_32_mib(self, stack: LocalStack) -> None:
+        execution = execute(stack, {"s3_uri": store(stack, "large.csv", b"a\n" + b"1\n" * (16 * 1024 * 1024))})
+
+        assert execution.error == "DatasetTooLarge"
+
+    def test_a_file_that_changes_under_way(self, stack: LocalStack) -> None:
+        uri = store(stack, "changing.csv", b"a\n1\n")
+        dataset = stack.invoke("ReadDatasetFunction", {"s3_uri": uri})
+        store(stack, "changing.csv", b"a\n2\n")
+
+        with pytest.raises(FunctionError) as raised:
+            stack.invoke("ProfileColumnFunction", {"column": dataset["columns"][0], "missing_values": []})
+
+        assert raised.value.error_type == "DatasetChanged"
+
+    def test_without_a_bucket_nothing_is_read_from_s3(self) -> None:
+        with LocalStack(ROOT / "template.yaml") as stack, pytest.raises(FunctionError) as raised:
+            stack.invoke("ReadDatasetFunction", {"s3_uri": f"s3://{BUCKET}/file.csv"})
+
+        assert raised.value.error_type == "DatasetRefused"
+        assert "deployed without ProfileBucketName" in raised.value.message
+
+
+class TestDefinition:
+    def test_every_error_of_the_functions_is_caught_and_only_transient_ones_are_tried_again(self) -> None:
+        definition = yaml.safe_load((ROOT / "statemachines/profile_dataset.asl.yaml").read_text())
+        names = {kind.__name__ for kind in DatasetError.__subclasses__()}
+        states = definition["States"]
+        tasks = [states["ReadDataset"], states["ProfileColumns"]["ItemProcessor"]["States"]["ProfileColumn"]]
+
+        caught = [set(states[name]["Catch"][0]["ErrorEquals"]) for name in ("ReadDataset", "ProfileColumns")]
+        retried = [
+            {error for error in task["Retry"][0]["ErrorEquals"] if not error.startswith("Lambda.")} for task in tasks
+        ]
+
+        assert caught == [names, names]
+        assert retried == [{"StorageUnavailable"}, {"StorageUnavailable"}]
+
+    def test_the_error_names_are_told_to_the_model(self, manifest: Json) -> None:
+        untold = [
+            kind.__name__ for kind in DatasetError.__subclasses__() if kind.__name__ not in manifest["description"]
+        ]
+
+        assert untold == []
+
+    def test_the_manifest_tells_the_limits_and_defaults_of_the_code(self, manifest: Json) -> None:
+        properties = manifest["input_schema"]["properties"]
+
+        assert properties["csv"]["maxLength"] == limits.INLINE_BYTES
+        assert tuple(properties["missing_values"]["default"]) == MISSING_VALUES
+        assert tuple(properties["delimiter"]["enum"]) == DELIMITERS
+        assert f"cut after {limits.SHOWN_CHARACTERS} characters" in json.dumps(manifest)
+        assert f"{limits.COLUMNS} columns, {limits.ROWS:,} rows" in manifest["description"]
