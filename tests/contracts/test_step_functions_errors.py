@@ -1,0 +1,210 @@
+"""What the adapter makes of Step Functions' errors: refused, unclear, silent, or no error at all.
+
+The client is botocore's own, with its own retries; only the wire under it is ours.
+"""
+
+import json
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any, cast
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
+from mypy_boto3_stepfunctions import SFNClient
+
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.errors import StartRefused, StartUnclear, WorkflowsUnavailable
+from stepwire.tasks.outcomes import Missing, Running, Succeeded
+from stepwire.tasks.task import Execution
+from tests.kits import state_machine_arn
+
+EXECUTION = Execution(state_machine_arn("Example"), "a-name")
+STARTED = (200, {"executionArn": execution_arn_of(EXECUTION), "startDate": 1785585600.0})
+CONNECT_TIMEOUT = ConnectTimeoutError(endpoint_url="https://states.example")
+READ_TIMEOUT = ReadTimeoutError(endpoint_url="https://states.example")
+NO_CONNECTION = EndpointConnectionError(endpoint_url="https://states.example")
+
+
+def refusal(code: str, status: int = 400) -> tuple[int, dict[str, Any]]:
+    """Make an error of Step Functions."""
+    return status, {
+        "__type": f"com.amazonaws.swf.service.v2.model#{code}",
+        "message": "AWS's own words, arn:aws:secret",
+    }
+
+
+class _Body(BytesIO):
+    def stream(self, **_: object) -> Any:
+        yield self.read()
+
+
+@dataclass
+class Wire:
+    """What Step Functions answers, try by try; no try reaches the network."""
+
+    answers: list[tuple[int, dict[str, Any]] | Exception]
+    asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def __call__(self, request: Any, **_: object) -> AWSResponse:
+        self.asked.append(json.loads(request.body))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        status, body = answer
+        raw = _Body(json.dumps(body).encode())
+        headers = HTTPHeaders.from_pairs([("content-type", "application/x-amz-json-1.0")])
+        return AWSResponse(request.url, status, headers, raw)
+
+    def workflows(self) -> StepFunctionsWorkflows:
+        """Put the adapter on this wire; its client tries as often as there are answers."""
+        return StepFunctionsWorkflows(self._client)
+
+    def _client(self) -> SFNClient:
+        client = boto3.client(  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+            "stepfunctions",
+            region_name="eu-central-1",
+            aws_access_key_id="nobody",
+            aws_secret_access_key="nothing",
+            config=Config(retries={"mode": "standard", "total_max_attempts": len(self.answers)}),
+        )
+        client.meta.events.register_first("before-send.stepfunctions", cast(Any, self))
+        return client
+
+
+# --------------------------------------------------------------------------------------------------------------- start
+
+
+def test_a_start_names_the_execution_and_hands_the_input_over_as_it_is() -> None:
+    wire = Wire([STARTED])
+
+    wire.workflows().start(EXECUTION, '{"b": 1,  "a":"\\u00fc"}')
+
+    assert wire.asked == [
+        {"stateMachineArn": EXECUTION.state_machine_arn, "name": "a-name", "input": '{"b": 1,  "a":"\\u00fc"}'}
+    ]
+
+
+def test_an_execution_that_is_there_already_is_started() -> None:
+    Wire([refusal("ExecutionAlreadyExists")]).workflows().start(EXECUTION, "{}")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("StateMachineDoesNotExist", "its state machine does not exist any more"),
+        ("StateMachineDeleting", "its state machine is being deleted"),
+        ("InvalidExecutionInput", "Step Functions does not take the arguments as input"),
+        ("ExecutionLimitExceeded", "too many workflows are running; try again later"),
+        ("ThrottlingException", "too many workflows are being started; try again in a few seconds"),
+        ("AccessDeniedException", "this server may not start its state machine"),
+        ("SomethingNew", "Step Functions refused it (SomethingNew)"),
+    ],
+)
+def test_a_refusal_to_the_first_try_is_certain_and_given_in_our_words(code: str, reason: str) -> None:
+    with pytest.raises(StartRefused) as refused:
+        Wire([refusal(code)]).workflows().start(EXECUTION, "{}")
+
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_a_server_error_leaves_a_start_unclear(status: int) -> None:
+    with pytest.raises(StartUnclear):
+        Wire([refusal("ServiceUnavailable", status)]).workflows().start(EXECUTION, "{}")
+
+
+@pytest.mark.parametrize(
+    "error", [CONNECT_TIMEOUT, READ_TIMEOUT, NO_CONNECTION], ids=lambda error: type(error).__name__
+)
+def test_no_answer_leaves_a_start_unclear(error: Exception) -> None:
+    with pytest.raises(StartUnclear):
+        Wire([error]).workflows().start(EXECUTION, "{}")
+
+
+@pytest.mark.parametrize("first", [READ_TIMEOUT, refusal("InternalFailure", 500)], ids=["time-out", "server error"])
+def test_a_refusal_after_a_retry_leaves_a_start_unclear(first: Any) -> None:
+    """The first try may have been heard."""
+    wire = Wire([first, refusal("ExecutionLimitExceeded")])
+
+    with pytest.raises(StartUnclear):
+        wire.workflows().start(EXECUTION, "{}")
+
+    assert wire.answers == []
+
+
+def test_a_start_that_a_retry_finds_done_is_done() -> None:
+    wire = Wire([READ_TIMEOUT, refusal("ExecutionAlreadyExists")])
+
+    wire.workflows().start(EXECUTION, "{}")
+
+    assert wire.answers == []
+
+
+# ------------------------------------------------------------------------------------------------------------ describe
+
+
+@pytest.mark.parametrize(
+    ("report", "state"),
+    [
+        ({"status": "RUNNING"}, Running()),
+        ({"status": "PENDING_REDRIVE"}, Running()),
+        ({"status": "SUCCEEDED", "output": "{}"}, Succeeded("{}")),
+    ],
+)
+def test_a_description_says_how_the_execution_stands(report: dict[str, Any], state: object) -> None:
+    wire = Wire([(200, report)])
+
+    assert wire.workflows().describe(EXECUTION) == state
+    assert wire.asked == [{"executionArn": "arn:aws:states:eu-central-1:123456789012:execution:Example:a-name"}]
+
+
+def test_an_execution_that_step_functions_does_not_know_is_missing() -> None:
+    assert Wire([refusal("ExecutionDoesNotExist")]).workflows().describe(EXECUTION) == Missing()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refusal("ThrottlingException"), refusal("AccessDeniedException"), refusal("InternalFailure", 500), READ_TIMEOUT],
+    ids=["throttled", "denied", "server error", "time-out"],
+)
+def test_any_other_error_makes_step_functions_unavailable(answer: Any) -> None:
+    with pytest.raises(WorkflowsUnavailable):
+        Wire([answer]).workflows().describe(EXECUTION)
+
+
+# ---------------------------------------------------------------------------------------------------------------- stop
+
+
+def test_stopping_what_step_functions_does_not_know_is_nothing() -> None:
+    Wire([refusal("ExecutionDoesNotExist")]).workflows().stop(EXECUTION, "why")
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "AccessDeniedException"])
+def test_a_stop_that_failed_is_not_taken_for_one(code: str) -> None:
+    """T23: no task is called cancelled whose work goes on."""
+    with pytest.raises(ClientError):
+        Wire([refusal(code)]).workflows().stop(EXECUTION, "why")
+
+
+# ----------------------------------------------------------------------------------------------------------------- ARN
+
+
+@pytest.mark.parametrize(
+    ("state_machine", "execution"),
+    [
+        (
+            "arn:aws:states:eu-central-1:123456789012:stateMachine:Example",
+            "arn:aws:states:eu-central-1:123456789012:execution:Example:a-name",
+        ),
+        (
+            "arn:aws-cn:states:cn-north-1:123456789012:stateMachine:stateMachine",
+            "arn:aws-cn:states:cn-north-1:123456789012:execution:stateMachine:a-name",
+        ),
+    ],
+)
+def test_the_arn_of_an_execution_is_made_of_its_state_machines(state_machine: str, execution: str) -> None:
+    assert execution_arn_of(Execution(state_machine, "a-name")) == execution

@@ -1,0 +1,238 @@
+"""What every Workflows owes its users; held against the fake and against Step Functions, which really runs them."""
+
+import json
+import time
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+import pytest
+
+from stepwire.aws.clients import step_functions_client
+from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.errors import StartRefused
+from stepwire.json_text import parse, write
+from stepwire.ports import Workflows
+from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
+from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
+from stepwire.tasks.task import Execution
+from tests.fakes import START_OF_TIME, FakeWorkflows
+from tests.kits import ALICE, state_machine_arn
+
+INPUT = '{"text":"grüße","count":2}'
+_numbers = count(1)
+
+# How each kind of state machine goes, and what it ends with.
+MACHINES: dict[str, dict[str, object]] = {
+    "echoes": {"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}},
+    "fails": {"StartAt": "A", "States": {"A": {"Type": "Fail", "Error": "Example.Broken", "Cause": "on purpose"}}},
+    "waits": {"StartAt": "A", "States": {"A": {"Type": "Wait", "Seconds": 3600, "End": True}}},
+    "times out": {
+        "TimeoutSeconds": 1,
+        "StartAt": "A",
+        "States": {"A": {"Type": "Wait", "Seconds": 3600, "End": True}},
+    },
+}
+ENDS: dict[str, ExecutionEnd] = {
+    "echoes": Succeeded(INPUT),
+    "fails": Broke("Example.Broken", "on purpose"),
+    "times out": TimedOut(),
+}
+
+
+class Place(Protocol):
+    """Where workflows run."""
+
+    @property
+    def workflows(self) -> Workflows:
+        """The port."""
+        ...
+
+    def machine(self, kind: str) -> str:
+        """Give the ARN of a state machine of that kind."""
+        ...
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        """Let an execution go on until it has ended, and say how."""
+        ...
+
+
+@dataclass
+class Fake:
+    """The fake: a test ends what would end by itself."""
+
+    workflows: FakeWorkflows
+
+    def machine(self, kind: str) -> str:
+        return state_machine_arn(kind)
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        end = ENDS.get(execution.state_machine_arn.rpartition(":")[2])
+        if end is not None and execution in self.workflows.running():
+            self.workflows.end(execution, end)
+        return self.workflows.describe(execution)
+
+
+@dataclass
+class StepFunctions:
+    """Step Functions, simulated: executions run in threads of their own."""
+
+    workflows: StepFunctionsWorkflows
+
+    def machine(self, kind: str) -> str:
+        created = step_functions_client().create_state_machine(
+            name=f"contract-{next(_numbers)}",
+            definition=json.dumps(MACHINES[kind]),
+            roleArn="arn:aws:iam::123456789012:role/example",
+        )
+        return created["stateMachineArn"]
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        deadline = time.monotonic() + 20
+        while (state := self.workflows.describe(execution)) == Running() and time.monotonic() < deadline:
+            time.sleep(0.02)  # the engine has no other way to say that it is done
+        return state
+
+
+@pytest.fixture(params=["fake", "step functions"])
+def place(request: pytest.FixtureRequest, aws: None) -> Place:
+    return (
+        Fake(FakeWorkflows())
+        if request.param == "fake"
+        else StepFunctions(StepFunctionsWorkflows(step_functions_client))
+    )
+
+
+def an_execution(machine: str) -> Execution:
+    """Name an execution of a state machine as a task of its own would."""
+    random = next(_numbers).to_bytes(RANDOM_BYTES, "big")
+    return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random))))
+
+
+def rewritten(state: ExecutionState) -> ExecutionState:
+    """Write an output anew: Step Functions keeps the value and not the text."""
+    return Succeeded(write(parse(state.output))) if isinstance(state, Succeeded) and state.output else state
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_a_started_execution_goes_its_way_to_its_end(kind: str, place: Place) -> None:
+    execution = an_execution(place.machine(kind))
+
+    place.workflows.start(execution, INPUT)
+
+    assert rewritten(place.settle(execution)) == rewritten(ENDS[kind])
+
+
+def test_an_execution_that_goes_on_is_running(place: Place) -> None:
+    execution = an_execution(place.machine("waits"))
+
+    place.workflows.start(execution, INPUT)
+
+    assert place.workflows.describe(execution) == Running()
+    place.workflows.stop(execution, "the test is over")
+
+
+def test_an_execution_that_never_began_is_missing(place: Place) -> None:
+    assert place.workflows.describe(an_execution(place.machine("echoes"))) == Missing()
+
+
+def test_two_executions_of_a_state_machine_are_two(place: Place) -> None:
+    machine = place.machine("waits")
+    one, other = an_execution(machine), an_execution(machine)
+    place.workflows.start(one, INPUT)
+    place.workflows.start(other, INPUT)
+
+    place.workflows.stop(one, "the test is over")
+
+    assert place.workflows.describe(one) == Aborted()
+    assert place.workflows.describe(other) == Running()
+    place.workflows.stop(other, "the test is over")
+
+
+# --------------------------------------------------------------------------------------------------------------- start
+
+
+def test_starting_what_runs_is_nothing(place: Place) -> None:
+    execution = an_execution(place.machine("waits"))
+    place.workflows.start(execution, INPUT)
+
+    place.workflows.start(execution, INPUT)
+
+    assert place.workflows.describe(execution) == Running()
+    place.workflows.stop(execution, "the test is over")
+
+
+@pytest.mark.parametrize("kind", ["echoes", "fails"])
+def test_starting_what_has_ended_is_nothing(kind: str, place: Place) -> None:
+    execution = an_execution(place.machine(kind))
+    place.workflows.start(execution, INPUT)
+    ended = place.settle(execution)
+
+    place.workflows.start(execution, INPUT)
+
+    assert place.workflows.describe(execution) == ended
+
+
+def test_starting_what_was_stopped_is_nothing(place: Place) -> None:
+    """T23: what was cancelled is not begun again."""
+    execution = an_execution(place.machine("waits"))
+    place.workflows.start(execution, INPUT)
+    place.workflows.stop(execution, "Cancelled by the caller.")
+
+    place.workflows.start(execution, INPUT)
+
+    assert place.workflows.describe(execution) == Aborted()
+
+
+# ---------------------------------------------------------------------------------------------------------------- stop
+
+
+def test_a_stopped_execution_is_aborted_at_once(place: Place) -> None:
+    execution = an_execution(place.machine("waits"))
+    place.workflows.start(execution, INPUT)
+
+    place.workflows.stop(execution, "Cancelled by the caller.")
+
+    assert place.workflows.describe(execution) == Aborted()
+
+
+@pytest.mark.parametrize("kind", ["echoes", "fails"])
+def test_stopping_what_has_ended_is_nothing(kind: str, place: Place) -> None:
+    execution = an_execution(place.machine(kind))
+    place.workflows.start(execution, INPUT)
+    ended = place.settle(execution)
+
+    place.workflows.stop(execution, "Cancelled by the caller.")
+
+    assert place.workflows.describe(execution) == ended
+
+
+def test_stopping_what_never_began_is_nothing(place: Place) -> None:
+    execution = an_execution(place.machine("waits"))
+
+    place.workflows.stop(execution, "Cancelled by the caller.")
+
+    assert place.workflows.describe(execution) == Missing()
+
+
+# ---------------------------------------------------------------------------------------------- Step Functions' own
+
+
+def test_a_state_machine_that_is_gone_refuses_to_start(aws: None) -> None:
+    workflows = StepFunctionsWorkflows(step_functions_client)
+    gone = an_execution(state_machine_arn("Gone").replace("eu-central-1", "us-east-1"))
+
+    with pytest.raises(StartRefused, match="its state machine does not exist any more"):
+        workflows.start(gone, INPUT)
+
+
+def test_the_cause_of_a_stop_is_kept_for_the_operator(aws: None) -> None:
+    place = StepFunctions(StepFunctionsWorkflows(step_functions_client))
+    execution = an_execution(place.machine("waits"))
+    place.workflows.start(execution, INPUT)
+
+    place.workflows.stop(execution, "Cancelled by the caller.")
+
+    name = f"{execution.state_machine_arn.replace(':stateMachine:', ':execution:')}:{execution.name}"
+    described = step_functions_client().describe_execution(executionArn=name)
+    assert (described.get("error"), described.get("cause")) == ("Stepwire.Cancelled", "Cancelled by the caller.")
