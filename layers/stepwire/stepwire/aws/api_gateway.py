@@ -56,10 +56,11 @@ def _identity(authorizer: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def _body(event: dict[str, Any]) -> bytes:
-    body = str(event.get("body") or "")
+    # Half a character cannot be UTF-8 either, and is refused as such.
+    body = str(event.get("body") or "").encode(errors="surrogatepass")
     if not event.get("isBase64Encoded"):
-        return body.encode()
+        return body
     try:
         return base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        return body.encode()  # what cannot be decoded is no JSON either, and is refused as such
+    except binascii.Error:
+        return body  # what cannot be decoded is no JSON either, and is refused as such

@@ -1,12 +1,13 @@
 """The settings of the functions: environment variables, read once, each fault named."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from stepwire.errors import StepwireError
-from stepwire.json_text import JsonTextError, as_object, parse
+from stepwire.json_text import JsonTextError, is_object, parse
 
 # Parts of a function's environment that Lambda itself sets.
 TASK_ROOT = "LAMBDA_TASK_ROOT"
@@ -66,15 +67,18 @@ def _text(environment: Mapping[str, str], name: str) -> str:
 
 
 def _seconds(environment: Mapping[str, str], name: str) -> timedelta:
-    try:
-        return timedelta(seconds=float(_text(environment, name)))
-    except (ValueError, OverflowError):
-        raise SettingsError(f"The environment variable {name} must be a number of seconds.") from None
+    text = _text(environment, name)
+    with suppress(ValueError, OverflowError):
+        duration = timedelta(seconds=float(text))
+        if duration >= timedelta():
+            return duration
+    raise SettingsError(f"The environment variable {name} must be a number of seconds, 0 or more.")
 
 
 def _names(environment: Mapping[str, str], name: str) -> Mapping[str, str]:
-    try:
-        names = as_object(parse(_text(environment, name)))
-    except JsonTextError:
-        raise SettingsError(f"The environment variable {name} must be a JSON object of names and ARNs.") from None
-    return {key: str(arn) for key, arn in names.items()}
+    text = _text(environment, name)
+    with suppress(JsonTextError):
+        names = parse(text)
+        if is_object(names) and all(isinstance(arn, str) for arn in names.values()):
+            return names
+    raise SettingsError(f"The environment variable {name} must be a JSON object of names and ARNs.")
