@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.errors import CatalogError, UnknownTool
-from stepwire.json_text import JsonObject, parse, write
+from stepwire.json_text import JsonObject, as_object, read_back, write
 
 FORMAT: Final = 1
 _ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+")
@@ -81,9 +81,12 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
     Raises:
         CatalogError: another format, or a manifest that names an unknown state machine.
     """
-    document = parse(compiled)
+    try:
+        document = as_object(read_back(compiled))
+    except ValueError:
+        document = {}
     if document.get("format") != FORMAT:
-        raise CatalogError("catalog.json was compiled by another version of Stepwire: run `make catalog` again")
+        raise CatalogError("catalog.json is not what this version of Stepwire compiles: run `make catalog` again")
     tools = (_tool(entry, state_machines) for entry in document["tools"])
     return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
 

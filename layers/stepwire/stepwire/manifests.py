@@ -87,15 +87,27 @@ class Manifest(BaseModel):
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses a key given twice instead of dropping the first."""
+    """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Build a mapping whose keys are all different."""
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is given twice", node.start_mark)
+        known: list[Any] = []
+        for key, _ in node.value:
+            if key.value in known:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
+                )
+            known.append(key.value)
         return super().construct_mapping(node, deep)
+
+    def refuse_date(self, node: yaml.ScalarNode) -> None:
+        """JSON has no dates, and what was meant is a text."""
+        raise yaml.constructor.ConstructorError(
+            problem=f"{node.value} is read as a date: put it in quotes", problem_mark=node.start_mark
+        )
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.refuse_date)
 
 
 def compile_directory(folder: Path) -> str:
@@ -104,7 +116,7 @@ def compile_directory(folder: Path) -> str:
     Raises:
         CatalogError: something is wrong; one line a fault, each with file and field.
     """
-    faults: list[str] = []
+    faults = [f"{path}: a manifest must end in .yaml" for path in sorted(folder.glob("*.yml"))]
     entries: dict[str, JsonObject] = {}
     for path in sorted(folder.glob("*.yaml")):
         try:
@@ -131,10 +143,12 @@ def _read(path: Path) -> Manifest:
         raise CatalogError(
             f"{path}: line {mark.line + 1 if mark else '?'}: {getattr(error, 'problem', 'bad YAML')}"
         ) from None
+    except ValidationError as error:
+        raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
+    except OSError as error:
+        raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
     except (JsonTextError, TypeError, ValueError) as error:
-        if isinstance(error, ValidationError):
-            raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
-        raise CatalogError(f"{path}: not JSON-like: {error} (quote dates)") from None
+        raise CatalogError(f"{path}: no JSON: {error}") from None
 
 
 def _faults(error: ValidationError) -> list[str]:
