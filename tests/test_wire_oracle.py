@@ -302,6 +302,13 @@ def test_a_right_error_passes(error: dict[str, Any]) -> None:
     check(request_of(MODERN, "tools/list"), response, MODERN)
 
 
+def test_a_task_that_is_null_asks_for_none() -> None:
+    request = request_of(LEGACY, "tools/call task")
+    request["params"]["task"] = None
+
+    check(request, answer(TEXT), LEGACY)
+
+
 def test_an_error_to_a_request_without_a_readable_id_has_none() -> None:
     error = {"code": -32600, "message": "id must be a string or an integer."}
 

@@ -212,7 +212,7 @@ def _check_tool_list(exchange: Exchange) -> None:
 
 
 def _check_legacy_tool_call(exchange: Exchange) -> None:
-    asked_for_task = "task" in exchange.params and exchange.version not in LEGACY_WITHOUT_TASKS
+    asked_for_task = exchange.params.get("task") is not None and exchange.version not in LEGACY_WITHOUT_TASKS
     if not asked_for_task:
         _check_core(exchange)
         return
