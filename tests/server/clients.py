@@ -8,7 +8,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from stepwire.principal import Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -82,11 +82,28 @@ class Answer:
         return cast(str, value["taskId"])
 
 
+class Server(Protocol):
+    """What answers."""
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        ...
+
+
+class Endpoint(Protocol):
+    """What a client talks to: a `World` over the fakes, or a whole stack."""
+
+    @property
+    def server(self) -> Server:
+        """What answers there."""
+        ...
+
+
 @dataclass(frozen=True)
 class Door:
     """The endpoint, without any manners of a client."""
 
-    world: World
+    endpoint: Endpoint
     owner: Principal = ALICE
 
     def send(
@@ -94,7 +111,7 @@ class Door:
     ) -> Answer:
         """Send a body (bytes as they are, anything else as JSON), and judge the answer as one of that version."""
         octets = body if isinstance(body, bytes) else json.dumps(body).encode()
-        answer = Answer(self.world.server.handle(HttpRequest(http_method, headers, octets, self.owner)))
+        answer = Answer(self.endpoint.server.handle(HttpRequest(http_method, headers, octets, self.owner)))
         judge(octets, answer, version)
         return answer
 
@@ -124,7 +141,7 @@ def _readable(octets: bytes, answer: Answer) -> Json:
 class LegacyClient:
     """A client of 2025-11-25 or before."""
 
-    world: World
+    endpoint: Endpoint
     version: str = LEGACY
     owner: Principal = ALICE
 
@@ -132,7 +149,7 @@ class LegacyClient:
         """Ask for a method."""
         message: Json = {"jsonrpc": "2.0", "id": 1, "method": method, **({} if params is None else {"params": params})}
         known = {**PLAIN_HEADERS, "mcp-protocol-version": self.version}
-        return Door(self.world, self.owner).send(message, changed(known, headers), version=self.version)
+        return Door(self.endpoint, self.owner).send(message, changed(known, headers), version=self.version)
 
     def initialize(self, version: str | None = None, *, capabilities: Json | None = None) -> Answer:
         """Begin, as the first message of all does: without a version in the headers."""
@@ -161,7 +178,7 @@ class LegacyClient:
 class ModernClient:
     """A client of 2026-07-28."""
 
-    world: World
+    endpoint: Endpoint
     owner: Principal = ALICE
     capabilities: Json = field(default_factory=lambda: dict(TASKS_CAPABILITY))
 
@@ -177,7 +194,7 @@ class ModernClient:
         """Ask for a method."""
         message = self.message(method, params, meta=meta, message_id=message_id)
         known = changed(self.headers(method, message["params"]), headers)
-        return Door(self.world, self.owner).send(message, known, version=MODERN)
+        return Door(self.endpoint, self.owner).send(message, known, version=MODERN)
 
     def message(
         self, method: str, params: Json | None = None, *, meta: Changes | None = None, message_id: object = 1

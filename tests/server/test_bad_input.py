@@ -191,7 +191,8 @@ def test_nobody_learns_whether_a_task_of_somebody_else_exists(world: World, era:
     unknown = "0" * 36
 
     answers, calls = zip(
-        *(asked(mine, method, task_id) for task_id in (unknown, foreign, foreign_too_but_alive, expired)), strict=True
+        *(asked(world, mine, method, task_id) for task_id in (unknown, foreign, foreign_too_but_alive, expired)),
+        strict=True,
     )
 
     assert answers[0].code == -32602
@@ -206,8 +207,8 @@ def test_nobody_learns_whether_a_task_of_somebody_else_exists(world: World, era:
 def test_a_malformed_task_id_is_answered_like_an_unknown_one(world: World, era: str, task_id: Any) -> None:
     mine = client_of(world, era)
 
-    answer, calls = asked(mine, "get", task_id)
-    unknown, _ = asked(mine, "get", "0" * 36)
+    answer, calls = asked(world, mine, "get", task_id)
+    unknown, _ = asked(world, mine, "get", "0" * 36)
 
     assert answer.response == unknown.response
     assert calls == []
@@ -251,9 +252,9 @@ def client_of(world: World, era: str) -> Client:
     return LegacyClient(world) if era == "legacy" else ModernClient(world)
 
 
-def asked(client: Client, method: str, task_id: Any) -> tuple[Any, list[str]]:
+def asked(world: World, client: Client, method: str, task_id: Any) -> tuple[Any, list[str]]:
     """Ask for a task, and give the answer and what the store was asked for it."""
-    before = len(client.world.store.calls)
+    before = len(world.store.calls)
     params: Json = {"inputResponses": {}, **({} if task_id is ... else {"taskId": task_id})}
     answer = client.ask(f"tasks/{method}", params)
-    return answer, client.world.store.calls[before:]
+    return answer, world.store.calls[before:]

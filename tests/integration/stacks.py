@@ -1,0 +1,142 @@
+"""Stacks to test against: the real handlers behind API Gateway's events, and a count of what they ask of AWS."""
+
+import json
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+from botocore.model import OperationModel
+
+from local import EventPolicy, LocalStack
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.recorded import recorded
+
+ROOT: Final = Path(__file__).parents[2]
+Event = dict[str, Any]
+
+
+@dataclass
+class AwsCalls:
+    """What the handlers have asked of AWS since the last `forget`."""
+
+    made: list[str] = field(default_factory=list[str])
+    """The operation of each call, in order; a repeated try counts once."""
+    clients: list[str] = field(default_factory=list[str])
+    """The service of each client that was built."""
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self.made.clear()
+        self.clients.clear()
+
+    @contextmanager
+    def of_handlers(self) -> Generator[None]:
+        """Count what goes through the default session, which the handlers use and the local stack does not."""
+        session = boto3.session.Session()
+        session.events.register("before-call", self._note_call)
+        session.events.register("creating-client-class", self._note_client)
+        kept, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, session
+        try:
+            yield
+        finally:
+            boto3.DEFAULT_SESSION = kept
+
+    def _note_call(self, model: OperationModel, **_: object) -> None:
+        self.made.append(model.name)
+
+    def _note_client(self, event_name: str, **_: object) -> None:
+        self.clients.append(event_name.rpartition(".")[2])
+
+
+@dataclass(frozen=True)
+class LambdaServer:
+    """Answers as function mcp of a stack does: by events of API Gateway."""
+
+    stack: LocalStack
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        response = self.stack.invoke("McpFunction", event_of(request))
+        assert response["isBase64Encoded"] is False
+        return HttpResponse(response["statusCode"], response["body"], response["headers"])
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A stack that runs, and what its handlers ask of AWS."""
+
+    stack: LocalStack
+    calls: AwsCalls
+
+    @property
+    def server(self) -> LambdaServer:
+        """What answers."""
+        return LambdaServer(self.stack)
+
+    def status_of(self, task_id: str) -> str:
+        """Tell how the execution of a task stands, by Step Functions' own word."""
+        return self._describe(task_id)["status"]
+
+    def stop(self, task_id: str) -> None:
+        """Stop the execution of a task, as an operator does."""
+        self.stack.client("stepfunctions").stop_execution(executionArn=self._describe(task_id)["executionArn"])
+
+    def executions(self) -> list[str]:
+        """List the names of all executions that the stack has begun."""
+        states = self.stack.client("stepfunctions")
+        machines = [machine["stateMachineArn"] for machine in states.list_state_machines()["stateMachines"]]
+        pages = [states.list_executions(stateMachineArn=arn)["executions"] for arn in machines]
+        return [execution["name"] for page in pages for execution in page]
+
+    def status_event(self, task_id: str, recording: str, **detail: Any) -> Event:
+        """Make a status event about a task's execution of a recorded one."""
+        execution = self._describe(task_id)
+        event = recorded(recording)
+        known = {key: execution[key] for key in ("executionArn", "stateMachineArn", "name")}
+        event["detail"] = {**event["detail"], **known, **detail}
+        return event
+
+    def _describe(self, task_id: str) -> dict[str, Any]:
+        states = self.stack.client("stepfunctions")
+        for machine in states.list_state_machines()["stateMachines"]:
+            for execution in states.list_executions(stateMachineArn=machine["stateMachineArn"])["executions"]:
+                if execution["name"].endswith(f"-{task_id}"):
+                    return states.describe_execution(executionArn=execution["executionArn"])
+        raise AssertionError(f"no execution of the task {task_id}")
+
+
+@contextmanager
+def deployed(template: Path, events: EventPolicy, **parameters: str) -> Generator[Deployed]:
+    """Run a template."""
+    calls = AwsCalls()
+    with LocalStack(template, events=events, parameters=parameters) as stack, calls.of_handlers():
+        yield Deployed(stack, calls)
+
+
+def event_of(request: HttpRequest) -> Event:
+    """Make the event that API Gateway would make of a request."""
+    event = recorded("http_post_legacy")
+    event["headers"] = dict(request.headers)
+    event["requestContext"]["http"]["method"] = request.method
+    return {**event, "body": request.body.decode(), "isBase64Encoded": False}
+
+
+def until(condition: Callable[[], bool], seconds: float = 15) -> None:
+    """Look again and again until something is so.
+
+    Raises:
+        AssertionError: it never was.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came about"
+        time.sleep(0.05)
+
+
+def body_of(response: dict[str, Any]) -> dict[str, Any]:
+    """Read the JSON-RPC response in what a handler returned."""
+    return json.loads(response["body"])

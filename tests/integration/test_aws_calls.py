@@ -1,0 +1,225 @@
+"""What a request costs: calls of AWS, counted where botocore makes them."""
+
+import importlib.util
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local import never
+from stepwire.manifests import compile_directory
+from stepwire.protocol.http import HttpRequest
+from tests.integration.stacks import ROOT, AwsCalls, Deployed, body_of, deployed, event_of
+from tests.kits import ALICE
+from tests.server.clients import LegacyClient, ModernClient
+
+FAST = {"message": "hello"}
+SLOW = {"message": "hello", "seconds": 600}
+Client = LegacyClient | ModernClient
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    """The root template. No status event ever arrives, so that only requests ask anything of AWS."""
+    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600") as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def impatient_stack() -> Iterator[Deployed]:
+    """The same, where every task is overdue after a second, the shortest interval that the template allows."""
+    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="1") as stack:
+        yield stack
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def client(request: pytest.FixtureRequest, stack: Deployed) -> Client:
+    """A client of either era, that has called before: the clients of AWS are there."""
+    client = LegacyClient(stack) if request.param == "legacy" else ModernClient(stack)
+    start(client, SLOW)
+    stack.calls.forget()
+    return client
+
+
+def start(client: Client, arguments: dict[str, Any]) -> str:
+    """Call the tool as a task and give the task's id."""
+    if isinstance(client, LegacyClient):
+        return client.call("wait_and_echo", arguments, task={}).id_in("task")
+    return client.call("wait_and_echo", arguments).id_in()
+
+
+def test_a_call_as_a_task_is_one_write_and_one_start(client: Client, stack: Deployed) -> None:
+    start(client, SLOW)
+
+    assert stack.calls.made == ["PutItem", "StartExecution"]
+
+
+def test_a_poll_in_the_steady_state_is_one_read(client: Client, stack: Deployed) -> None:
+    task_id = start(client, SLOW)
+    stack.calls.forget()
+
+    client.task("get", task_id)
+
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_a_poll_of_a_task_that_has_ended_is_one_read(client: Client, stack: Deployed) -> None:
+    task_id = start(client, SLOW)
+    client.task("cancel", task_id)
+    stack.calls.forget()
+
+    client.task("get", task_id)
+
+    assert stack.calls.made == ["GetItem"]
+
+
+# Read, claim, look, record: the dearest poll there is, once in the life of a task whose event was lost.
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_the_poll_that_repairs_an_overdue_task_is_four_calls_and_the_next_one_is_one(
+    impatient_stack: Deployed, era: type[Client]
+) -> None:
+    client, calls = era(impatient_stack), impatient_stack.calls
+    task_id = start(client, FAST)
+    time.sleep(1.1)
+    calls.forget()
+
+    status = client.task("get", task_id).result["status"]
+    repair = list(calls.made)
+    client.task("get", task_id)
+
+    assert status == "completed"
+    assert repair == ["GetItem", "PutItem", "DescribeExecution", "PutItem"]
+    assert calls.made == [*repair, "GetItem"]
+
+
+def test_a_cancel_is_a_read_a_stop_and_a_write(client: Client, stack: Deployed) -> None:
+    task_id = start(client, SLOW)
+    stack.calls.forget()
+
+    client.task("cancel", task_id)
+
+    assert stack.calls.made == ["GetItem", "StopExecution", "PutItem"]
+
+
+def test_the_result_of_a_task_that_has_ended_is_one_read(stack: Deployed) -> None:
+    client = LegacyClient(stack)
+    task_id = start(client, SLOW)
+    client.task("cancel", task_id)
+    stack.calls.forget()
+
+    client.task("result", task_id)
+
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_a_list_of_tasks_is_one_query_a_page(stack: Deployed) -> None:
+    client = LegacyClient(stack)
+    ids = {start(client, FAST) for _ in range(51)}
+    stack.calls.forget()
+
+    first = client.ask("tasks/list").result
+    second = client.ask("tasks/list", {"cursor": first["nextCursor"]}).result
+
+    assert stack.calls.made == ["Query", "Query"]
+    assert ids <= {task["taskId"] for task in first["tasks"] + second["tasks"]}
+
+
+def test_an_answer_to_nothing_that_was_asked_is_one_read(stack: Deployed) -> None:
+    client = ModernClient(stack)
+    task_id = start(client, SLOW)
+    stack.calls.forget()
+
+    client.task("update", task_id, inputResponses={})
+
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_an_unknown_task_is_one_read_and_a_malformed_id_none(client: Client, stack: Deployed) -> None:
+    client.task("get", "0" * 36)
+    unknown = list(stack.calls.made)
+    client.task("get", "nonsense")
+
+    assert unknown == stack.calls.made == ["GetItem"]
+
+
+def test_bad_arguments_cost_nothing(client: Client, stack: Deployed) -> None:
+    client.call("wait_and_echo", {"seconds": "soon"})
+
+    assert stack.calls.made == []
+
+
+def requests_that_need_no_aws() -> dict[str, Callable[[Client], object]]:
+    """List them, by what they are."""
+    return {
+        "initialize": lambda client: LegacyClient(client.endpoint).initialize(),
+        "ping": lambda client: LegacyClient(client.endpoint).ask("ping"),
+        "tools/list, legacy": lambda client: LegacyClient(client.endpoint).ask("tools/list"),
+        "tools/list, modern": lambda client: ModernClient(client.endpoint).ask("tools/list"),
+        "server/discover": lambda client: ModernClient(client.endpoint).ask("server/discover"),
+        "an unknown tool": lambda client: client.call("no_such_tool"),
+        "an unknown method": lambda client: client.ask("no/such/method"),
+    }
+
+
+@pytest.mark.parametrize("ask", requests_that_need_no_aws().values(), ids=list(requests_that_need_no_aws()))
+def test_what_is_the_same_for_all_asks_nothing_of_aws(
+    client: Client, stack: Deployed, ask: Callable[[Client], object]
+) -> None:
+    ask(client)
+
+    assert stack.calls.made == []
+
+
+def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "catalog.json").write_text(compile_directory(ROOT / "functions/mcp/tools"), encoding="utf-8")
+    arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Some"
+    names = {"WaitAndEcho": arn, "ProfileDataset": arn}
+    for name, value in {
+        "LAMBDA_TASK_ROOT": str(tmp_path),
+        "TABLE_NAME": "no-such-table",
+        "AUTHORIZER": "none",
+        "PRINCIPAL_SALT": "a stack",
+        "WAIT_SECONDS": "20",
+        "REPAIR_AFTER_SECONDS": "60",
+        "STATE_MACHINES": json.dumps(names),
+    }.items():
+        monkeypatch.setenv(name, value)
+    calls = AwsCalls()
+
+    with calls.of_handlers():
+        handler = loaded(ROOT / "functions/mcp/app.py").handler
+        answers = [handler(event, None) for event in events_that_need_no_aws()]
+
+    assert all("result" in body_of(answer) for answer in answers)
+    assert (calls.clients, calls.made) == ([], [])
+
+
+def events_that_need_no_aws() -> list[dict[str, Any]]:
+    """List one event of each kind."""
+    modern = ModernClient(never_asked())
+    plain = {"content-type": "application/json"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
+    legacy = [
+        {"jsonrpc": "2.0", "id": 1, "method": name, "params": params} for name in ("initialize", "ping", "tools/list")
+    ]
+    sent = [(message, plain) for message in legacy]
+    sent += [(modern.message(name), modern.headers(name, {})) for name in ("server/discover", "tools/list")]
+    return [event_of(HttpRequest("POST", headers, json.dumps(body).encode(), ALICE)) for body, headers in sent]
+
+
+def never_asked() -> Any:
+    """Stand for an endpoint where a client only writes its messages."""
+    return None
+
+
+def loaded(path: Path) -> Any:
+    """Import a function's module anew, as a new instance of Lambda does."""
+    spec = importlib.util.spec_from_file_location(f"fresh_{path.parent.name}", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,261 @@
+"""A task from its call to its end, on a whole stack: whatever EventBridge does with the news, and whoever ends it."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from local import EventPolicy, StatusEvent, after, at_once, never, twice
+from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.kits import ALICE
+from tests.server.clients import Json, LegacyClient, ModernClient
+
+TOOL = "wait_and_echo"
+ANSWER = {"message": "hello", "waited_seconds": 0}
+
+
+@pytest.fixture(scope="module")
+def running_stack() -> Iterator[Deployed]:
+    """The root template, impatient."""
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="2", RepairAfterSeconds="1") as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(running_stack: Deployed) -> Iterator[Deployed]:
+    """The same, with status events that arrive once and at once unless a test says otherwise."""
+    running_stack.stack.events = at_once
+    running_stack.calls.forget()
+    yield running_stack
+    running_stack.stack.events = at_once
+
+
+@pytest.fixture
+def legacy(stack: Deployed) -> LegacyClient:
+    """A client of 2025-11-25."""
+    return LegacyClient(stack)
+
+
+@pytest.fixture
+def modern(stack: Deployed) -> ModernClient:
+    """A client of 2026-07-28 with tasks."""
+    return ModernClient(stack)
+
+
+def start(client: ModernClient, seconds: int = 0, **more: str) -> str:
+    """Call the tool as a task and give the task's id."""
+    return client.call(TOOL, {"message": "hello", "seconds": seconds, **more}).id_in()
+
+
+def found(client: ModernClient, task_id: str) -> Json:
+    """Look at a task."""
+    return client.task("get", task_id).result
+
+
+def ended(client: ModernClient, task_id: str) -> Callable[[], bool]:
+    """Tell whether a task has ended."""
+    return lambda: found(client, task_id)["status"] != "working"
+
+
+def thrice(event: StatusEvent) -> tuple[float, ...]:
+    """Deliver each event three times."""
+    return (0.2, 0.0, 0.1)
+
+
+@pytest.fixture(scope="module")
+def patient_stack() -> Iterator[Deployed]:
+    """The root template, where no poll ever looks at Step Functions."""
+    with deployed(ROOT / "template.yaml", at_once, RepairAfterSeconds="600") as stack:
+        yield stack
+
+
+# X8, X10
+def test_the_news_of_the_end_completes_the_task(patient_stack: Deployed) -> None:
+    modern = ModernClient(patient_stack)
+    task_id = start(modern)
+
+    until(ended(modern, task_id))
+
+    assert found(modern, task_id)["result"]["structuredContent"] == ANSWER
+    assert "DescribeExecution" not in patient_stack.calls.made
+
+
+# X11, T18
+def test_the_news_of_a_failure_says_why(modern: ModernClient, legacy: LegacyClient) -> None:
+    task_id = start(modern, error="NoSuchCity", cause="Atlantis")
+
+    until(ended(modern, task_id))
+    task = found(modern, task_id)
+
+    assert (task["status"], task["result"]["isError"]) == ("completed", True)
+    assert task["result"]["content"][0]["text"] == "The workflow failed with NoSuchCity: Atlantis"
+    assert legacy.task("get", task_id).result["status"] == "failed"
+
+
+# X12
+def test_a_workflow_can_end_its_task_with_an_error_of_the_protocol(modern: ModernClient) -> None:
+    task_id = start(modern, error="Stepwire.ProtocolError", cause='{"code": 4001, "message": "Not on a Sunday."}')
+
+    until(ended(modern, task_id))
+
+    assert found(modern, task_id)["error"] == {"code": 4001, "message": "Not on a Sunday."}
+
+
+def test_news_that_is_lost_is_made_good_by_a_poll(modern: ModernClient, stack: Deployed) -> None:
+    stack.stack.events = never
+    task_id = start(modern)
+
+    until(ended(modern, task_id))
+
+    assert found(modern, task_id)["result"]["structuredContent"] == ANSWER
+    assert stack.calls.made.count("DescribeExecution") == 1
+
+
+def test_a_task_that_goes_on_is_looked_up_once_per_interval_however_often_it_is_polled(
+    modern: ModernClient, stack: Deployed
+) -> None:
+    begun, polls = time.monotonic(), 0
+    task_id = start(modern, seconds=600)
+
+    while stack.calls.made.count("DescribeExecution") < 2:
+        assert found(modern, task_id)["status"] == "working"
+        polls += 1
+    passed = time.monotonic() - begun
+
+    assert passed > 1.99, "two intervals of a second, in whole milliseconds"
+    assert polls > 4
+    assert stack.calls.made.count("GetItem") == polls
+    modern.task("cancel", task_id)
+
+
+@pytest.mark.parametrize("events", [twice, after(0.3), thrice], ids=["twice", "late", "thrice"])
+def test_news_that_comes_late_or_again_is_harmless(modern: ModernClient, stack: Deployed, events: EventPolicy) -> None:
+    stack.stack.events = events
+    task_id = start(modern)
+    until(ended(modern, task_id))
+    first = found(modern, task_id)
+
+    stack.stack.invoke("ExecutionEventsFunction", stack.status_event(task_id, "execution_succeeded", output="{}"))
+
+    assert found(modern, task_id) == first
+    assert first["result"]["structuredContent"] == ANSWER
+
+
+@pytest.mark.parametrize("late", ["execution_running", "execution_failed", "execution_aborted", "execution_timed_out"])
+def test_news_that_contradicts_the_end_comes_too_late(modern: ModernClient, stack: Deployed, late: str) -> None:
+    task_id = start(modern)
+    until(ended(modern, task_id))
+    before = found(modern, task_id)
+
+    stack.stack.invoke("ExecutionEventsFunction", stack.status_event(task_id, late))
+
+    assert found(modern, task_id) == before
+
+
+def test_news_that_the_work_goes_on_changes_nothing(modern: ModernClient, stack: Deployed) -> None:
+    task_id = start(modern, seconds=600)
+    before = found(modern, task_id)
+
+    stack.stack.invoke("ExecutionEventsFunction", stack.status_event(task_id, "execution_running"))
+
+    assert found(modern, task_id) == before
+    modern.task("cancel", task_id)
+
+
+def test_news_of_an_execution_that_has_no_task_is_harmless(modern: ModernClient, stack: Deployed) -> None:
+    task_id = start(modern, seconds=600)
+    foreign = stack.status_event(task_id, "execution_failed", name="somebody-elses")
+
+    stack.stack.invoke("ExecutionEventsFunction", foreign)
+
+    assert found(modern, task_id)["status"] == "working"
+    modern.task("cancel", task_id)
+
+
+# T23, X18
+def test_a_cancel_aborts_the_execution(modern: ModernClient, stack: Deployed) -> None:
+    task_id = start(modern, seconds=600)
+
+    modern.task("cancel", task_id)
+    recorded = found(modern, task_id)
+
+    assert recorded["status"] == "cancelled"
+    until(lambda: stack.status_of(task_id) == "ABORTED")
+    assert found(modern, task_id) == recorded, "the news of the abort changes nothing"
+
+
+def test_a_workflow_that_an_operator_stops_cancels_its_task(modern: ModernClient, stack: Deployed) -> None:
+    task_id = start(modern, seconds=600)
+
+    stack.stop(task_id)
+    until(ended(modern, task_id))
+
+    assert found(modern, task_id)["status"] == "cancelled"
+
+
+# T6
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_a_plain_call_waits_for_the_end(stack: Deployed, era: type[LegacyClient | ModernClient]) -> None:
+    client = LegacyClient(stack) if era is LegacyClient else ModernClient(stack, capabilities={})
+
+    answer = client.call(TOOL, {"message": "hello"})
+
+    assert answer.result["structuredContent"] == ANSWER
+
+
+# T6, nothing is lost
+def test_a_plain_call_that_takes_too_long_names_its_task_which_ends_well(
+    stack: Deployed, legacy: LegacyClient, modern: ModernClient
+) -> None:
+    plain = ModernClient(stack, ALICE, capabilities={})
+
+    result = plain.call(TOOL, {"message": "hello", "seconds": 3}).result
+    task_id = result["_meta"]["stepwire/task"]["taskId"]
+    until(ended(modern, task_id))
+
+    assert task_id in result["content"][0]["text"]
+    assert legacy.task("result", task_id).result["structuredContent"] == {"message": "hello", "waited_seconds": 3}
+
+
+# T15
+def test_a_result_is_waited_for(legacy: LegacyClient) -> None:
+    task_id = legacy.call(TOOL, {"message": "hello", "seconds": 1}, task={}).id_in("task")
+
+    result = legacy.task("result", task_id).result
+
+    assert result["structuredContent"] == {"message": "hello", "waited_seconds": 1}
+
+
+# T15, K8
+def test_a_result_that_takes_too_long_is_asked_for_again(legacy: LegacyClient, modern: ModernClient) -> None:
+    task_id = legacy.call(TOOL, {"message": "hello", "seconds": 3}, task={}).id_in("task")
+
+    refused = legacy.task("result", task_id)
+    until(ended(modern, task_id))
+
+    assert refused.code == -31001
+    assert legacy.task("result", task_id).result["structuredContent"]["waited_seconds"] == 3
+
+
+def test_news_of_the_abort_that_overtakes_the_cancel_is_harmless(modern: ModernClient, stack: Deployed) -> None:
+    task_id = start(modern, seconds=600)
+    stack.stop(task_id)
+
+    modern.task("cancel", task_id)
+
+    assert found(modern, task_id)["status"] == "cancelled"
+
+
+def test_news_is_lost_for_one_task_only(modern: ModernClient, stack: Deployed) -> None:
+    lost: set[str] = set()
+
+    def lose(event: StatusEvent) -> tuple[float, ...]:
+        return () if event.detail["name"].partition("-")[2] in lost else (0.0,)
+
+    stack.stack.events = lose
+    lost.add(kept_waiting := start(modern, seconds=1))
+    told = start(modern, seconds=1)
+    until(ended(modern, told))
+    until(ended(modern, kept_waiting))
+
+    assert {found(modern, task_id)["status"] for task_id in (kept_waiting, told)} == {"completed"}

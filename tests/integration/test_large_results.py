@@ -1,0 +1,72 @@
+"""Results that do not fit: left out of the event, too large for the task's item, and given whole all the same."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local import at_once
+from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
+from tests.integration.stacks import Deployed, deployed, until
+from tests.server.clients import LegacyClient, ModernClient
+
+SMALL = {"text": "hello"}
+# More than an item holds, less than an event does.
+TOO_LARGE_FOR_THE_ITEM = {"text": "a" * LARGEST_INLINE_RESULT}
+# Each quotation mark is two bytes of the output and four in the event, where the output is text inside JSON.
+TOO_LARGE_FOR_THE_EVENT = {"text": '"' * 100_000}
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    """A stack with a workflow that gives back what it was given."""
+    with deployed(Path(__file__).parent / "template.yaml", at_once) as stack:
+        yield stack
+
+
+@pytest.mark.parametrize(
+    ("output", "fetches"),
+    [(SMALL, 0), (TOO_LARGE_FOR_THE_ITEM, 1), (TOO_LARGE_FOR_THE_EVENT, 1)],
+    ids=["small", "too large for the item", "too large for the event"],
+)
+def test_a_result_is_given_whole_however_large_it_is(stack: Deployed, output: dict[str, Any], fetches: int) -> None:
+    legacy, modern = LegacyClient(stack), ModernClient(stack)
+    task_id = modern.call("parrot", output).id_in()
+    until(lambda: legacy.task("get", task_id).result["status"] != "working")
+    stack.calls.forget()
+
+    in_modern = modern.task("get", task_id).result["result"]
+    in_legacy = legacy.task("result", task_id).result
+
+    assert in_modern["structuredContent"] == in_legacy["structuredContent"] == output
+    assert json.loads(in_modern["content"][0]["text"]) == output
+    assert stack.calls.made == ["GetItem", *["DescribeExecution"] * fetches] * 2
+
+
+def test_an_output_that_the_event_left_out_is_fetched_once_to_record_the_end(stack: Deployed) -> None:
+    legacy = LegacyClient(stack)
+    stack.calls.forget()
+
+    task_id = legacy.call("parrot", TOO_LARGE_FOR_THE_EVENT, task={}).id_in("task")
+    until(lambda: legacy.task("get", task_id).result["status"] != "working")
+
+    assert stack.calls.made.count("DescribeExecution") == 1
+
+
+def test_a_plain_call_gets_a_large_result_too(stack: Deployed) -> None:
+    client = ModernClient(stack, capabilities={})
+
+    result = client.call("parrot", TOO_LARGE_FOR_THE_EVENT).result
+
+    assert result["structuredContent"] == TOO_LARGE_FOR_THE_EVENT
+
+
+def test_arguments_that_are_too_large_start_nothing(stack: Deployed) -> None:
+    before = stack.executions()
+
+    result = ModernClient(stack).call("parrot", {"text": "x" * 262_144}).result
+
+    assert result["isError"] is True
+    assert stack.executions() == before
