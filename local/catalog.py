@@ -1,5 +1,6 @@
 """The compiled catalog of a function that has tools: `sam build` writes it beside the handler, and so does this."""
 
+import os
 from pathlib import Path
 
 from local.errors import FunctionLoadError
@@ -22,4 +23,7 @@ def compile_catalog(function: str, folder: Path) -> None:
         text = compile_directory(tools)
     except CatalogError as error:
         raise FunctionLoadError(f"{function}: {error}") from error
-    (folder / CATALOG).write_text(text, encoding="utf-8")
+    # In one step: another process may be starting the same stack and reading it.
+    made = folder / f".{CATALOG}.{os.getpid()}"
+    made.write_text(text, encoding="utf-8")
+    made.replace(folder / CATALOG)

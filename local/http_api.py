@@ -12,13 +12,31 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast, get_origin
 from urllib.parse import parse_qsl, unquote
 
 from local.functions import Failed, Function, Outcome
 
+Shape = TypeVar("Shape")
+
 HEADERS_LIMIT = 10_240  # bytes, of all header lines together with the request line
 BODY_LIMIT = 10 * 1024 * 1024  # bytes
+
+# Headers of one connection and not of the message; the front and its client speak for themselves.
+_HOP_BY_HOP = frozenset(
+    (
+        "connection",
+        "content-length",
+        "keep-alive",
+        "proxy-authenticate",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+# A function cannot set these; API Gateway keeps what it said under another name.
+_REMAPPED = {"www-authenticate": "x-amzn-remapped-www-authenticate"}
 
 # Bodies of these types are passed as text, all others in base64.
 _TEXT = re.compile(r"^(text/.*|application/(json|xml|javascript|.*\+(json|xml)))$")
@@ -137,7 +155,7 @@ def _rank(key: str) -> tuple[bool, bool, int, bool]:
 
 def event(api: HttpApi, match: Match, request: Request, *, request_id: str, at: datetime) -> dict[str, Any]:
     """Return the event of payload format 2.0; what a request does not have, the event does not have."""
-    headers = _joined(request.headers)
+    headers = _forwarded(request, request_id)
     cookies = headers.pop("cookie", None)
     made: dict[str, Any] = {
         "version": "2.0",
@@ -156,6 +174,18 @@ def event(api: HttpApi, match: Match, request: Request, *, request_id: str, at: 
     return made | _body(headers.get("content-type", ""), request.body)
 
 
+def _forwarded(request: Request, request_id: str) -> dict[str, str]:
+    kept = [(name, value) for name, value in request.headers if name.lower() not in _HOP_BY_HOP - {"content-length"}]
+    host = next((value for name, value in kept if name.lower() == "host"), "")
+    added = (
+        ("x-amzn-trace-id", f"Root=1-{request_id[:8]}-{request_id.replace('-', '')[8:]}"),
+        ("x-forwarded-for", request.source),
+        ("x-forwarded-port", host.rpartition(":")[2]),
+        ("x-forwarded-proto", "http"),
+    )
+    return _joined([*kept, *added])
+
+
 def _context(
     api: HttpApi, route: Route, request: Request, headers: Mapping[str, str], request_id: str, at: datetime
 ) -> dict[str, Any]:
@@ -163,7 +193,7 @@ def _context(
         "accountId": api.account,
         "apiId": api.id,
         "domainName": headers.get("host", api.domain),
-        "domainPrefix": headers.get("host", api.id).partition(".")[0],
+        "domainPrefix": api.id,
         "http": {
             "method": request.method,
             "path": unquote(request.path),
@@ -217,15 +247,20 @@ def _explicit(result: dict[str, Any]) -> Response:
     status = int(result["statusCode"])
     if not 100 <= status <= 599:  # noqa: PLR2004  # the bounds of HTTP
         raise ValueError(status)
-    given: dict[str, Any] = result.get("headers") or {}
-    headers = {name.lower(): _header(value) for name, value in given.items()}
+    given = _expected(dict[str, Any], result.get("headers") or {})
+    headers = {_REMAPPED.get(name.lower(), name.lower()): _header(value) for name, value in given.items()}
+    headers = {name: value for name, value in headers.items() if name not in _HOP_BY_HOP}
     headers.setdefault("content-type", "text/plain; charset=utf-8")
-    cookies = [("set-cookie", _header(cookie)) for cookie in result.get("cookies") or ()]
-    body = result.get("body")
-    if body is not None and not isinstance(body, str):
-        raise TypeError(body)
-    raw = base64.b64decode(body or "", validate=True) if result.get("isBase64Encoded") else (body or "").encode()
-    return Response(status, (*headers.items(), *cookies), raw)
+    cookies = [("set-cookie", _header(cookie)) for cookie in _expected(list[Any], result.get("cookies") or [])]
+    text = _expected(str, result.get("body") or "")
+    body = base64.b64decode(text, validate=True) if result.get("isBase64Encoded") else text.encode()
+    return Response(status, (*headers.items(), *cookies), body)
+
+
+def _expected(kind: type[Shape], value: Any) -> Shape:
+    if not isinstance(value, get_origin(kind) or kind):
+        raise TypeError(f"{kind} was expected")
+    return value
 
 
 def _header(value: object) -> str:

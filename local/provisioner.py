@@ -15,7 +15,7 @@ from local.errors import TemplateError
 from local.intrinsics import NO_VALUE, holds, resolve
 from local.parameters import ParameterValue
 from local.resources import KINDS
-from local.resources.kinds import Created, Resource, World
+from local.resources.kinds import Created, Kind, Resource, World
 from local.template import Template
 
 
@@ -82,6 +82,12 @@ class Provisioner:
             raise TemplateError(f"The template has no condition {name}.")
         return holds(conditions[name], self)
 
+    def _take_note(self, kind: Kind, resource: Resource) -> None:
+        if kind.note:
+            self._world.notes.append(kind.note)
+        if ignored := kind.ignored(resource):
+            self._world.notes.append(f"{resource.logical_id}: {resource.kind} ignores {', '.join(ignored)}")
+
     def _check_rules(self) -> None:
         for rule in self._template.section("Rules").values():
             if "RuleCondition" in rule and not holds(rule["RuleCondition"], self):
@@ -129,8 +135,7 @@ class Provisioner:
             return _NotServed(f"{name}-is-not-served-locally")
         properties = resolve(entry.get("Properties", {}), self)
         resource = Resource(name, entry["Type"], {} if properties is NO_VALUE else properties)
-        if ignored := kind.ignored(resource):
-            self._world.notes.append(f"{name}: {entry['Type']} ignores {', '.join(ignored)}")
+        self._take_note(kind, resource)
         try:
             return kind.create(resource, self._world)
         except (ClientError, ParamValidationError) as error:

@@ -38,10 +38,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class Gateway:
     """The ASGI application in front of one HTTP API."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, api: HttpApi, port: int) -> None:
+        self._api = api
         self._hosts = frozenset(f"{name}:{port}" for name in _NAMES)
         self._places = asyncio.Semaphore(CONCURRENCY)
-        self.api: HttpApi | None = None  # set once the template's resources are there
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -57,14 +57,13 @@ class Gateway:
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """1. The host: what is meant for another API is none of ours; 2. sizes; 3. the route and who may use it."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        if [
-            value for name, value in headers if name == "host" and value.lower() in self._hosts
-        ] == [] or self.api is None:
+        hosts = [value.lower() for name, value in headers if name == "host"]
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
             return http_api.FORBIDDEN
         if _size(scope) > http_api.HEADERS_LIMIT:
             return http_api.HEADERS_TOO_LARGE
         path: str = scope["raw_path"].decode("latin-1")
-        match = http_api.find_route(self.api.routes, scope["method"], path)
+        match = http_api.find_route(self._api.routes, scope["method"], path)
         if match is None:
             return http_api.NOT_FOUND
         if refusal := http_api.refusal(match.route):
@@ -74,10 +73,10 @@ class Gateway:
             return http_api.TOO_LARGE
         source = scope["client"][0] if scope.get("client") else HOST
         query: str = scope["query_string"].decode("latin-1")
-        return await self._invoke(self.api, match, Request(scope["method"], path, query, headers, body, source))
+        return await self._invoke(match, Request(scope["method"], path, query, headers, body, source))
 
-    async def _invoke(self, api: HttpApi, match: http_api.Match, request: Request) -> Response:
-        event = http_api.event(api, match, request, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
+    async def _invoke(self, match: http_api.Match, request: Request) -> Response:
+        event = http_api.event(self._api, match, request, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
         payload = json.dumps(event)
         if len(payload) > PAYLOAD_LIMIT:
             return http_api.TOO_LARGE

@@ -111,11 +111,13 @@ class LocalStack:
         return result
 
     def _start(self, undo: ExitStack) -> None:
-        loaded = template.load(self._path)
         listener = listen(self._wanted_port)
         undo.callback(listener.close)
         self.port = listener.getsockname()[1]
-        values = parameter_values(loaded.section("Parameters"), self._defaults(loaded) | self._given)
+        loaded = template.load(self._path, self._defaults() | self._given)
+        declared = loaded.section("Parameters")
+        defaults = {name: value for name, value in self._defaults().items() if name in declared}
+        values = parameter_values(declared, defaults | self._given)
         undo.enter_context(shared_account())
         self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders)
         undo.callback(self._forget)
@@ -125,14 +127,10 @@ class LocalStack:
         self._functions = self._world.functions
         self._warm()
         self._publish(outputs)
-        gateway = Gateway(self.port)
-        gateway.api = self._api()
-        undo.enter_context(serving(gateway, listener))
+        undo.enter_context(serving(Gateway(self._api(), self.port), listener))
 
-    def _defaults(self, loaded: template.Template) -> dict[str, str]:
-        origins = f"{self.base_url},http://localhost:{self.port}"
-        defaults = {"Authorizer": "none", "AllowedOrigins": origins}
-        return {name: value for name, value in defaults.items() if name in loaded.section("Parameters")}
+    def _defaults(self) -> dict[str, str]:
+        return {"Authorizer": "none", "AllowedOrigins": f"{self.base_url},http://localhost:{self.port}"}
 
     def _warm(self) -> None:
         for logical_id, function in self._functions.items():
@@ -149,7 +147,7 @@ class LocalStack:
             self.outputs[name] = value
             for domain in domains:
                 self.outputs[name] = self.outputs[name].replace(domain, self.base_url)
-        self.not_served = tuple(self._world.notes)
+        self.not_served = tuple(dict.fromkeys(self._world.notes))
 
     def _api(self) -> HttpApi:
         identifier = self._world.apis[0] if self._world.apis else "none"

@@ -4,6 +4,7 @@ The rule: paths in a template are relative to the template's own folder. The tra
 folder is given to it as `s3://local/<logical id>` and looked up under that key later.
 """
 
+import logging
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -36,8 +37,8 @@ class Template:
         return self.body.get(name) or {}
 
 
-def load(path: Path) -> Template:
-    """Read and translate a template.
+def load(path: Path, parameters: Mapping[str, str]) -> Template:
+    """Read and translate a template; the translator needs the values of parameters to decide some things.
 
     Raises:
         TemplateError: it is missing, not YAML, or SAM does not accept it.
@@ -47,7 +48,7 @@ def load(path: Path) -> Template:
         raise TemplateError(f"{path} is not a template: it has no Resources.")
     source = cast("dict[str, Any]", parsed)
     folders = _localise(source, path.parent)
-    return Template(path, _translate(path, source), folders)
+    return Template(path, _translate(path, source, parameters), folders)
 
 
 def _parse(path: Path, parser: Any) -> Any:
@@ -99,11 +100,16 @@ class _NoManagedPolicies:
         return {}
 
 
-def _translate(path: Path, source: dict[str, Any]) -> Mapping[str, Any]:
-    defaults = {name: entry.get("Default", "") for name, entry in source.get("Parameters", {}).items()}
+# It warns of its own metrics, which nobody here collects.
+logging.getLogger("samtranslator").setLevel(logging.ERROR)
+
+
+def _translate(path: Path, source: dict[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+    declared: dict[str, Any] = source.get("Parameters", {})
+    values = {name: given.get(name, entry.get("Default", "")) for name, entry in declared.items()}
     try:
         with _some_region():
-            return transform(source, defaults, cast("Any", _NoManagedPolicies()))
+            return transform(source, values, cast("Any", _NoManagedPolicies()))
     except InvalidDocumentException as error:
         causes = "; ".join(str(cause.message) for cause in error.causes)
         raise TemplateError(f"{path}: {causes or error.message}") from error

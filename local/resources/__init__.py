@@ -1,7 +1,7 @@
 """The resource types that the local stack serves: how each is created, and which of its properties count here.
 
-A property that is neither `served` nor `harmless` is reported at the start, so nothing of a template is dropped in
-silence.
+What has no effect here is reported at the start, so nothing of a template is dropped in silence: a property that is
+neither `served` nor `harmless` by its name, the `harmless` ones by the note of their kind.
 """
 
 from local.resources import compute, data, gateway, messaging, workflows

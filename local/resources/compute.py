@@ -11,7 +11,7 @@ from local.engine import dummy_credentials
 from local.environment import machine_variables
 from local.errors import TemplateError
 from local.functions import Function, FunctionSettings, register
-from local.resources.kinds import Created, Kind, Resource, World
+from local.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
 
 # An archive without files: the code is taken from its folder.
 _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
@@ -124,24 +124,29 @@ KINDS = {
             "Runtime",
             "Timeout",
         ),
-        # Layers: this environment has their packages. Architectures, TracingConfig: this machine's.
+        # Layers have a note of their own.
         harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn"),
+        note="functions: run in this process on this Python, without a memory limit; one copy serves all requests",
     ),
     "AWS::Lambda::LayerVersion": Kind(
         _layer,
         served=("Content", "LayerName"),
         harmless=("CompatibleArchitectures", "CompatibleRuntimes", "LicenseInfo"),
+        note="layers: their packages are those of this Python environment",
     ),
-    # Nobody is refused here.
     "AWS::Lambda::Permission": Kind(
         _permission,
         harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
+        note=NOT_ENFORCED,
     ),
     "AWS::IAM::Role": Kind(
         _role,
         served=("RoleName", "AssumeRolePolicyDocument"),
         harmless=("ManagedPolicyArns", "MaxSessionDuration", "Path", "PermissionsBoundary", "Policies"),
+        note=NOT_ENFORCED,
     ),
-    "AWS::IAM::Policy": Kind(_permission, harmless=("PolicyDocument", "PolicyName", "Roles")),
-    "AWS::IAM::ManagedPolicy": Kind(_permission, harmless=("ManagedPolicyName", "PolicyDocument", "Roles", "Path")),
+    "AWS::IAM::Policy": Kind(_permission, harmless=("PolicyDocument", "PolicyName", "Roles"), note=NOT_ENFORCED),
+    "AWS::IAM::ManagedPolicy": Kind(
+        _permission, harmless=("ManagedPolicyName", "PolicyDocument", "Roles", "Path"), note=NOT_ENFORCED
+    ),
 }

@@ -26,7 +26,6 @@ def _table(resource: Resource, world: World) -> Created:
     table = dynamodb.create_table(TableName=name, **settings)["TableDescription"]
     if time_to_live := properties.get("TimeToLiveSpecification"):
         dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
-        world.notes.append(f"{resource.logical_id}: expired items are not deleted (as in AWS for hours or days)")
     return Created(name, {"Arn": table["TableArn"], "StreamArn": table.get("LatestStreamArn", "")})
 
 
@@ -49,14 +48,17 @@ KINDS = {
         _table,
         served=(*_TABLE, "TableName", "TimeToLiveSpecification", "StreamSpecification"),
         harmless=("DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "SSESpecification"),
+        note="tables: expired items stay (in AWS for hours or days); no recovery, no encryption, no throttling",
     ),
     "AWS::S3::Bucket": Kind(
         _bucket,
         served=("BucketName",),
         harmless=("BucketEncryption", "OwnershipControls", "PublicAccessBlockConfiguration", "LifecycleConfiguration"),
     ),
-    # Functions write to this terminal, not to log groups.
     "AWS::Logs::LogGroup": Kind(
-        _log_group, served=("LogGroupName",), harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass")
+        _log_group,
+        served=("LogGroupName",),
+        harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass"),
+        note="log groups: functions write to this terminal",
     ),
 }

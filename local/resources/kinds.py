@@ -61,8 +61,9 @@ class Kind:
 
     create: Callable[[Resource, World], Created]
     served: Sequence[str] = ()
-    # Without effect here and without loss: words about the resource, and what only guards or bills it in AWS.
+    # Without effect here: words about the resource, and what the note of its kind speaks of.
     harmless: Sequence[str] = ()
+    note: str = ""  # what is different here for every resource of this kind
 
     def ignored(self, resource: Resource) -> list[str]:
         """Return the properties that this resource sets to no effect."""
@@ -70,6 +71,8 @@ class Kind:
 
 
 _WORDS = ("Description", "Tags")
+
+NOT_ENFORCED = "permissions: no policy is enforced, every call is allowed"
 
 
 def picked(properties: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local.resources.kinds import Created, Kind, Resource, World, picked
+from local.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, picked
 
 _QUEUE_ATTRIBUTES = (
     "ContentBasedDeduplication",
@@ -75,10 +75,11 @@ KINDS = {
         served=("QueueName", "RedrivePolicy", *_QUEUE_ATTRIBUTES),
         harmless=("SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"),
     ),
-    # Nobody is refused here.
-    "AWS::SQS::QueuePolicy": Kind(_queue_policy, harmless=("Queues", "PolicyDocument")),
+    "AWS::SQS::QueuePolicy": Kind(_queue_policy, harmless=("Queues", "PolicyDocument"), note=NOT_ENFORCED),
     "AWS::Events::Rule": Kind(
-        _rule, served=("Name", "State", "EventBusName", "EventPattern", "ScheduleExpression", "Targets")
+        _rule,
+        served=("Name", "State", "EventBusName", "EventPattern", "ScheduleExpression", "Targets"),
+        note="rules: a failing function is tried again after tenths of a second, not after minutes",
     ),
     "AWS::Events::EventBus": Kind(_event_bus, served=("Name",)),
 }

@@ -98,5 +98,6 @@ KINDS = {
             "StateMachineType",
         ),
         harmless=("TracingConfiguration", "LoggingConfiguration", "EncryptionConfiguration"),
+        note="state machines: no logs, no tracing, no redrive",
     ),
 }

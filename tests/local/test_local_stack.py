@@ -1,0 +1,307 @@
+"""A template, served: over HTTP as API Gateway would, functions as Lambda would."""
+
+import json
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+from botocore.exceptions import ClientError
+
+from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError
+from tests.local.conftest import TEMPLATE
+from tests.local.polling import until
+
+CLIENT = httpx.Client(timeout=20, limits=httpx.Limits(max_connections=None))
+
+
+def stranger() -> Any:
+    """Return a client of a service that nobody simulates."""
+    session: Any = boto3.session.Session()
+    return session.client("sqs", endpoint_url="https://sqs.not-simulated.example")
+
+
+def post(stack: LocalStack, do: str = "echo", **headers: str) -> httpx.Response:
+    return CLIENT.post(stack.url, headers={"x-do": do, **headers}, json={"a": 1})
+
+
+def test_outputs_name_this_machine(stack: LocalStack) -> None:
+    assert stack.url == f"http://127.0.0.1:{stack.port}/mcp"
+    assert stack.outputs["McpEndpoint"] == stack.url
+    assert stack.client("dynamodb").describe_table(TableName=stack.outputs["Tasks"])
+
+
+def test_what_is_not_served_is_reported(stack: LocalStack) -> None:
+    assert "Alarm: AWS::CloudWatch::Alarm is not served" in stack.not_served
+    assert "permissions: no policy is enforced, every call is allowed" in stack.not_served
+
+
+def test_a_request_becomes_an_event(stack: LocalStack) -> None:
+    seen = post(stack).json()["event"]
+
+    assert (seen["routeKey"], seen["rawPath"], json.loads(seen["body"])) == ("POST /mcp", "/mcp", {"a": 1})
+    assert seen["requestContext"]["http"]["method"] == "POST"
+
+
+def test_a_path_parameter_reaches_the_function(stack: LocalStack) -> None:
+    seen = httpx.get(f"{stack.base_url}/items/a%2Fb?x=1").json()["event"]
+
+    assert seen["pathParameters"] == {"id": "a/b"}
+    assert seen["queryStringParameters"] == {"x": "1"}
+    assert "body" not in seen
+
+
+def test_a_response_reaches_the_client(stack: LocalStack) -> None:
+    response = post(stack, "answer")
+
+    assert (response.status_code, response.content) == (201, b"hi")
+    assert (response.headers["x-answer"], response.headers["content-type"]) == ("42", "text/x")
+    assert response.headers.get_list("set-cookie") == ["a=1; Secure", "b=2"]
+
+
+@pytest.mark.parametrize("do", ["fail", "bad status"])
+def test_a_failure_of_the_function_is_an_internal_error(stack: LocalStack, do: str) -> None:
+    response = post(stack, do)
+
+    assert (response.status_code, response.json()) == (500, {"message": "Internal Server Error"})
+
+
+def test_a_function_that_outlasts_the_integration_is_unavailable(stack: LocalStack) -> None:
+    response = post(stack, "sleep", **{"x-seconds": "1.5"})
+
+    assert (response.status_code, response.json()) == (503, {"message": "Service Unavailable"})
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/mcp"), ("POST", "/"), ("POST", "/mcp/"), ("OPTIONS", "/mcp")])
+def test_what_no_route_serves_is_not_found(stack: LocalStack, method: str, path: str) -> None:
+    response = httpx.request(method, stack.base_url + path)
+
+    assert (response.status_code, response.json()) == (404, {"message": "Not Found"})
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", ""])
+def test_a_foreign_host_is_forbidden(stack: LocalStack, host: str) -> None:
+    response = post(stack, host=host.format(port=stack.port))
+
+    assert (response.status_code, response.json()) == (403, {"message": "Forbidden"})
+
+
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "[::1]"])
+def test_the_other_names_of_this_machine_are_served(stack: LocalStack, name: str) -> None:
+    assert post(stack, host=f"{name}:{stack.port}").status_code == 200
+
+
+def test_a_request_with_two_hosts_is_forbidden(stack: LocalStack) -> None:
+    with socket.create_connection(("127.0.0.1", stack.port)) as connection:
+        hosts = f"Host: 127.0.0.1:{stack.port}\r\nHost: evil.example\r\n"
+        connection.sendall(f"GET /items/1 HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
+        answer = connection.recv(4096)
+
+    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403"))
+
+
+def test_headers_over_the_limit_are_refused(stack: LocalStack) -> None:
+    assert post(stack, **{"x-long": "a" * 10_240}).status_code == 431
+
+
+@pytest.mark.parametrize("size", [10 * 1024 * 1024 + 1, 6 * 1024 * 1024])
+def test_a_body_over_the_limit_is_refused(stack: LocalStack, size: int) -> None:
+    response = httpx.post(stack.url, content=b"a" * size, headers={"content-type": "text/plain"}, timeout=20)
+
+    assert (response.status_code, response.json()) == (413, {"message": "Request Entity Too Large"})
+
+
+def test_fifty_requests_that_wait_do_not_hold_up_another(stack: LocalStack) -> None:
+    with ThreadPoolExecutor(51) as pool:
+        waiting = [pool.submit(post, stack, "sleep", **{"x-seconds": "0.8"}) for _ in range(50)]
+        quick = pool.submit(post, stack)
+
+        assert quick.result().elapsed.total_seconds() < 0.7
+        assert {future.result().status_code for future in waiting} == {204}
+
+
+def test_a_function_has_the_environment_of_its_template(stack: LocalStack) -> None:
+    variables = post(stack).json()["environment"]
+
+    assert variables["TABLE_NAME"] == stack.outputs["Tasks"]
+    assert variables["ALLOWED_ORIGINS"] == f"http://127.0.0.1:{stack.port},http://localhost:{stack.port}"
+    assert variables["AWS_LAMBDA_FUNCTION_NAME"].endswith("ApiFunction")
+    assert variables["LAMBDA_TASK_ROOT"] == str(TEMPLATE.parent / "api")
+    assert variables["AWS_REGION"] == "us-east-1"
+    assert "TABLE_NAME" not in os.environ
+
+
+def test_functions_do_not_share_variables_or_modules(stack: LocalStack) -> None:
+    worker = stack.invoke("WorkerFunction", {})
+
+    assert (worker["greeting"], worker["table"], worker["shared"]) == ("from the worker", None, "the worker's own")
+    assert post(stack).json()["shared"] == "the api's own"
+
+
+def test_a_function_knows_how_long_it_has(stack: LocalStack) -> None:
+    assert 0 < stack.invoke("WorkerFunction", {})["remaining"] <= 1000
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "message"),
+    [
+        ({"refuse": "no"}, "Refused", "no"),
+        ({"break": "it"}, "KeyError", "'it'"),
+        ({"exit": "now"}, "SystemExit", "now"),
+        ({"seconds": 1.5}, "Sandbox.Timedout", "Task timed out after 1.00 seconds"),
+    ],
+)
+def test_a_failure_has_its_type_and_message(stack: LocalStack, event: Any, kind: str, message: str) -> None:
+    with pytest.raises(FunctionError) as caught:
+        stack.invoke("WorkerFunction", event)
+
+    assert caught.value.error_type == kind
+    assert message in caught.value.message
+
+
+def test_an_asynchronous_failure_is_tried_three_times_and_kept(stack: LocalStack) -> None:
+    event = {"detail": {"input": "poison"}}
+    name = stack.client("lambda").list_functions()["Functions"]
+    function = next(entry["FunctionName"] for entry in name if entry["FunctionName"].endswith("EventsFunction"))
+
+    stack.client("lambda").invoke(FunctionName=function, InvocationType="Event", Payload=json.dumps(event))
+
+    def letters() -> Any:
+        request = {"QueueUrl": stack.outputs["DeadLetters"], "MessageAttributeNames": ["All"]}
+        return stack.client("sqs").receive_message(**request).get("Messages")
+
+    (letter,) = until(letters)
+    assert json.loads(letter["Body"]) == event
+    assert letter["MessageAttributes"]["ErrorMessage"]["StringValue"] == "poison"
+
+
+def test_objects_in_buckets_are_kept(stack: LocalStack) -> None:
+    bucket = stack.client("s3")
+    bucket.put_object(Bucket=stack.outputs["Data"], Key="a.csv", Body=b"a,b\n1,2\n")
+
+    assert bucket.get_object(Bucket=stack.outputs["Data"], Key="a.csv")["Body"].read() == b"a,b\n1,2\n"
+
+
+def test_nothing_goes_out_to_the_network(stack: LocalStack) -> None:
+    elsewhere = stranger()
+
+    with pytest.raises(ClientError, match="NotServedLocally"):
+        elsewhere.list_queues()
+
+
+def test_real_credentials_are_put_aside_and_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    template.write_text("Resources: {Queue: {Type: AWS::SQS::Queue}}", encoding="utf-8")
+    before = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+    with LocalStack(template):
+        inside = boto3.session.Session().get_credentials()
+
+    assert inside is not None
+    assert inside.access_key == "LOCALSTACKDUMMYKEY"
+    assert {name: value for name, value in os.environ.items() if name.startswith("AWS_")} == before
+
+
+@pytest.mark.parametrize(("authorizer", "status"), [("jwt", 401), ("iam", 403)])
+def test_a_route_with_sign_in_lets_nobody_through(authorizer: str, status: int) -> None:
+    with LocalStack(TEMPLATE, parameters={"Authorizer": authorizer}) as stack:
+        response = post(stack, authorization="Bearer anything")
+
+    assert response.status_code == status
+    assert any("sign-in is not verified here" in note for note in stack.not_served)
+
+
+def test_parameters_reach_the_functions() -> None:
+    with LocalStack(TEMPLATE, parameters={"Greeting": "moin", "AllowedOrigins": ""}) as stack:
+        variables = post(stack).json()["environment"]
+
+    assert (variables["GREETING"], variables["ALLOWED_ORIGINS"]) == ("moin", "")
+
+
+def test_two_stacks_at_the_same_time_have_nothing_in_common() -> None:
+    with LocalStack(TEMPLATE) as first, LocalStack(TEMPLATE) as second:
+        names = [post(stack).json()["environment"]["TABLE_NAME"] for stack in (first, second)]
+
+        assert names == [first.outputs["Tasks"], second.outputs["Tasks"]]
+        assert first.outputs["Workflow"] != second.outputs["Workflow"]
+
+
+def test_nothing_is_left_when_a_stack_has_stopped() -> None:
+    before = servers()
+
+    stack = LocalStack(TEMPLATE)
+    for _ in range(2):
+        with stack:
+            execution = stack.client("stepfunctions").start_execution(
+                stateMachineArn=stack.outputs["Workflow"], input='{"seconds": 30}'
+            )
+            assert execution["executionArn"]
+
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(stack.base_url)
+    assert servers() == before
+
+
+def test_a_port_in_use_is_named(stack: LocalStack) -> None:
+    with pytest.raises(PortInUse, match=str(stack.port)), LocalStack(TEMPLATE, port=stack.port):
+        pass
+
+
+def servers() -> int:
+    return sum(thread.name == "http" for thread in threading.enumerate())
+
+
+FUNCTION = """
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  F:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: f, Handler: app.handler, Runtime: RUNTIME}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import nothing_of_this_name", "cannot import .*app.py: ModuleNotFoundError"),
+        ("x = 1", "has no handler"),
+        ("", "has no handler"),
+        (None, "app.py, which is not there"),
+        ("class H:\n  def warm(self): raise ValueError('tools/a.yaml: bad')\nhandler = H()", "F: tools/a.yaml: bad"),
+    ],
+)
+def test_a_function_that_cannot_be_loaded_stops_the_start(tmp_path: Path, code: str | None, words: str) -> None:
+    (tmp_path / "f").mkdir()
+    if code is not None:
+        (tmp_path / "f" / "app.py").write_text(code, encoding="utf-8")
+    template = tmp_path / "template.yaml"
+    template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
+
+    with pytest.raises(FunctionLoadError, match=words), LocalStack(template):
+        pass
+
+
+def test_functions_in_other_languages_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    template = tmp_path / "template.yaml"
+    template.write_text(FUNCTION.replace("RUNTIME", "nodejs22.x"), encoding="utf-8")
+
+    with pytest.raises(TemplateError, match=r"F: .*Python"), LocalStack(template):
+        pass
+
+
+def test_tools_are_compiled_beside_their_function(tmp_path: Path) -> None:
+    tools = tmp_path / "f" / "tools"
+    tools.mkdir(parents=True)
+    (tmp_path / "f" / "app.py").write_text("handler = lambda event, context: None", encoding="utf-8")
+    (tools / "a.yaml").write_text("name: a\nnonsense: true\n", encoding="utf-8")
+    template = tmp_path / "template.yaml"
+    template.write_text(FUNCTION.replace("RUNTIME", "python3.13"), encoding="utf-8")
+
+    with pytest.raises(FunctionLoadError, match=r"a\.yaml.*nonsense"), LocalStack(template):
+        pass
