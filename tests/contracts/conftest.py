@@ -1,4 +1,7 @@
-"""The simulated AWS account that the adapters are held against; nothing here reaches the real one."""
+"""The simulated AWS account that the adapters are held against; nothing here reaches the real one.
+
+Each module opens it and closes it again: other tests want to see that it is closed.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +10,7 @@ import pytest
 from local.engine import shared_account
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aws() -> Iterator[None]:
     with shared_account():
         yield
