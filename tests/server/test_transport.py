@@ -219,7 +219,7 @@ def test_a_mismatch_is_told_before_an_unknown_version(modern: ModernClient) -> N
     assert answer.code == -32020
 
 
-# M18, M41, M43, M55, G
+# M18, M55, G
 @pytest.mark.parametrize(
     "method", ["subscriptions/listen", "prompts/list", "resources/read", "completion/complete", "tools/Call", ""]
 )

@@ -188,6 +188,7 @@ def test_every_functions_log_is_kept_for_a_time_that_is_set(function: Resource) 
 # ------------------------------------------------------------------------------------------------------ nothing is open
 
 
+# M4, L4
 def test_the_three_routes_have_one_and_the_same_sign_in() -> None:
     routes = resources("AWS::ApiGatewayV2::Route")
 

@@ -1,0 +1,74 @@
+"""Every row of the conformance checklist has a test that names it, or a reason why none does; checked both ways.
+
+A test names its rows in the comment above it: `# M12, X25`. The letters: A era dispatch, M 2026-07-28, X its tasks
+extension, L 2025-11-25, T its tasks.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+TESTS: Final = Path(__file__).parents[1]
+FOLDERS: Final = ("server", "integration", "template")
+ROWS: Final = {
+    f"{letter}{number}"
+    for letter, last in {"A": 11, "M": 55, "X": 30, "L": 20, "T": 34}.items()
+    for number in range(1, last + 1)
+}
+_COMMENT: Final = re.compile(
+    r"^# ((?:[A-Z]\d*, )*[A-Z]\d*)(?:, [a-z].*|: .*)?\n(?:@|(?:async )?def test_)", re.MULTILINE
+)
+
+_INPUT: Final = "no tool asks its caller for anything yet"
+_STREAMS: Final = "no response is a stream yet"
+_LIMITS: Final = "there are no limits per caller yet"
+WITHOUT_A_TEST: Final = {
+    "A9": "binds a server of the modern era alone",
+    "L8": _STREAMS,
+    "L19": _INPUT,
+    "M3": "binds the local stack: tests/local",
+    "M8": _STREAMS,
+    "M9": _STREAMS,
+    **dict.fromkeys(("M43", "M44", "M45", "M46", "M47", "M48", "M49"), _INPUT),
+    **dict.fromkeys(("M50", "M51", "M52", "M53"), _STREAMS),
+    "T26": _LIMITS,
+    "T27": _LIMITS,
+    "T28": "there is no audit log yet",
+    "T30": _INPUT,
+    "T31": _STREAMS,
+    "T32": "a server may send no progress, and none is sent yet",
+    "T33": "a server may say nothing to the model at once, and nothing is said",
+    "X9": _INPUT,
+    "X14": _INPUT,
+    "X17": _INPUT,
+    "X23": _STREAMS,
+    "X26": _LIMITS,
+}
+
+
+def named_rows() -> set[str]:
+    """Collect the rows that tests name."""
+    texts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in (TESTS / folder).glob("test_*.py")]
+    return {row for text in texts for found in _COMMENT.finditer(text) for row in found[1].split(", ") if row[1:]}
+
+
+def test_every_row_has_a_test_or_a_reason_why_not() -> None:
+    named = named_rows()
+
+    missing = ROWS - named - WITHOUT_A_TEST.keys()
+
+    assert missing == set()
+
+
+def test_no_row_has_both() -> None:
+    named = named_rows()
+
+    both = named & WITHOUT_A_TEST.keys()
+
+    assert both == set()
+
+
+def test_every_row_that_is_named_is_one_of_the_checklists() -> None:
+    named = {row for row in named_rows() if row[0] not in "GHK"}
+
+    assert named | WITHOUT_A_TEST.keys() <= ROWS
