@@ -1,5 +1,6 @@
 """A template, served: over HTTP as API Gateway would, functions as Lambda would."""
 
+import contextlib
 import json
 import os
 import socket
@@ -14,6 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError
+from local.server import listen
 from tests.local.conftest import TEMPLATE
 from tests.local.polling import until
 
@@ -166,8 +168,7 @@ def test_a_failure_has_its_type_and_message(stack: LocalStack, event: Any, kind:
 
 def test_an_asynchronous_failure_is_tried_three_times_and_kept(stack: LocalStack) -> None:
     event = {"detail": {"input": "poison"}}
-    name = stack.client("lambda").list_functions()["Functions"]
-    function = next(entry["FunctionName"] for entry in name if entry["FunctionName"].endswith("EventsFunction"))
+    function = stack.outputs["EventsFunction"]
 
     stack.client("lambda").invoke(FunctionName=function, InvocationType="Event", Payload=json.dumps(event))
 
@@ -305,3 +306,8 @@ def test_tools_are_compiled_beside_their_function(tmp_path: Path) -> None:
 
     with pytest.raises(FunctionLoadError, match=r"a\.yaml.*nonsense"), LocalStack(template):
         pass
+
+
+def test_an_answer_is_not_held_back() -> None:
+    with contextlib.closing(listen(0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
