@@ -162,9 +162,20 @@ def test_news_that_the_work_goes_on_changes_nothing(modern: ModernClient, stack:
     modern.task("cancel", task_id)
 
 
-def test_news_of_an_execution_that_has_no_task_is_harmless(modern: ModernClient, stack: Deployed) -> None:
+@pytest.mark.parametrize(
+    "detail",
+    [
+        {"name": "somebody-elses"},
+        {"name": f"{'0' * 32}-{'0' * 36}"},
+        {"stateMachineArn": "arn:aws:states:us-east-1:123456789012:stateMachine:Other"},
+    ],
+    ids=["another name", "a name like ours", "another state machine"],
+)
+def test_news_of_an_execution_that_has_no_task_is_harmless(
+    modern: ModernClient, stack: Deployed, detail: dict[str, str]
+) -> None:
     task_id = start(modern, seconds=600)
-    foreign = stack.status_event(task_id, "execution_failed", name="somebody-elses")
+    foreign = stack.status_event(task_id, "execution_failed", **detail)
 
     stack.stack.invoke("ExecutionEventsFunction", foreign)
 

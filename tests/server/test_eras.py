@@ -223,3 +223,16 @@ def test_half_of_the_modern_metadata_is_modern_and_refused(modern: ModernClient,
 
     assert (answer.status, answer.code) == (400, -32602)
     assert missing in answer.error["message"]
+
+
+# M15, A2: whatever the headers say
+@pytest.mark.parametrize("only", [META_VERSION, META_CAPABILITIES])
+@pytest.mark.parametrize("version", ["2025-11-25", None])
+def test_half_of_the_modern_metadata_is_modern_under_any_header(
+    modern: ModernClient, only: str, version: str | None
+) -> None:
+    other = META_CAPABILITIES if only == META_VERSION else META_VERSION
+
+    answer = modern.ask("tools/list", meta={other: None}, headers={"mcp-protocol-version": version})
+
+    assert (answer.status, answer.code) == (400, -32602)

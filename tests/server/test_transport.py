@@ -173,6 +173,15 @@ def test_a_name_that_no_header_can_hold_comes_in_base64(modern: ModernClient, na
     assert answer.code == -32602, "the header agrees with the body, and there is no such tool"
 
 
+# M12: equal or not, some characters are not for headers
+@pytest.mark.parametrize("name", ["wörld", "a\nb", "a\x00"])
+def test_a_header_with_characters_that_no_header_may_have_is_refused(modern: ModernClient, name: str) -> None:
+    answer = modern.ask("tools/call", {"name": name, "arguments": {}}, headers={"mcp-name": name})
+
+    assert (answer.status, answer.code) == (400, -32020)
+    assert "=?base64?" in answer.error["message"]
+
+
 # M14
 def test_a_plain_name_may_come_in_base64_too(modern: ModernClient) -> None:
     encoded = f"=?base64?{base64.b64encode(b'optional').decode()}?="
