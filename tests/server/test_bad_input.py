@@ -22,7 +22,7 @@ CALL: Json = {
 }
 CALL_TEXT = json.dumps(CALL)
 
-NOT_ACCEPTABLE_JSON = {
+NOT_JSON = {
     "nothing": b"",
     "white space": b" \r\n",
     "half of it": CALL_TEXT[:-1].encode(),
@@ -41,18 +41,20 @@ NOT_ACCEPTABLE_JSON = {
     "NaN": CALL_TEXT.replace('"hello"', "NaN").encode(),
     "Infinity": CALL_TEXT.replace('"hello"', "Infinity").encode(),
     "-Infinity": CALL_TEXT.replace('"hello"', "-Infinity").encode(),
-    "a number beyond a double": CALL_TEXT.replace('"hello"', "1e999").encode(),
-    "an integer that loses digits": CALL_TEXT.replace('"hello"', str(2**53)).encode(),
     "an integer of 5,000 digits": CALL_TEXT.replace('"hello"', "9" * 5_000).encode(),
     "an integer of 900,000 digits": CALL_TEXT.replace('"hello"', "-" + "9" * 900_000).encode(),
-    "an id that loses digits": CALL_TEXT.replace('"id": 1', f'"id": {2**53}').encode(),
     "a leading zero": CALL_TEXT.replace('"id": 1', '"id": 01').encode(),
-    "a key given twice": CALL_TEXT.replace('"id": 1', '"id": 1, "id": 2').encode(),
-    "a key given twice, once escaped": CALL_TEXT.replace('"text"', '"text": "a", "t\\u0065xt"').encode(),
-    "an argument given twice": CALL_TEXT.replace('"hello"', '"hello", "text": "goodbye"').encode(),
     "arrays nested 1,000 deep": CALL_TEXT.replace('"hello"', "[" * 1_000 + "]" * 1_000).encode(),
     "objects nested 1,000 deep": CALL_TEXT.replace('"hello"', '{"a":' * 1_000 + "1" + "}" * 1_000).encode(),
     "arrays nested 500,000 deep and never closed": b"[" * 500_000,
+}
+AMBIGUOUS = {
+    "a number beyond a double": CALL_TEXT.replace('"hello"', "1e999").encode(),
+    "an integer that loses digits": CALL_TEXT.replace('"hello"', str(2**53)).encode(),
+    "an id that loses digits": CALL_TEXT.replace('"id": 1', f'"id": {2**53}').encode(),
+    "a key given twice": CALL_TEXT.replace('"id": 1', '"id": 1, "id": 2').encode(),
+    "a key given twice, once escaped": CALL_TEXT.replace('"text"', '"text": "a", "t\\u0065xt"').encode(),
+    "an argument given twice": CALL_TEXT.replace('"hello"', '"hello", "text": "goodbye"').encode(),
 }
 NO_MESSAGE: dict[str, Any] = {
     "a batch": [CALL, CALL],
@@ -108,15 +110,30 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 
 # M5, M20, G
-@pytest.mark.parametrize("body", NOT_ACCEPTABLE_JSON.values(), ids=list(NOT_ACCEPTABLE_JSON))
+@pytest.mark.parametrize("body", NOT_JSON.values(), ids=list(NOT_JSON))
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
-def test_a_body_that_is_not_acceptable_json_is_a_parse_error(world: World, body: bytes, version: str) -> None:
+def test_a_body_that_is_not_json_is_a_parse_error(world: World, body: bytes, version: str) -> None:
     headers = {**HEADERS, "mcp-protocol-version": version}
 
     answer = Door(world).send(body, headers, version=version)
 
     assert (answer.status, answer.code, answer.body["id"]) == (400, -32700, None)
-    assert answer.error["message"].startswith("The body is not acceptable JSON: ")
+    assert answer.error["message"].startswith("The body is not JSON: ")
+    assert len(answer.error["message"]) < 300
+    assert untouched(world)
+
+
+# M5, M20, G: it can be read far enough to know whom to answer
+@pytest.mark.parametrize("body", AMBIGUOUS.values(), ids=list(AMBIGUOUS))
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+def test_a_body_that_two_readers_understand_differently_is_refused(world: World, body: bytes, version: str) -> None:
+    headers = {**HEADERS, "mcp-protocol-version": version}
+
+    answer = Door(world).send(body, headers, version=version)
+
+    assert (answer.status, answer.code) == (400, -32600)
+    assert answer.body["id"] in (1, 2, 2**53)
+    assert answer.error["message"].startswith("The body could be understood in two ways: ")
     assert len(answer.error["message"]) < 300
     assert untouched(world)
 

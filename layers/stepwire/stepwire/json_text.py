@@ -27,15 +27,33 @@ def parse(text: bytes | str) -> Json:
     """Read one JSON value.
 
     Raises:
-        JsonTextError: not UTF-8, not JSON, nested deeper than about 200 levels, a key given twice, NaN or an infinity,
-            or an integer beyond ±(2^53 - 1).
+        JsonTextError: it is no JSON (see `glance`), or one that readers understand differently (see `reread`).
+    """
+    # Why two readers: the first is bounded in depth and names the place; the second sees keys given twice.
+    glance(text)
+    return reread(text)
+
+
+def glance(text: bytes | str) -> Json:
+    """Read one JSON value as some reader would, to know what it is about; not to be acted on.
+
+    Raises:
+        JsonTextError: not UTF-8, not JSON, NaN or an infinity, or nested deeper than about 200 levels.
     """
     try:
-        # Why two readers: this one is bounded in depth and names the place; the next one sees keys given twice.
         # As bytes: half a character in a text is then an error like any other.
-        pydantic_core.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
+        return pydantic_core.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
     except ValueError as error:
         raise JsonTextError(str(error)) from None
+
+
+def reread(text: bytes | str) -> Json:
+    """Read one JSON value that has passed `glance`.
+
+    Raises:
+        JsonTextError: a key is given twice, or a number loses digits: an integer beyond ±(2^53 - 1), or one that no
+            double holds.
+    """
     return json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_number)
 
 

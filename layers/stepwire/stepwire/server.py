@@ -37,14 +37,14 @@ class McpServer:
         """Answer one request."""
         try:
             check_transport(request, self.allowed_origins)
-            value = read_object(request.body)
+            message_id = id_of(read_object(request.body))
         except ProtocolError as error:
             return refusal(error)
-        return self._answer(id_of(value), value, request)
+        return self._answer(message_id, request)
 
-    def _answer(self, message_id: MessageId | None, value: JsonObject, request: HttpRequest) -> HttpResponse:
+    def _answer(self, message_id: MessageId | None, request: HttpRequest) -> HttpResponse:
         try:
-            inbound = classify(message_of(value), request.headers, modern.METHODS)
+            inbound = classify(message_of(request.body), request.headers, modern.METHODS)
         except ProtocolError as error:
             return _error(message_id, error, error.status)
         if isinstance(inbound.message, Notification):

@@ -4,8 +4,8 @@ Both eras, cheapest and most protective first:
   1. the Origin is allowed: nothing is read for a foreign web page (M2, L5)
   2. it is a POST: only that carries messages (L9)
   3. it brings and takes JSON (M7)
-  4. the body is JSON within the limits (M5)
-  5. the body is one request or notification (M5, M25); from here on, errors carry the request's id (M20)
+  4. the body is JSON within the limits (M5), and one object; from here on, errors carry the request's id (M20)
+  5. the body is one request or notification, and cannot be understood in two ways (M5, M25)
   6. the era: modern `_meta` decides, then the version header (A2); never what other headers there are
 Modern only:
   7. `_meta` is complete (M15)

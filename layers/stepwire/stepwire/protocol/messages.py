@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
 from stepwire.errors import InvalidRequest, ParseError, ProtocolError
-from stepwire.json_text import Json, JsonObject, JsonTextError, parse, write
+from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, glance, reread, write
 
 MessageId: TypeAlias = str | int
 LONGEST_ID: Final = 256  # characters
@@ -36,16 +36,16 @@ Message: TypeAlias = Request | Notification
 
 
 def read_object(body: bytes) -> JsonObject:
-    """Read the one JSON object that a body must be.
+    """Read the one JSON object that a body must be, far enough to know whom to answer.
 
     Raises:
-        ParseError: not JSON that can be accepted.
+        ParseError: not JSON.
         InvalidRequest: a batch, or no object at all.
     """
     try:
-        value = parse(body)
+        value = glance(body)
     except JsonTextError as error:
-        raise ParseError(f"The body is not acceptable JSON: {error}.") from None
+        raise ParseError(f"The body is not JSON: {error}.") from None
     if isinstance(value, list):
         raise InvalidRequest("Batches are not supported: send one JSON-RPC message a POST.")
     if not isinstance(value, dict):
@@ -59,12 +59,16 @@ def id_of(value: JsonObject) -> MessageId | None:
     return cast(MessageId, candidate) if _is_id(candidate) else None
 
 
-def message_of(value: JsonObject) -> Message:
-    """Make a request or a notification of an object.
+def message_of(body: bytes) -> Message:
+    """Make a request or a notification of a body that is an object.
 
     Raises:
-        InvalidRequest: it is neither.
+        InvalidRequest: it is neither, or could be understood in two ways.
     """
+    try:
+        value = as_object(reread(body))
+    except JsonTextError as error:
+        raise InvalidRequest(f"The body could be understood in two ways: {error}.") from None
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
     if "method" not in value and ("result" in value or "error" in value):
