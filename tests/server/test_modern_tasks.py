@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.errors import StartUnclear
+from stepwire.errors import StartUnclear, WorkflowsUnavailable
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
 from tests.fakes import START_OF_TIME
@@ -342,6 +342,23 @@ def test_a_poll_while_step_functions_is_down_shows_what_is_recorded(modern: Mode
     answer = modern.task("get", task_id)
 
     assert answer.result["status"] == "working"
+
+
+# X21, M20: nothing is lost, and the client is told nothing of what broke
+def test_a_large_result_while_step_functions_is_down_is_there_later() -> None:
+    world = World()
+    modern = ModernClient(world)
+    task_id = modern.start()
+    world.succeed(task_id, {"text": "a" * LARGEST_INLINE_RESULT})
+
+    world.workflows.is_available = False
+    refused = modern.task("get", task_id)
+    world.workflows.is_available = True
+    served = modern.task("get", task_id)
+
+    assert (refused.status, refused.code) == (200, -32603)
+    assert [type(fault) for fault in world.faults] == [WorkflowsUnavailable]
+    assert served.result["result"]["structuredContent"] == {"text": "a" * LARGEST_INLINE_RESULT}
 
 
 # X29
