@@ -6,8 +6,12 @@ our own, small.
 """
 
 from local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, TemplateError
-from local.stack import FunctionError, LocalStack
-from local.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
+from local.isolation import isolated
+
+with isolated():
+    # moto asks botocore for regions when it is imported, and fails on a profile that is not there.
+    from local.stack import FunctionError, LocalStack
+    from local.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
 
 __all__ = [
     "EngineError",

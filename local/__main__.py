@@ -68,7 +68,7 @@ def welcome(stack: LocalStack) -> str:
         f"  {snippet}",
     ]
     if stack.not_served:
-        lines += ["", "Of the template, not served here:", *(f"  {note}" for note in stack.not_served)]
+        lines += ["", "Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served)]
     return "\n".join(lines)
 
 

@@ -9,7 +9,6 @@ There is one account per process; several stacks share it under different names,
 
 import json
 import logging
-import os
 import threading
 from collections.abc import Collection, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,38 +23,21 @@ from moto import mock_aws
 from moto.core.models import botocore_stubber
 
 from local import moto_patches
-from local.environment import per_function_environment
+from local.environment import separate_function_environments
 from local.errors import EngineError
+from local.isolation import ACCESS_KEY, isolated
 
 ACCOUNT = "123456789012"
-REGION = "us-east-1"
 MOTO_VERSION = "5.2.5"
-
-_ACCESS_KEY = "LOCALSTACKDUMMYKEY"
-_DUMMIES = {
-    "AWS_ACCESS_KEY_ID": _ACCESS_KEY,
-    "AWS_SECRET_ACCESS_KEY": "not-a-secret",
-    "AWS_DEFAULT_REGION": REGION,
-    "AWS_REGION": REGION,
-    "AWS_EC2_METADATA_DISABLED": "true",
-    # A profile, a proxy endpoint or a region of the developer's must not find its way in.
-    "AWS_CONFIG_FILE": os.devnull,
-    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-}
-
-
-def dummy_credentials() -> dict[str, str]:
-    """Return the variables that every function gets, as Lambda sets them from its role."""
-    return dict(_DUMMIES)
 
 
 @contextmanager
 def simulated_aws(*, without: Collection[str] = ()) -> Generator[None]:
     """Run the simulated account, without the named patches (which is how their tests show that they are needed)."""
-    _check_version()
+    check_moto(version("moto"))
+    separate_function_environments()
     with ExitStack() as engine:
-        engine.enter_context(_dummy_environment())
-        engine.enter_context(per_function_environment())
+        engine.enter_context(isolated())
         engine.enter_context(moto_patches.applied(without=without))
         engine.enter_context(
             mock_aws(
@@ -97,24 +79,14 @@ class _Shared:
 shared_account = _Shared().open
 
 
-def _check_version() -> None:
-    installed = version("moto")
+def check_moto(installed: str) -> None:
+    """Refuse a version of moto that the patches are not for.
+
+    Raises:
+        EngineError: it is another one.
+    """
     if installed != MOTO_VERSION:
-        raise EngineError(
-            f"moto {installed} is installed, but the patches of local/moto_patches are for {MOTO_VERSION}."
-        )
-
-
-@contextmanager
-def _dummy_environment() -> Generator[None]:
-    kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("AWS_")}
-    os.environ.update(_DUMMIES)
-    try:
-        yield
-    finally:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            del os.environ[name]
-        os.environ.update(kept)
+        raise EngineError(f"moto {installed} is installed, but local/moto_patches is for {MOTO_VERSION} only.")
 
 
 class _Body(BytesIO):
@@ -125,7 +97,7 @@ class _Body(BytesIO):
 def _refuse_the_network(request: Any, **_: object) -> AWSResponse | None:
     """Answer a request that carries our dummies, in case that moto did not: it must not leave the machine."""
     signature = str(request.headers.get("Authorization", "")) + request.url
-    if _ACCESS_KEY not in signature:
+    if ACCESS_KEY not in signature:
         return None
     running = "it is not simulated" if botocore_stubber.enabled else "the local stack has stopped"
     body = json.dumps({"__type": "NotServedLocally", "message": f"{request.method} {request.url}: {running}."})

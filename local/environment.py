@@ -62,15 +62,12 @@ class _FunctionEnviron(os._Environ[str]):  # noqa: SLF001  # pyright: ignore[rep
         return super().__len__() if variables is None else len(variables)
 
 
-@contextmanager
-def per_function_environment() -> Generator[None]:
-    """Make `os.environ` look at the function that runs, until the block ends."""
-    original = type(os.environ)
+def separate_function_environments() -> None:
+    """Make `os.environ` look at the function that runs, from now on.
+
+    For good: a function that outlasts its stack must not find the credentials of the process.
+    """
     os.environ.__class__ = _FunctionEnviron
-    try:
-        yield
-    finally:
-        os.environ.__class__ = original
 
 
 @contextmanager

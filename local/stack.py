@@ -14,10 +14,11 @@ from typing import Any, Self
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from local import functions, template
-from local.engine import ACCOUNT, REGION, shared_account
+from local.engine import ACCOUNT, shared_account
 from local.errors import FunctionLoadError, LocalStackError
 from local.functions import Failed, Function
 from local.http_api import HttpApi
+from local.isolation import REGION
 from local.moto_patches.executions import stop
 from local.parameters import parameter_values
 from local.provisioner import Provisioner
@@ -111,6 +112,7 @@ class LocalStack:
         return result
 
     def _start(self, undo: ExitStack) -> None:
+        undo.enter_context(shared_account())
         listener = listen(self._wanted_port)
         undo.callback(listener.close)
         self.port = listener.getsockname()[1]
@@ -118,7 +120,6 @@ class LocalStack:
         declared = loaded.section("Parameters")
         defaults = {name: value for name, value in self._defaults().items() if name in declared}
         values = parameter_values(declared, defaults | self._given)
-        undo.enter_context(shared_account())
         self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders)
         undo.callback(self._forget)
         outputs = Provisioner(loaded, values, self._world).run()

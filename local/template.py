@@ -1,17 +1,15 @@
 """A SAM template as plain CloudFormation, made offline, and where its code lies on this disk.
 
 The rule: paths in a template are relative to the template's own folder. The translator wants code in S3, so a local
-folder is given to it as `s3://local/<logical id>` and looked up under that key later.
+folder is given to it as `s3://local/<logical id>` and looked up under that key later. It asks boto3 for a region, so it
+runs inside the simulated account.
 """
 
 import logging
-import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import patch
 
 import yaml
 from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
@@ -108,15 +106,7 @@ def _translate(path: Path, source: dict[str, Any], given: Mapping[str, str]) -> 
     declared: dict[str, Any] = source.get("Parameters", {})
     values = {name: given.get(name, entry.get("Default", "")) for name, entry in declared.items()}
     try:
-        with _some_region():
-            return transform(source, values, cast("Any", _NoManagedPolicies()))
+        return transform(source, values, cast("Any", _NoManagedPolicies()))
     except InvalidDocumentException as error:
         causes = "; ".join(str(cause.message) for cause in error.causes)
         raise TemplateError(f"{path}: {causes or error.message}") from error
-
-
-@contextmanager
-def _some_region() -> Generator[None]:
-    """Give the translator a region: it asks boto3 for one and fails without."""
-    with patch.dict(os.environ, {"AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION", "us-east-1")}):
-        yield

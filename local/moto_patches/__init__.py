@@ -1,7 +1,7 @@
 """The defects of moto 5.2.5 that stand in our way, and a patch for each.
 
 A patch is a function whose docstring names the defect; it is given `replace(owner, name, value)`, which is undone when
-the account closes. Each is in `PATCHES` under its name, and `tests/local/test_moto_patches.py` proves each one twice:
+the account closes. Each is in `PATCHES` under its name, and `tests/local/test_patches_of_*.py` prove each one twice:
 with it the behaviour is AWS's, without it it is not. So the pin can be raised by looking at which proofs no longer
 need their patch.
 """

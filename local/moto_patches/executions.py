@@ -167,7 +167,8 @@ def describing_tells_all(replace: _Replace) -> None:
 
     def describe_execution(self: Any) -> ActionResult:
         execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
-        return ActionResult(_description(execution))
+        with _lock:  # moto sets the status before it sets the output
+            return ActionResult(_description(execution))
 
     replace(responses.StepFunctionResponse, "describe_execution", describe_execution)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from local.catalog import compile_catalog
-from local.engine import dummy_credentials
 from local.environment import machine_variables
 from local.errors import TemplateError
 from local.functions import Function, FunctionSettings, register
+from local.isolation import dummy_credentials
 from local.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
 
 # An archive without files: the code is taken from its folder.

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from local.clients import aws_client
-from local.engine import ACCOUNT, REGION
+from local.engine import ACCOUNT
 from local.functions import Function, FunctionSettings, register
+from local.isolation import REGION
 from tests.local.polling import until
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/test"

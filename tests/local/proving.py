@@ -1,0 +1,41 @@
+"""How a patch of moto is proven: its test passes with every patch, and fails without this one.
+
+A proof that passes without its patch is a failure too (strict xfail): then the defect is gone, and the patch can go.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+PASS = {"Type": "Pass"}
+WAIT = {"Type": "Wait", "Seconds": 60}
+
+
+def proof(patch: str) -> pytest.MarkDecorator:
+    """Run the test with every patch, and without this one, which it must not survive."""
+    lifted = pytest.param(
+        {patch}, id=f"without {patch}", marks=pytest.mark.xfail(strict=True, reason="a defect of moto")
+    )
+    return pytest.mark.parametrize("account", [pytest.param(set[str](), id="patched"), lifted], indirect=True)
+
+
+def together(act: Callable[[], Any], count: int) -> list[Any]:
+    """Act in so many threads at the same moment, and return what came of it."""
+    gate = threading.Barrier(count)
+    results: list[Any] = []
+
+    def run() -> None:
+        gate.wait()
+        try:
+            results.append(act())
+        except Exception as error:  # noqa: BLE001 - whatever it was, the test wants to see it
+            results.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

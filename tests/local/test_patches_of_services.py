@@ -1,0 +1,162 @@
+"""What executions call, and the other services, behave as in AWS, thanks to the patches of moto."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from moto.stepfunctions.parser.asl.utils import boto_client
+
+from tests.local.polling import until
+from tests.local.proving import PASS, proof, together
+from tests.local.simulated import Account
+
+
+@proof("tasks_share_their_clients")
+def test_tasks_share_their_clients(account: Account) -> None:
+    first, second = (boto_client.boto_client_for(region="us-east-1", service="sqs") for _ in range(2))
+
+    assert first is second
+
+
+@proof("parameters_are_spelled_either_way")
+def test_a_workflow_starts_another_and_takes_its_output(account: Account) -> None:
+    inner = account.machine({"Type": "Pass", "Result": {"answer": 42}})
+    parameters: dict[str, Any] = {"StateMachineArn": inner, "Input": {}}
+    start = {"Type": "Task", "Resource": "arn:aws:states:::states:startExecution.sync:2", "Parameters": parameters}
+
+    described = account.ended(account.start(account.machine(start)))
+
+    assert json.loads(described["output"])["Output"] == {"answer": 42}
+
+
+@proof("expressions_are_evaluated")
+def test_variables_keep_what_was_assigned_to_them(account: Account) -> None:
+    text = "quotes \"' and \\ and \n; and $x:=1;"
+    assign = {"Type": "Pass", "Assign": {"text": "{% $states.input.text %}", "nothing": None}}
+    read = {"Type": "Pass", "Output": {"text": "{% $text %}", "null": "{% $nothing = null %}", "id": "{% $uuid() %}"}}
+
+    described = account.ended(account.start(account.machine(assign, read, QueryLanguage="JSONata"), {"text": text}))
+
+    output = json.loads(described["output"])
+    assert (output["text"], output["null"]) == (text, True)
+    assert str(uuid.UUID(output["id"])) == output["id"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("$hash('a', 'SHA-256')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
+        ("$parse('{\"a\": [1]}').a[0]", 1),
+        ("$partition([1,2,3], 2)", [[1, 2], [3]]),
+        ("$range(1, 5, 2)", [1, 3, 5]),
+        ("$sum($states.input.numbers)", 6),
+        ("($y := 2; $y * 2)", 4),
+        ("$exists($states.input.nothing)", False),
+    ],
+)
+def test_an_expression_has_its_value(account: Account, expression: str, value: Any) -> None:
+    state = {"Type": "Pass", "Output": f"{{% {expression} %}}"}
+    execution = account.start(account.machine(state, QueryLanguage="JSONata"), {"numbers": [1, 2, 3]})
+
+    assert json.loads(account.ended(execution)["output"]) == value
+
+
+@proof("failed_expressions_have_their_error")
+def test_an_expression_that_fails_has_an_error_name(account: Account) -> None:
+    state = {"Type": "Pass", "Output": "{% $sum('a') %}"}
+    execution = account.start(account.machine(state, QueryLanguage="JSONata"))
+
+    described = account.ended(execution)
+
+    assert (described["status"], described["error"]) == ("FAILED", "States.QueryEvaluationError")
+
+
+def test_a_large_input_does_not_slow_an_expression_down(account: Account) -> None:
+    state = {"Type": "Pass", "Output": "{% $length($states.input.text) %}"}
+    execution = account.start(account.machine(state, QueryLanguage="JSONata"), {"text": 'a"\n' * 50_000})
+
+    assert account.ended(execution, within=2.0)["output"] == "150000"
+
+
+@proof("invoking_runs_the_code")
+def test_a_task_runs_the_functions_code(account: Account) -> None:
+    function = account.function(GREETING="hello")
+    task = {"Type": "Task", "Resource": function.settings.arn}
+
+    described = account.ended(account.start(account.machine(task), {"a": 1}))
+
+    assert json.loads(described["output"])["greeting"] == "hello"
+
+
+def test_an_exceptions_name_can_be_caught(account: Account) -> None:
+    function = account.function()
+    refused = {"ErrorEquals": ["Refused"], "Next": "S1", "ResultPath": "$.error"}
+    task = {"Type": "Task", "Resource": function.settings.arn, "Catch": [refused]}
+
+    described = account.ended(account.start(account.machine(task, PASS), {"refuse": "not today"}))
+
+    error = json.loads(described["output"])["error"]
+    assert error["Error"] == "Refused"
+    assert json.loads(error["Cause"])["errorMessage"] == "not today"
+
+
+@proof("rules_invoke_functions")
+def test_an_event_reaches_the_function_that_a_rule_names(account: Account) -> None:
+    function = account.function()
+    account.rule_to(function.settings.arn, {"source": ["test"]})
+
+    account.rules.put_events(Entries=[{"Source": "test", "DetailType": "d", "Detail": '{"a": 1}'}])
+
+    until(lambda: json.loads(function.invoke("{}").payload)["calls"] > 1, within=1.0)
+
+
+def test_a_disabled_rule_invokes_nothing(account: Account) -> None:
+    function = account.function()
+    account.rules.disable_rule(Name=account.rule_to(function.settings.arn, {"source": ["test"]}))
+
+    account.rules.put_events(Entries=[{"Source": "test", "DetailType": "d", "Detail": "{}"}])
+
+    assert json.loads(function.invoke("{}").payload)["calls"] == 1
+
+
+def table(account: Account) -> str:
+    name = f"table-{uuid.uuid4()}"
+    account.tables.create_table(
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return name
+
+
+@proof("calls_take_turns")
+def test_one_of_several_conditional_writes_wins(account: Account, impatient_threads: None) -> None:
+    name = table(account)
+
+    def put(key: str) -> Any:
+        item = {"pk": {"S": key}}
+        return account.tables.put_item(TableName=name, Item=item, ConditionExpression="attribute_not_exists(pk)")
+
+    winners = [
+        sum(isinstance(result, dict) for result in together(lambda key=key: put(key), 4)) for key in map(str, range(60))
+    ]
+
+    assert winners == [1] * 60
+
+
+@proof("transactions_are_idempotent")
+def test_a_transaction_that_is_repeated_counts_once(account: Account) -> None:
+    name = table(account)
+    update = {
+        "TableName": name,
+        "Key": {"pk": {"S": "a"}},
+        "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+
+    for _ in range(2):
+        account.tables.transact_write_items(TransactItems=[{"Update": update}], ClientRequestToken="the same")
+
+    assert account.tables.get_item(TableName=name, Key={"pk": {"S": "a"}})["Item"]["n"] == {"N": "1"}
