@@ -1,13 +1,19 @@
 """The items of the DynamoDB store: what is in them, and that the largest fits."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from io import BytesIO
+from typing import Any, Final, cast
 
+import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError
 from hypothesis import given
+from mypy_boto3_dynamodb import DynamoDBClient
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.dynamodb import FORMAT, DynamoDbTaskStore, Item, item_of, task_of
@@ -110,6 +116,30 @@ def test_the_largest_task_fits_into_an_item(event: TaskEvent) -> None:
 
     assert task.has_ended
     assert size_of(item_of(task)) < LARGEST_ITEM
+
+
+def test_every_read_is_strongly_consistent() -> None:
+    """X8: what a caller was told is there is there."""
+    reads: dict[str, Any] = {}
+
+    def answer(params: dict[str, Any], model: Any, **_: object) -> tuple[AWSResponse, dict[str, Any]]:
+        reads[model.name] = json.loads(params["body"])
+        return AWSResponse("", 200, HTTPHeaders(), BytesIO()), {"Items": []}
+
+    def client() -> DynamoDBClient:
+        client = boto3.client(  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+            "dynamodb", region_name="eu-central-1", aws_access_key_id="nobody", aws_secret_access_key="nothing"
+        )
+        client.meta.events.register("before-call.dynamodb", cast(Any, answer))
+        return client
+
+    store = DynamoDbTaskStore("tasks", client)
+    task = World().call()
+
+    store.load(task.key)
+    store.page(task.owner, None, 10)
+
+    assert {name: read["ConsistentRead"] for name, read in reads.items()} == {"GetItem": True, "Query": True}
 
 
 def test_an_item_that_dynamodb_does_not_take_is_an_error_of_ours_and_no_lost_race(aws: None) -> None:

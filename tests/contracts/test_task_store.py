@@ -181,6 +181,18 @@ def test_a_task_that_was_never_created_cannot_be_saved(store: TaskStore) -> None
     assert store.load(a_task().key) is None
 
 
+@pytest.mark.parametrize("version", [0, 2])
+def test_only_the_very_version_that_is_stored_can_be_saved_or_deleted(version: int, store: TaskStore) -> None:
+    created = store.create(a_task())
+    other = replace(created, version=version)
+
+    with pytest.raises(SaveConflict):
+        store.save(other)
+    store.delete(other)
+
+    assert store.load(created.key) == created
+
+
 def test_a_deleted_task_is_gone_and_stays_gone(store: TaskStore) -> None:
     created = store.create(a_task())
 

@@ -4,18 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.errors import (
-    StartRefused,
-    StartUnclear,
-    WorkflowNotStarted,
-)
+from stepwire.errors import StartRefused, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import write
 from stepwire.operations import LARGEST_INPUT, LONGEST_TTL, Patience, faults_of
-from stepwire.tasks.task import (
-    Execution,
-    Failed,
-    Working,
-)
+from stepwire.tasks.task import Execution, Failed, Working
 from tests.fakes import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
 

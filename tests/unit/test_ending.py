@@ -2,29 +2,11 @@
 
 import pytest
 
-from stepwire.errors import (
-    InternalError,
-    TaskAlreadyEnded,
-    UnknownTask,
-    WorkflowsUnavailable,
-)
+from stepwire.errors import InternalError, TaskAlreadyEnded, UnknownTask, WorkflowsUnavailable
 from stepwire.json_text import write
 from stepwire.operations import Patience
-from stepwire.tasks.outcomes import (
-    LARGEST_INLINE_RESULT,
-    Aborted,
-    Missing,
-    Running,
-    Succeeded,
-    event_of,
-)
-from stepwire.tasks.task import (
-    Cancelled,
-    Completed,
-    ResultInExecution,
-    TaskError,
-    ToolResult,
-)
+from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Missing, Running, Succeeded, event_of
+from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, TaskError, ToolResult
 from tests.fakes import Stop
 from tests.kits import ALICE, BOB, OUTPUT, STRUCTURED, World, catalog_of
 

@@ -4,24 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.errors import (
-    UnknownTask,
-)
+from stepwire.errors import UnknownTask
 from stepwire.json_text import write
 from stepwire.operations import PAGE_SIZE, Patience
-from stepwire.tasks.outcomes import (
-    Aborted,
-    Broke,
-    ExecutionEnd,
-    Succeeded,
-    TimedOut,
-    event_of,
-)
-from stepwire.tasks.task import (
-    Completed,
-    Task,
-    Working,
-)
+from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Broke, ExecutionEnd, Succeeded, TimedOut, event_of
+from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
 from tests.fakes import Start
 from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
 
@@ -68,6 +55,15 @@ class TestGet:
 
         assert after.status == expected.status
         assert after == world.stored(task)
+
+    def test_leaves_a_result_that_no_item_holds_in_the_execution(self) -> None:
+        world = World()
+        task = world.overdue()
+        world.workflows.succeed(task.execution, "x" * LARGEST_INLINE_RESULT)
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.status == Completed(ResultInExecution(is_error=False))
 
     def test_repairs_a_task_whose_start_was_lost_in_a_crash(self) -> None:
         """X8: written, never started, and the function instance gone."""
