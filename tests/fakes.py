@@ -131,12 +131,15 @@ class Stop:
 class FakeWorkflows:
     """Executions that end as a test likes, and only then.
 
-    What Step Functions answers is set by the three fields at the top; what it was asked is in the three after them.
+    What Step Functions answers is set by the fields at the top; what it was asked is in `starts`, `stops` and
+    `described`.
     """
 
     start_fault: StartRefused | StartUnclear | None = None
     """Raised by every start; a refused one is not begun, an unclear one is begun if `begins_unclear_starts`."""
     begins_unclear_starts: bool = False
+    on_start: Callable[[], None] = nothing
+    """Called by every start before it begins: what happens meanwhile."""
     is_available: bool = True
     """Whether `describe` gives an answer."""
 
@@ -151,6 +154,7 @@ class FakeWorkflows:
 
     def start(self, execution: Execution, input_text: str) -> None:
         self.starts.append(Start(execution, input_text))
+        self.on_start()
         if self.start_fault is None or (self.begins_unclear_starts and isinstance(self.start_fault, StartUnclear)):
             self.states.setdefault(execution, Running())
         if self.start_fault is not None:

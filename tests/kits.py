@@ -97,10 +97,12 @@ class World:
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     faults: list[Exception] = field(default_factory=list[Exception])
     """The faults of ours that the server has reported."""
+    troubles: list[Exception] = field(default_factory=list[Exception])
+    """What has kept tasks from being looked after."""
 
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.store, self.clock)
-        self.operations = Operations(self.recorder, self.workflows, counting(), self.patience)
+        self.operations = Operations(self.recorder, self.workflows, counting(), self.patience, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
         self.kit = Kit(self.catalog, self.operations)
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)

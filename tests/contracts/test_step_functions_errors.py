@@ -13,11 +13,17 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
 from mypy_boto3_stepfunctions import SFNClient
 
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.errors import StartRefused, StartUnclear, WorkflowsUnavailable
+from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowsUnavailable
 from stepwire.tasks.outcomes import Missing, Running, Succeeded
 from stepwire.tasks.task import Execution
 from tests.kits import state_machine_arn
@@ -111,6 +117,17 @@ def test_a_refusal_to_the_first_try_is_certain_and_given_in_our_words(code: str,
     assert refused.value.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("code", "passes"),
+    [("ThrottlingException", True), ("ExecutionLimitExceeded", True), ("AccessDeniedException", False)],
+)
+def test_a_refusal_for_want_of_room_is_one_for_now(code: str, *, passes: bool) -> None:
+    with pytest.raises(StartRefused) as refused:
+        Wire([refusal(code)]).workflows().start(EXECUTION, "{}")
+
+    assert isinstance(refused.value, StartRefusedForNow) is passes
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_a_server_error_leaves_a_start_unclear(status: int) -> None:
     with pytest.raises(StartUnclear):
@@ -123,6 +140,13 @@ def test_a_server_error_leaves_a_start_unclear(status: int) -> None:
 def test_no_answer_leaves_a_start_unclear(error: Exception) -> None:
     with pytest.raises(StartUnclear):
         Wire([error]).workflows().start(EXECUTION, "{}")
+
+
+def test_a_start_that_cannot_even_be_sent_is_refused() -> None:
+    with pytest.raises(StartRefused) as refused:
+        Wire([NoCredentialsError()]).workflows().start(EXECUTION, "{}")
+
+    assert refused.value.reason == "this server is not set up to call Step Functions"
 
 
 @pytest.mark.parametrize("first", [READ_TIMEOUT, refusal("InternalFailure", 500)], ids=["time-out", "server error"])

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.errors import StartRefused, StartUnclear, WorkflowNotStarted
+from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import write
 from stepwire.operations import LARGEST_INPUT, LONGEST_TTL, Patience, faults_of
-from stepwire.tasks.task import Execution, Failed, Working
+from stepwire.tasks.task import Cancelled, Execution, Failed, Working
 from tests.fakes import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
 
@@ -134,6 +134,7 @@ class TestAStartThatIsUnclear:
 
         assert world.stored(task) == task
         assert task.status == Working()
+        assert world.troubles == [world.workflows.start_fault]
 
     @pytest.mark.parametrize(("begun", "starts"), [(True, 1), (False, 2)])
     def test_is_repaired_by_the_next_reader_and_runs_once(self, *, begun: bool, starts: int) -> None:
@@ -160,6 +161,34 @@ class TestAStartThatIsUnclear:
         world.operations.get(ALICE, task.task_id)
 
         assert world.workflows.running() == (task.execution,)
+
+    def test_waits_where_too_much_is_going_on(self) -> None:
+        world = World()
+        world.workflows.start_fault = StartUnclear()
+        task = world.call()
+        world.workflows.start_fault = StartRefusedForNow("too much")
+        world.clock.time += REPAIR_AFTER
+        assert world.operations.get(ALICE, task.task_id).status == Working()
+        world.workflows.start_fault = None
+        world.clock.time += REPAIR_AFTER
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.running() == (task.execution,)
+
+    def test_leaves_nothing_running_when_the_task_is_cancelled_while_a_reader_repairs_it(self) -> None:
+        """T23: what is cancelled stays so, and its work does not go on."""
+        world = World()
+        world.workflows.start_fault = StartUnclear()
+        task = world.call()
+        world.workflows.start_fault = None
+        world.clock.time += REPAIR_AFTER
+        world.workflows.on_start = lambda: (world.operations.cancel(ALICE, task.task_id), None)[1]
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.running() == ()
 
 
 class TestFaultsOfArguments:

@@ -27,6 +27,7 @@
     ├── TaskExists                     a port's: the id is taken
     ├── SaveConflict                   a port's: somebody else saved first
     ├── StartRefused                   a port's: Step Functions will not run it
+    │   └── StartRefusedForNow             ... because too much is going on
     ├── StartUnclear                   a port's: Step Functions may or may not have begun
     └── WorkflowsUnavailable           a port's: Step Functions gives no answer
 
@@ -233,6 +234,10 @@ class StartRefused(StepwireError):
         """Keep a reason of ours, not AWS's text."""
         super().__init__(reason)
         self.reason = reason
+
+
+class StartRefusedForNow(StartRefused):
+    """Step Functions has too much to do; later it may begin the execution."""
 
 
 class StartUnclear(StepwireError):

@@ -63,7 +63,7 @@ def call_tool(kit: Kit, call: Call) -> JsonObject:
     _check_kind_of_call(tool, as_task=asked is not None)
     faults = faults_of(tool, arguments)
     if asked is not None:
-        ttl = read.optional_positive(asked, "ttl", "params.task.ttl")
+        ttl = read.optional_milliseconds(asked, "ttl", "params.task.ttl")
         if faults:  # a CallToolResult is no answer to a request for a task (T7)
             raise InvalidParams(rejection(tool, faults))
         return {"task": legacy_task(kit.operations.call(call.owner, tool, arguments, ttl))}

@@ -4,6 +4,7 @@ Write, then start, then answer: a task is durable before its handle leaves, and 
 by the next reader, because starting the same execution again is harmless.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -12,6 +13,7 @@ from stepwire.catalog import Tool
 from stepwire.errors import (
     InternalError,
     StartRefused,
+    StartRefusedForNow,
     StartUnclear,
     TaskAlreadyEnded,
     UnknownTask,
@@ -63,6 +65,8 @@ class Operations:
     workflows: Workflows
     randomness: Randomness
     patience: Patience
+    report: Callable[[Exception], None]
+    """Told of what kept a task from being looked after; its caller is served with what is known."""
 
     def call(self, owner: Principal, tool: Tool, arguments: JsonObject, ttl_ms: int | None) -> Task:
         """Record a task and start its workflow. The arguments have been checked (`faults_of`).
@@ -82,7 +86,8 @@ class Operations:
         except StartRefused as refusal:
             self.recorder.store.delete(task)
             raise WorkflowNotStarted(f"The workflow of {tool.name} could not be started: {refusal.reason}") from None
-        except StartUnclear:
+        except StartUnclear as error:
+            self.report(error)
             # The task is durable: whoever looks at it next starts its execution if that has not begun.
             return task
         return task
@@ -169,7 +174,8 @@ class Operations:
             return task
         try:
             return self._repaired(claimed)
-        except (WorkflowsUnavailable, StartUnclear):
+        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
+            self.report(error)
             return claimed
 
     def _repaired(self, task: Task) -> Task:
@@ -185,10 +191,20 @@ class Operations:
     def _started_again(self, task: Task) -> Task:
         try:
             self.workflows.start(task.execution, task.work.input)
+        except StartRefusedForNow:
+            raise
         except StartRefused as refusal:
             error = TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}")
             return self.recorder.record(task, WorkFailed(error)) or task
-        return task
+        return self._still_wanted(task)
+
+    def _still_wanted(self, task: Task) -> Task:
+        """Stop again what was started for a task that somebody has cancelled meanwhile."""
+        current = self.recorder.load(task.key)
+        if current is not None and not current.has_ended:
+            return current
+        self.workflows.stop(task.execution, "The task had ended before its execution began.")
+        return current or task
 
     def _fetched(self, task: Task) -> ToolResult:
         match self.workflows.describe(task.execution):

@@ -40,24 +40,25 @@ class McpServer:
             message_id = id_of(read_object(request.body))
         except ProtocolError as error:
             return refusal(error)
-        return self._answer(message_id, request)
-
-    def _answer(self, message_id: MessageId | None, request: HttpRequest) -> HttpResponse:
         try:
-            inbound = classify(message_of(request.body), request.headers, modern.METHODS)
+            return self._answer(message_id, request)
         except ProtocolError as error:
             return _error(message_id, error, error.status)
+        except Exception as fault:  # noqa: BLE001 - the outermost place that can still answer
+            self.report(fault)
+            error = InternalError("The server failed to answer. Try again later.")
+            return _error(message_id, error, error.status)
+
+    def _answer(self, message_id: MessageId | None, request: HttpRequest) -> HttpResponse:
+        inbound = classify(message_of(request.body), request.headers, modern.METHODS)
         if isinstance(inbound.message, Notification):
             return HttpResponse(202)  # M6, L6: taken note of; no notification changes anything here
         try:
             result = self._dispatch(inbound, inbound.message, request)
         except ProtocolError as error:
-            return _error(message_id, error, error.status if isinstance(inbound, Modern) else error.legacy_status)
-        except Exception as fault:  # noqa: BLE001 - the outermost place that can still answer
-            self.report(fault)
-            return _error(
-                message_id, InternalError("The server failed to answer. Try again later."), InternalError.status
-            )
+            if isinstance(inbound, Modern):
+                raise
+            return _error(message_id, error, error.legacy_status)
         return _json(200, result_text(inbound.message.id, result))
 
     def _dispatch(self, inbound: Inbound, message: Request, request: HttpRequest) -> JsonObject:

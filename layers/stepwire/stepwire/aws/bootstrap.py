@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from aws_lambda_powertools import Logger
+from botocore.exceptions import ClientError
 
 from stepwire.aws.api_gateway import caller_of, request_of, response_of
 from stepwire.aws.clients import dynamodb_client, step_functions_client
@@ -69,6 +70,7 @@ class McpHandler:
             workflows=StepFunctionsWorkflows(step_functions_client),
             randomness=secrets.token_bytes,
             patience=Patience(settings.wait, settings.repair_after),
+            report=self._report,
         )
         return McpServer(Kit(catalog, operations), settings.allowed_origins, self._report)
 
@@ -77,8 +79,10 @@ class McpHandler:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        # The type and the place; never the message, which may hold arguments or results.
-        self._logger.error("a request could not be answered", fault=type(fault).__name__, place=_place(fault))
+        # Types, codes and the place; never a message, which may hold arguments or results.
+        self._logger.error(
+            "a request met a fault", fault=type(fault).__name__, place=_place(fault), aws_error=_aws_error(fault)
+        )
 
 
 class ExecutionEventsHandler:
@@ -96,6 +100,14 @@ class ExecutionEventsHandler:
 
 def _recorder(table_name: str) -> Recorder:
     return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock())
+
+
+def _aws_error(fault: BaseException) -> str | None:
+    """Give the code of the AWS error that the fault is, or came from."""
+    for error in (fault, fault.__cause__):
+        if isinstance(error, ClientError):
+            return error.response.get("Error", {}).get("Code")
+    return None
 
 
 def _place(fault: Exception) -> str:

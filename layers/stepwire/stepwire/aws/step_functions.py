@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
 
-from stepwire.errors import StartRefused, StartUnclear, WorkflowsUnavailable
+from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowsUnavailable
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
 
@@ -27,6 +27,8 @@ _REASONS: Final = {
     "ThrottlingException": "too many workflows are being started; try again in a few seconds",
     "AccessDeniedException": "this server may not start its state machine",
 }
+
+_PASSING: Final = frozenset({"ExecutionLimitExceeded", "ThrottlingException"})
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,10 @@ class StepFunctionsWorkflows:
         except ClientError as error:
             if _code(error) != "ExecutionAlreadyExists":
                 raise _start_error(error) from error
-        except BotoCoreError as error:
+        except (ConnectionError, HTTPClientError) as error:
             raise StartUnclear from error
+        except BotoCoreError as error:  # nothing was sent
+            raise StartRefused("this server is not set up to call Step Functions") from error
 
     def describe(self, execution: Execution) -> ExecutionState:
         """Tell how an execution stands."""
@@ -99,7 +103,8 @@ def _start_error(error: ClientError) -> StartRefused | StartUnclear:
     heard_once = metadata is not None and metadata.get("RetryAttempts", 0) == 0 and metadata["HTTPStatusCode"] < 500  # noqa: PLR2004 - HTTP's own
     if not heard_once:
         return StartUnclear()
-    return StartRefused(_REASONS.get(_code(error), f"Step Functions refused it ({_code(error)})"))
+    refused = StartRefusedForNow if _code(error) in _PASSING else StartRefused
+    return refused(_REASONS.get(_code(error), f"Step Functions refused it ({_code(error)})"))
 
 
 def _code(error: ClientError) -> str:

@@ -1,5 +1,6 @@
 """The parameters of a method, read one by one; whatever is not as it must be is named (M37)."""
 
+from math import ceil
 from typing import cast
 
 from stepwire.errors import InvalidCursor, InvalidParams
@@ -32,14 +33,14 @@ def required_object(params: JsonObject, name: str) -> JsonObject:
     return value
 
 
-def optional_positive(params: JsonObject, name: str, shown: str) -> int | None:
-    """Read a positive integer that may be left out; `shown` is its full name."""
+def optional_milliseconds(params: JsonObject, name: str, shown: str) -> int | None:
+    """Read a duration that may be left out, rounded up: the schema says number. `shown` is its full name."""
     value = params.get(name)
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise InvalidParams(f"{shown} must be a positive integer.")
-    return value
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise InvalidParams(f"{shown} must be a positive number of milliseconds.")
+    return ceil(value)
 
 
 def cursor(params: JsonObject) -> str | None:
