@@ -8,15 +8,18 @@ ROOT = Path(__file__).parent.parent
 UNIVERSAL = ("--universal", "--python-version", "3.11")
 # What Lambda runs (python3.13 on arm64, glibc 2.34), so that the layers hold wheels of that kind and no other.
 LAMBDA = ("--python-version", "3.13", "--python-platform", "aarch64-manylinux_2_28", "--only-binary", ":all:")
+# Part of Lambda's Python, tested together there; a second copy of one would shadow the one that the others expect.
+IN_THE_RUNTIME = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
+# Manifests are compiled when a function is built; the function itself uses pydantic-core alone, to read JSON.
+FOR_MANIFESTS = ("annotated-types", "pydantic", "typing-inspection")
 LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/dev.txt": ("pyproject.toml", "--group", "dev", "--group", "examples", *UNIVERSAL),
     "requirements/legacy-client.txt": ("--group", "legacy-client", *UNIVERSAL),
     "requirements/sam.txt": ("--group", "sam", *UNIVERSAL),
-    # boto3 is part of the Lambda runtime.
     "layers/dependencies/requirements.txt": (
         "pyproject.toml",
         *LAMBDA,
-        *(word for name in ("boto3", "botocore", "s3transfer") for word in ("--no-emit-package", name)),
+        *(word for name in (*IN_THE_RUNTIME, *FOR_MANIFESTS) for word in ("--no-emit-package", name)),
     ),
     "examples/profile_dataset_layer/requirements.txt": ("--group", "examples", *LAMBDA),
 }

@@ -1,0 +1,113 @@
+"""The layers hold what the functions import, and all that is built is built for one Python."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from layers.fill import PYTHON, compile_ahead, copy
+from requirements.lock import IN_THE_RUNTIME, LAMBDA
+from tests.template.document import FUNCTION, ROOT, Resource, listed, resources, template
+
+VERSION: Final = ".".join(map(str, PYTHON))
+LAYER: Final = ROOT / "layers/dependencies/requirements.txt"
+# Imports a handler and all of the package that runs in Lambda, and prints the top-level names that are then known.
+PROBE: Final = """
+import sys
+before = set(sys.modules)
+import importlib, pkgutil
+import app, stepwire
+for module in pkgutil.walk_packages(stepwire.__path__, "stepwire."):
+    if module.name != "stepwire.manifests":
+        importlib.import_module(module.name)
+print(*{name.partition(".")[0] for name in set(sys.modules) - before})
+"""
+OURS: Final = {"stepwire"}
+OPTIONAL: Final = {"certifi"}  # botocore takes the certificates of its own where it is not there
+
+
+def in_the_layer() -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+)==", LAYER.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("function", ["mcp", "execution_events"])
+def test_a_function_imports_nothing_that_neither_its_layers_nor_lambda_have(function: str) -> None:
+    folder = ROOT / "functions" / function
+
+    probe = subprocess.run([sys.executable, "-c", PROBE], cwd=folder, check=True, capture_output=True, text=True)
+
+    distributions = packages_distributions()
+    imported = {
+        re.sub(r"[._]", "-", distribution).lower()
+        for name in probe.stdout.split()
+        for distribution in distributions.get(name, [])
+    }
+    assert imported - OURS - OPTIONAL <= in_the_layer() | set(IN_THE_RUNTIME)
+
+
+def test_the_dependencies_layer_holds_nothing_that_lambda_has() -> None:
+    held = in_the_layer()
+
+    assert held
+    assert not held & set(IN_THE_RUNTIME)
+
+
+def test_the_layers_are_locked_and_filled_for_the_python_that_the_functions_run_on() -> None:
+    assert template()["Globals"]["Function"]["Runtime"] == f"python{VERSION}"
+    assert template()["Globals"]["Function"]["Architectures"] == ["arm64"]
+    assert LAMBDA[LAMBDA.index("--python-version") + 1] == VERSION
+
+
+@pytest.mark.parametrize("layer", resources("AWS::Serverless::LayerVersion"), ids=lambda layer: layer.logical_id)
+def test_a_layer_is_made_for_what_the_functions_run_on(layer: Resource) -> None:
+    assert layer.properties["CompatibleRuntimes"] == [f"python{VERSION}"]
+    assert layer.properties["CompatibleArchitectures"] == ["arm64"]
+    assert layer.body["Metadata"] == {"BuildMethod": "makefile", "BuildArchitecture": "arm64"}
+
+
+def test_every_makefile_of_a_build_has_the_target_that_sam_asks_for() -> None:
+    built = [found for found in resources() if "makefile" in str(found.body.get("Metadata"))]
+
+    assert built
+    for found in built:
+        folder = ROOT / found.properties["CodeUri" if found.kind == FUNCTION else "ContentUri"]
+        assert f"\nbuild-{found.logical_id}:" in (folder / "Makefile").read_text(encoding="utf-8")
+
+
+def test_every_layer_that_a_function_names_is_one_of_the_template() -> None:
+    layers = {layer.logical_id for layer in resources("AWS::Serverless::LayerVersion")}
+
+    named = {
+        layer["Ref"] for function in resources(FUNCTION) for layer in listed(function.properties.get("Layers") or [])
+    }
+    assert named == layers
+
+
+def test_a_layer_holds_the_package_without_the_bytecode_of_this_machine(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    (package / "part" / "__pycache__").mkdir(parents=True)
+    (package / "part" / "module.py").write_text("ANSWER = 42\n")
+    (package / "part" / "__pycache__" / "module.cpython-311.pyc").write_bytes(b"")
+
+    copy(package, tmp_path / "layer")
+
+    held = [
+        path.relative_to(tmp_path / "layer").as_posix() for path in (tmp_path / "layer").rglob("*") if path.is_file()
+    ]
+    assert held == ["package/part/module.py"]
+
+
+def test_a_layer_has_bytecode_just_when_this_python_is_that_of_lambda(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "module.py").write_text("ANSWER = 42\n")
+
+    compile_ahead(tmp_path)
+
+    has_bytecode = bool(list(tmp_path.rglob("*.pyc")))
+    assert has_bytecode == (sys.version_info[:2] == PYTHON)
+    assert has_bytecode != ("no bytecode" in capsys.readouterr().err)
