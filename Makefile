@@ -1,59 +1,75 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
-.PHONY: help demo test run check conformance catalog build lock clean
+.DELETE_ON_ERROR:
+.PHONY: help demo run test check conformance catalog build deploy lock clean
 
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+BIN := .venv/bin
 PORT ?= 3000
 TEMPLATE ?= template.yaml
+TEMPLATES := template.yaml tests/conformance/template.yaml tests/local/stack/template.yaml
+CONFIG ?= default
+# Without the flags of this make, which are not meant for the makefiles that `sam build` runs.
+SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/ready  ## run the example workflow as an MCP task on the local stack, and show the result
+demo: .venv/ready  ## run the example workflow as an MCP task on the local stack, and show the result
 	$(BIN)/python -m examples.demo
 
-run: $(VENV)/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
+run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
 	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT)
 
-test: $(VENV)/ready .venv-legacy/ready  ## run every test
-	$(BIN)/python -m pytest -n 2
+test: .venv/ready .venv-legacy/ready  ## run every test; ARGS are pytest's
+	$(BIN)/python -m pytest -n 2 $(ARGS)
 
-conformance: $(VENV)/ready  ## run the official MCP conformance suite against the local stack
-	$(BIN)/python -m tests.conformance
-
-check: $(VENV)/ready .venv-sam/ready  ## format, lint, types, import rules, template, manifests
+check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	$(BIN)/lint-imports
-	$(BIN)/cfn-lint template.yaml
-	SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam validate --lint
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m stepwire.manifests functions/mcp/tools
+	$(BIN)/python -m stepwire.manifests tests/conformance/functions/mcp/tools
+	$(BIN)/cfn-lint $(TEMPLATES)
+	set -e; for template in $(TEMPLATES); do \
+		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
+	$(SAM) validate --lint
 
-catalog: $(VENV)/ready  ## compile the manifests as `sam build` does
+conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
+	$(BIN)/python -m tests.conformance
+
+catalog: .venv/ready  ## compile the manifests as `sam build` does
 	$(BIN)/python -m stepwire.manifests functions/mcp/tools --output functions/mcp/catalog.json
 
-build: $(VENV)/ready .venv-sam/ready  ## build what `sam deploy` uploads
-	SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam build
+build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads; needs no Docker
+	$(SAM) build
 
-lock: $(VENV)/ready  ## make the lock files anew from pyproject.toml
+deploy: build  ## deploy to AWS as CONFIG (default, prod) in samconfig.toml says; ARGS are those of `sam deploy`
+	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
+
+lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
 	rm -rf .venv .venv-legacy .venv-sam .aws-sam .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/ready: requirements/dev.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $@
-
-# mcp 1.x and 2.x cannot share an environment; the SAM CLI pins much of what we use otherwise.
+# Environments are made anew when their lock changes, or when the last try was cut off: only `ready` says that one is whole.
+# mcp 1.x and 2.x cannot share one; the SAM CLI pins much of what we use otherwise.
+.venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-sam/ready: requirements/sam.txt
-.venv-%/ready:
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+
+PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps
+FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
+
+# Why --no-deps: a lock is whole, so there is nothing to resolve.
+.venv/ready .venv-legacy/ready .venv-sam/ready:
+	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
+		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
+		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
+	@$(PIP_INSTALL) --require-hashes --requirement $<
+	@test $(@D) != .venv || $(PIP_INSTALL) --no-build-isolation --editable .
 	@touch $@

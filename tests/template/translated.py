@@ -1,0 +1,39 @@
+"""Print a SAM template as the CloudFormation that it becomes: cfn-lint sees in that what it misses in SAM's shorthand.
+
+    python -m tests.template.translated template.yaml
+
+The definitions of its workflows are in it, each as one text: that is the form in which cfn-lint checks them.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+from local.template import load
+
+
+def translated(path: Path) -> str:
+    """Translate the template."""
+    body = load(path, {}).body
+    return json.dumps(_with_joined_text(body), indent=2, default=str)
+
+
+def _with_joined_text(value: Any) -> Any:
+    match value:
+        case {"Fn::Join": [str(separator), parts]} if _are_texts(parts):
+            return separator.join(parts)
+        case dict():
+            return {key: _with_joined_text(part) for key, part in cast(dict[str, Any], value).items()}
+        case list():
+            return [_with_joined_text(part) for part in cast(list[Any], value)]
+        case _:
+            return value
+
+
+def _are_texts(parts: Any) -> TypeGuard[list[str]]:
+    return isinstance(parts, list) and all(isinstance(part, str) for part in cast(list[Any], parts))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(translated(Path(sys.argv[1])))
