@@ -62,10 +62,10 @@ clean:  ## remove what these targets made
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-sam/ready: requirements/sam.txt
 
-PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps
+PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
-# Why --no-deps: a lock is whole, so there is nothing to resolve.
+# Why --no-deps: a lock is whole, so there is nothing to resolve. Why --no-compile: most of it is never imported.
 .venv/ready .venv-legacy/ready .venv-sam/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
