@@ -11,7 +11,7 @@ import time
 import uuid
 
 from local.clients import aws_client
-from local.functions import Failed, Function, Returned, registered
+from local.functions import Failed, Function, Returned, is_registered, registered
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,8 @@ def _try_repeatedly(function: Function, event: str) -> None:
             return
         time.sleep(delay)
         outcome = function.invoke(event)
-    if isinstance(outcome, Failed):
+    # A function whose stack is going fails for that reason, and its queue goes with it.
+    if isinstance(outcome, Failed) and is_registered(function):
         message = str(json.loads(outcome.payload)["errorMessage"])[:_LONGEST_ERROR]
         letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
         _bury(function.settings.dead_letters, event, letter)

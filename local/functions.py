@@ -237,3 +237,8 @@ def unregister(function: Function) -> None:
 def registered(arn: str) -> Function:
     """Return the function with this ARN, whichever version of it the ARN names."""
     return _registered[":".join(arn.split(":")[:7])]
+
+
+def is_registered(function: Function) -> bool:
+    """Tell whether this very function is known; its stack may be gone, or be there anew."""
+    return _registered.get(function.settings.arn) is function

@@ -24,7 +24,7 @@ from local.parameters import parameter_values
 from local.provisioner import Provisioner
 from local.resources.kinds import World
 from local.server import HOST, Gateway, listen, serving
-from local.status_events import EventPolicy, at_once, courier
+from local.status_events import EventPolicy, at_once, courier, never
 
 _numbers = itertools.count(1)
 
@@ -157,6 +157,8 @@ class LocalStack:
     def _forget(self) -> None:
         """Stop what runs: its executions end without a word, its functions are invoked no more."""
         courier.forget(self._world.state_machines)
+        for arn in self._world.state_machines:
+            courier.follow(arn, lambda: never)
         for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
             if machine.arn in self._world.state_machines:
                 for execution in machine.executions:

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from local.environment import machine_variables, per_function_environment
+from local.environment import machine_variables, separate_function_environments
 from local.functions import Failed, Function, FunctionSettings
 from tests.examples.stacks import ROOT
 
@@ -63,8 +63,8 @@ def error_of_reading_from(endpoint: str) -> dict[str, str]:
     }
     folder = ROOT / "examples" / "profile_dataset"
     settings = FunctionSettings("read", "arn", folder, "read_dataset.handler", timeout=30, variables=variables)
-    with per_function_environment():
-        outcome = Function(settings).invoke(json.dumps({"s3_uri": "s3://datasets/file.csv"}))
+    separate_function_environments()
+    outcome = Function(settings).invoke(json.dumps({"s3_uri": "s3://datasets/file.csv"}))
     assert isinstance(outcome, Failed)
     return json.loads(outcome.payload)
 
