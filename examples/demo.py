@@ -10,7 +10,7 @@ import csv
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -103,14 +103,11 @@ def _endpoint(console: Console, url: str | None) -> Generator[str]:
         yield url
         return
     began = time.monotonic()
-    with console.status("starting the local stack"):
-        stack = LocalStack(ROOT / "template.yaml", port=0)
-        stack.__enter__()
-    try:
+    with ExitStack() as running:
+        with console.status("starting the local stack"):
+            stack = running.enter_context(LocalStack(ROOT / "template.yaml", port=0))
         console.print(f"The local stack serves template.yaml on {stack.url} ({time.monotonic() - began:.1f} s)")
         yield stack.url
-    finally:
-        stack.__exit__(None, None, None)
 
 
 async def _profile(console: Console, url: str, text: str) -> CallToolResult:

@@ -48,7 +48,7 @@ class LocalStack:
     Args:
         template: The SAM template; paths in it are relative to its folder.
         port: The port on 127.0.0.1; 0 takes any free one.
-        parameters: Of the template. where the template declares them, `Authorizer` defaults to `none` and
+        parameters: Of the template. Where it declares them, `Authorizer` defaults to `none` and
             `AllowedOrigins` to this endpoint's own origins.
         events: How the status events of executions travel; may be set anew while the stack runs.
 

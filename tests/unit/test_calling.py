@@ -149,24 +149,12 @@ class TestAStartThatIsUnclear:
         assert world.workflows.starts == [Start(task.execution, INPUT)] * starts
         assert world.workflows.running() == (task.execution,)
 
-    def test_again_is_repaired_by_a_later_reader(self) -> None:
+    @pytest.mark.parametrize("fault", [StartUnclear(), StartRefusedForNow("too much")], ids=["unclear", "too much"])
+    def test_again_or_refused_for_now_is_repaired_by_a_later_reader(self, fault: StartUnclear | StartRefused) -> None:
         world = World()
         world.workflows.start_fault = StartUnclear()
         task = world.call()
-        world.clock.time += REPAIR_AFTER
-        assert world.operations.get(ALICE, task.task_id).status == Working()
-        world.workflows.start_fault = None
-        world.clock.time += REPAIR_AFTER
-
-        world.operations.get(ALICE, task.task_id)
-
-        assert world.workflows.running() == (task.execution,)
-
-    def test_waits_where_too_much_is_going_on(self) -> None:
-        world = World()
-        world.workflows.start_fault = StartUnclear()
-        task = world.call()
-        world.workflows.start_fault = StartRefusedForNow("too much")
+        world.workflows.start_fault = fault
         world.clock.time += REPAIR_AFTER
         assert world.operations.get(ALICE, task.task_id).status == Working()
         world.workflows.start_fault = None

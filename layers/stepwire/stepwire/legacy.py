@@ -17,7 +17,7 @@ from stepwire.methods import (
     Method,
     answer_or_raise,
     arguments_of,
-    encode_cursor,
+    next_cursor,
     rejection,
     task_cursor,
     tools_page,
@@ -51,7 +51,7 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     """List the tools; with their task support where the version knows of it."""
     page = tools_page(kit, call)
     with_tasks = call.version == LEGACY_WITH_TASKS
-    return {"tools": [legacy_tool(tool, with_tasks=with_tasks) for tool in page.tools], **page.cursor}
+    return {"tools": [legacy_tool(tool, with_tasks=with_tasks) for tool in page.tools], **next_cursor(page.next_after)}
 
 
 def call_tool(kit: Kit, call: Call) -> JsonObject:
@@ -90,8 +90,7 @@ def get_task_result(kit: Kit, call: Call) -> JsonObject:
 def list_tasks(kit: Kit, call: Call) -> JsonObject:
     """List the caller's tasks, newest first."""
     page = kit.operations.page(call.owner, task_cursor(call))
-    after = {} if page.next_after is None else {"nextCursor": encode_cursor(page.next_after)}
-    return {"tasks": [legacy_task(task) for task in page.tasks], **after}
+    return {"tasks": [legacy_task(task) for task in page.tasks], **next_cursor(page.next_after)}
 
 
 def cancel_task(kit: Kit, call: Call) -> JsonObject:
@@ -113,8 +112,7 @@ def _awaited(kit: Kit, call: Call, tool: Tool, arguments: JsonObject) -> JsonObj
     task = kit.operations.wait(kit.operations.call(call.owner, tool, arguments, None))
     if task.has_ended:
         return legacy_result(answer_or_raise(kit, task))
-    # M36: without structured content, a tool that promises some may only answer with an error.
-    return unfinished_result(task, is_error=tool.output_schema is not None)
+    return unfinished_result(task)
 
 
 _BASIC: Final[dict[str, Method]] = {

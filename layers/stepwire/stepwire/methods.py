@@ -51,11 +51,11 @@ Method: TypeAlias = Callable[[Kit, Call], JsonObject]
 
 @dataclass(frozen=True)
 class ToolsPage:
-    """Some of the tools, and what a client needs to go on."""
+    """Some of the tools, in the order of their names."""
 
     tools: tuple[Tool, ...]
-    cursor: JsonObject
-    """`nextCursor` where there are more, else nothing."""
+    next_after: str | None
+    """The name to go on after; None on the last page."""
 
 
 def tools_page(kit: Kit, call: Call) -> ToolsPage:
@@ -65,12 +65,12 @@ def tools_page(kit: Kit, call: Call) -> ToolsPage:
         raise InvalidCursor
     tools = [tool for tool in kit.catalog.in_order if after is None or tool.name > after]
     page = tuple(tools[:TOOLS_PAGE_SIZE])
-    return ToolsPage(page, {"nextCursor": encode_cursor(page[-1].name)} if len(tools) > len(page) else {})
+    return ToolsPage(page, page[-1].name if len(tools) > len(page) else None)
 
 
-def encode_cursor(last: str) -> str:
-    """Make an opaque cursor of the last name on a page."""
-    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+def next_cursor(after: str | None) -> JsonObject:
+    """Write what a client needs to go on: an opaque cursor of the last name or id on a page; nothing on the last."""
+    return {} if after is None else {"nextCursor": base64.urlsafe_b64encode(after.encode()).decode().rstrip("=")}
 
 
 def task_cursor(call: Call) -> TaskId | None:

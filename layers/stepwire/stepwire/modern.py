@@ -19,6 +19,7 @@ from stepwire.methods import (
     Method,
     answer_or_raise,
     arguments_of,
+    next_cursor,
     rejection,
     tools_page,
 )
@@ -48,7 +49,7 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     """List the tools. Private: what is listed may come to depend on who asks (M32)."""
     page = tools_page(kit, call)
     shown = [modern_tool(tool) for tool in page.tools]
-    return {"tools": shown, **page.cursor, "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
+    return {"tools": shown, **next_cursor(page.next_after), "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
 
 
 def call_tool(kit: Kit, call: Call) -> JsonObject:
@@ -61,7 +62,7 @@ def call_tool(kit: Kit, call: Call) -> JsonObject:
         return modern_result(tool_error(rejection(tool, faults)))
     as_task = _declares_tasks(call) and tool.task_support is not TaskSupport.FORBIDDEN
     task = kit.operations.call(call.owner, tool, arguments, None)
-    return {**modern_task(task), "resultType": "task"} if as_task else _awaited(kit, tool, task)
+    return {**modern_task(task), "resultType": "task"} if as_task else _awaited(kit, task)
 
 
 def get_task(kit: Kit, call: Call) -> JsonObject:
@@ -110,12 +111,11 @@ def _check_capabilities(tool: Tool, call: Call) -> None:
         raise MissingClientCapability(message, _TASKS_CAPABILITY)
 
 
-def _awaited(kit: Kit, tool: Tool, task: Task) -> JsonObject:
+def _awaited(kit: Kit, task: Task) -> JsonObject:
     task = kit.operations.wait(task)
     if task.has_ended:
         return modern_result(answer_or_raise(kit, task))
-    # M36: without structured content, a tool that promises some may only answer with an error.
-    return unfinished_result(task, is_error=tool.output_schema is not None)
+    return unfinished_result(task)
 
 
 METHODS: Final = MappingProxyType[str, Method](

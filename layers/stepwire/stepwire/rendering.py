@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from stepwire.catalog import Tool
-from stepwire.json_text import JsonObject, parse
+from stepwire.json_text import JsonObject, read_back
 from stepwire.protocol.versions import META_SERVER, RELATED_TASK
 from stepwire.tasks.task import Cancelled, Completed, Failed, Status, Task, TaskError, ToolResult, Working
 
@@ -18,12 +18,9 @@ UNFINISHED_TASK = "stepwire/task"
 
 def legacy_task(task: Task) -> JsonObject:
     """Write a task of 2025-11-25."""
+    status = "failed" if _tool_failed(task.status) else _status(task.status)
     return {
-        "taskId": task.task_id,
-        "status": "failed" if _tool_failed(task.status) else _modern_status(task.status),
-        **_message(task.status),
-        "createdAt": timestamp(task.created_at),
-        "lastUpdatedAt": timestamp(task.last_updated_at),
+        **_task(task, status),
         "ttl": _milliseconds(task.ttl),
         "pollInterval": _milliseconds(task.poll_interval),
     }
@@ -32,11 +29,7 @@ def legacy_task(task: Task) -> JsonObject:
 def modern_task(task: Task) -> JsonObject:
     """Write a task of 2026-07-28, without what its status carries (X6)."""
     return {
-        "taskId": task.task_id,
-        "status": _modern_status(task.status),
-        **_message(task.status),
-        "createdAt": timestamp(task.created_at),
-        "lastUpdatedAt": timestamp(task.last_updated_at),
+        **_task(task, _status(task.status)),
         "ttlMs": _milliseconds(task.ttl),
         "pollIntervalMs": _milliseconds(task.poll_interval),
     }
@@ -68,8 +61,10 @@ def legacy_result(result: ToolResult, related_task: str | None = None) -> JsonOb
     return {**value, "_meta": {**meta, RELATED_TASK: {"taskId": related_task}}}
 
 
-def unfinished_result(task: Task, *, is_error: bool) -> JsonObject:
+def unfinished_result(task: Task) -> JsonObject:
     """Say in a CallToolResult that the work goes on, and where: for a client that called without a task."""
+    # M36: without structured content, a tool that promises some may only answer with an error.
+    is_error = task.work.output_schema is not None
     words = (
         f"The workflow is still running, and nothing is lost: it goes on as the task {task.task_id}. "
         "Do not call the tool again for the same work. A client that supports MCP tasks gets the result by this id."
@@ -80,7 +75,7 @@ def unfinished_result(task: Task, *, is_error: bool) -> JsonObject:
 
 def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
     """Write a tool as `tools/list` of the legacy versions shows it."""
-    shown = _tool(tool)
+    shown = modern_tool(tool)
     if shown.get("outputSchema", {}).get("type") != "object":
         # M36: this era knows objects only, said so in so many words; clients take a list with another for broken.
         shown.pop("outputSchema", None)
@@ -89,7 +84,15 @@ def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
 
 def modern_tool(tool: Tool) -> JsonObject:
     """Write a tool as `tools/list` of 2026-07-28 shows it."""
-    return _tool(tool)
+    shown: dict[str, Any] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": read_back(tool.input_schema),
+        "outputSchema": read_back(tool.output_schema) if tool.output_schema else None,
+        "annotations": tool.annotations,
+    }
+    return {key: value for key, value in shown.items() if value is not None}
 
 
 def complete(result: JsonObject, server: JsonObject) -> JsonObject:
@@ -98,24 +101,21 @@ def complete(result: JsonObject, server: JsonObject) -> JsonObject:
     return {"resultType": "complete", **result, "_meta": meta}
 
 
-def timestamp(moment: datetime) -> str:
-    """Write a time as ISO 8601 in UTC, in milliseconds."""
+def _task(task: Task, status: str) -> JsonObject:
+    return {
+        "taskId": task.task_id,
+        "status": status,
+        **_message(task.status),
+        "createdAt": _timestamp(task.created_at),
+        "lastUpdatedAt": _timestamp(task.last_updated_at),
+    }
+
+
+def _timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _tool(tool: Tool) -> JsonObject:
-    shown: dict[str, Any] = {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": parse(tool.input_schema),
-        "outputSchema": parse(tool.output_schema) if tool.output_schema else None,
-        "annotations": tool.annotations,
-    }
-    return {key: value for key, value in shown.items() if value is not None}
-
-
-def _modern_status(status: Status) -> str:
+def _status(status: Status) -> str:
     match status:
         case Working():
             return "working"

@@ -10,7 +10,7 @@ from typing import Final
 
 import jsonschema_rs
 
-from stepwire.json_text import Json, JsonObject, parse
+from stepwire.json_text import Json, JsonObject, read_back
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 LONGEST_EXPLANATION: Final = 300  # characters
@@ -60,7 +60,7 @@ def check_schema(schema: JsonObject) -> None:
 # 256: more tools than a catalog has, so that each is compiled once in the life of a function instance.
 @lru_cache(maxsize=256)
 def _compiled(schema: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(parse(schema), validate_formats=True, offline=True)
+    return jsonschema_rs.Draft202012Validator(read_back(schema), validate_formats=True, offline=True)
 
 
 def _violation(error: jsonschema_rs.ValidationError) -> Violation:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from botocore.exceptions import ClientError
 
 from stepwire.errors import SaveConflict, TaskExists
-from stepwire.json_text import parse, write
+from stepwire.json_text import read_back, write
 from stepwire.ports import TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
@@ -192,7 +192,7 @@ def _status_of(item: Item) -> Status:
             text = _maybe(item, "result")
             return Completed(ResultInExecution(is_error) if text is None else ToolResult(text, is_error), message)
         case "failed":
-            return Failed(TaskError(*parse(_text(item, "error"))), message)
+            return Failed(TaskError(*read_back(_text(item, "error"))), message)
         case "cancelled":
             return Cancelled(message)
         case _:
