@@ -1,19 +1,23 @@
 """Clients of both eras at the server's highest door, `McpServer.handle`. Every answer that they get is judged.
 
 A client knows what a well-behaved one sends; a test says what is different. `headers` and `meta` replace single
-entries, and None leaves one out.
+entries, and None leaves one out. A legacy client comes back for what a stream still owes it:
+
+    client = LegacyClient.opened(world)
+    messages = client.follow(client.task("result", task_id), between=lambda _: world.succeed(task_id, OUTPUT))
 """
 
 import base64
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, cast
 
 from stepwire.principal import Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.kits import ALICE, ARGUMENTS, World
-from tests.wire_oracle import LEGACY, MODERN, check
+from tests.wire_oracle import LEGACY, MODERN, EventStream, StreamJudge, check, check_stream, read_stream
 
 Json = dict[str, Any]
 Changes = Mapping[str, Any]
@@ -24,16 +28,23 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 TASKS_CAPABILITY: Final[Json] = {"extensions": {TASKS_EXTENSION: {}}}
+FORM_CAPABILITY: Final[Json] = {"elicitation": {"form": {}}}
+URL_CAPABILITY: Final[Json] = {"elicitation": {"url": {}}}
+ASKING_CAPABILITY: Final[Json] = {"elicitation": {"form": {}, "url": {}}}
+"""Of a client that can ask its user in every way."""
 
 PLAIN_HEADERS: Final = {
     "content-type": "application/json",
     "accept": "application/json, text/event-stream",
 }
+STREAM_HEADERS: Final = {"accept": "text/event-stream"}
+"""Of a GET, which has no body."""
 # Of answers that are given before the body is looked at.
 _BODY_UNREAD: Final = frozenset({403, 405, 406, 413, 415})
 KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404}) | _BODY_UNREAD
 PARSE_ERROR: Final = -32700
 _LONGEST_ID: Final = 256
+SESSION: Final = re.compile("[!-~]+")
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class Answer:
     """What came back."""
 
     response: HttpResponse
+    request: Json = field(default_factory=dict[str, Any])
+    """The request that it answers; of a GET, the one that opened the stream. Empty where there is none to be read."""
 
     @property
     def status(self) -> int:
@@ -49,8 +62,47 @@ class Answer:
 
     @property
     def body(self) -> Json:
-        """Read the JSON-RPC response."""
-        return json.loads(self.response.body)
+        """Read the JSON-RPC response; a stream that does not have it yet fails the test."""
+        if not self.is_stream:
+            return json.loads(self.response.body)
+        assert self.is_answered, f"the response is not there yet: {self.response.body}"
+        return self.messages[-1]
+
+    @property
+    def is_stream(self) -> bool:
+        """Tell whether the body is one of events."""
+        return self.response.headers.get("content-type", "").startswith("text/event-stream")
+
+    @property
+    def stream(self) -> EventStream:
+        """Read the body of events."""
+        assert self.is_stream, self.response
+        return read_stream(self.response.body)
+
+    @property
+    def messages(self) -> list[Json]:
+        """Give the JSON-RPC messages of the body, in their order; the one response, where it is no stream."""
+        return self.stream.messages if self.is_stream else [self.body]
+
+    @property
+    def is_answered(self) -> bool:
+        """Tell whether the JSON-RPC response is there."""
+        return any("method" not in message for message in self.messages)
+
+    @property
+    def event_ids(self) -> list[str]:
+        """Give the ids of the events, in their order."""
+        return self.stream.event_ids
+
+    @property
+    def last_event_id(self) -> str:
+        """Give the id that the client comes back with."""
+        return self.event_ids[-1]
+
+    @property
+    def retry_ms(self) -> int | None:
+        """Give the time after which the client comes back."""
+        return self.stream.retry_ms
 
     @property
     def result(self) -> Json:
@@ -111,9 +163,18 @@ class Door:
     ) -> Answer:
         """Send a body (bytes as they are, anything else as JSON), and judge the answer as one of that version."""
         octets = body if isinstance(body, bytes) else json.dumps(body).encode()
-        answer = Answer(self.endpoint.server.handle(HttpRequest(http_method, headers, octets, self.owner)))
+        answer = Answer(self._handle(http_method, headers, octets))
         judge(octets, answer, version)
+        return replace(answer, request=cast(Json, body) if isinstance(body, dict) else {})
+
+    def get(self, headers: Mapping[str, str], *, opened_by: Json, version: str = LEGACY) -> Answer:
+        """Ask for more of the stream that a request opened, and judge the answer as one to that request."""
+        answer = Answer(self._handle("GET", headers, b""), opened_by)
+        judge(json.dumps(opened_by).encode() if answer.is_stream else b"", answer, version)
         return answer
+
+    def _handle(self, http_method: str, headers: Mapping[str, str], octets: bytes) -> HttpResponse:
+        return self.endpoint.server.handle(HttpRequest(http_method, headers, octets, self.owner))
 
 
 def judge(octets: bytes, answer: Answer, version: str) -> None:
@@ -121,14 +182,17 @@ def judge(octets: bytes, answer: Answer, version: str) -> None:
     assert answer.status in KNOWN_STATUSES
     if answer.status == 202:  # M6: accepted, and nothing to say
         assert answer.response.body == ""
-        return
-    assert answer.response.headers["content-type"] == "application/json"
-    check(_readable(octets, answer), answer.body, version)
+    elif answer.is_stream:
+        assert answer.status == 200
+        check_stream(json.loads(octets), answer.response.body, version)
+    else:
+        assert answer.response.headers.get("content-type") == "application/json"
+        check(_readable(octets, answer), answer.body, version)
 
 
 def _readable(octets: bytes, answer: Answer) -> Json:
     """Give of a request what its answer can be held against: nothing, where it could not or need not be read."""
-    if answer.status in _BODY_UNREAD or answer.body.get("error", {}).get("code") == PARSE_ERROR:
+    if not octets or answer.status in _BODY_UNREAD or answer.body.get("error", {}).get("code") == PARSE_ERROR:
         return {}
     message = json.loads(octets)
     if not isinstance(message, dict):
@@ -144,34 +208,123 @@ class LegacyClient:
     endpoint: Endpoint
     version: str = LEGACY
     owner: Principal = ALICE
+    session: str | None = None
+    """Sent with every message, as the server gave it."""
 
-    def ask(self, method: str, params: Json | None = None, *, headers: Changes | None = None) -> Answer:
+    @classmethod
+    def opened(
+        cls,
+        endpoint: Endpoint,
+        version: str = LEGACY,
+        *,
+        owner: Principal = ALICE,
+        capabilities: Json | None = None,
+        name: str = "a test",
+    ) -> "LegacyClient":
+        """Give a client that has introduced itself, and remembers the session if it was given one."""
+        client = cls(endpoint, version, owner)
+        answer = client.initialize(capabilities=capabilities, name=name)
+        session = answer.response.headers.get("mcp-session-id")
+        assert session is None or SESSION.fullmatch(session), session  # L10
+        client = replace(client, version=answer.result["protocolVersion"], session=session)
+        assert client.notify("notifications/initialized").status == 202
+        return client
+
+    def ask(
+        self, method: str, params: Json | None = None, *, headers: Changes | None = None, message_id: object = 1
+    ) -> Answer:
         """Ask for a method."""
-        message: Json = {"jsonrpc": "2.0", "id": 1, "method": method, **({} if params is None else {"params": params})}
-        known = {**PLAIN_HEADERS, "mcp-protocol-version": self.version}
-        return Door(self.endpoint, self.owner).send(message, changed(known, headers), version=self.version)
+        return self._post({"id": message_id, "method": method, **_params(params)}, headers)
 
-    def initialize(self, version: str | None = None, *, capabilities: Json | None = None) -> Answer:
+    def notify(self, method: str, params: Json | None = None, *, headers: Changes | None = None) -> Answer:
+        """Tell the server something."""
+        return self._post({"method": method, **_params(params)}, headers)
+
+    def respond(
+        self,
+        request: Json,
+        *,
+        result: Json | None = None,
+        error: Json | None = None,
+        headers: Changes | None = None,
+    ) -> Answer:
+        """Answer a request of the server's."""
+        assert (result is None) != (error is None), "a response has either"
+        outcome = {"error": error} if result is None else {"result": result}
+        return self._post({"id": request["id"], **outcome}, headers)
+
+    def _post(self, message: Json, headers: Changes | None) -> Answer:
+        known = changed({**PLAIN_HEADERS, **self._spoken}, headers)
+        return Door(self.endpoint, self.owner).send({"jsonrpc": "2.0", **message}, known, version=self.version)
+
+    @property
+    def _spoken(self) -> Changes:
+        return {"mcp-protocol-version": self.version, "mcp-session-id": self.session}
+
+    def resume(self, event_id: str | None, *, opened_by: Json, headers: Changes | None = None) -> Answer:
+        """Come back for more of a stream; without the id of an event, ask for a stream of its own."""
+        known = changed({**STREAM_HEADERS, "last-event-id": event_id, **self._spoken}, headers)
+        return Door(self.endpoint, self.owner).get(known, opened_by=opened_by, version=self.version)
+
+    def follow(
+        self, answer: Answer, *, between: Callable[[Sequence[Json]], object] | None = None, limit: int = 10
+    ) -> list[Json]:
+        """Come back until the response is there or that many bodies are read; give the messages of all of them.
+
+        Args:
+            answer: the first body, or an answer without a stream, to which nothing is added.
+            between: moves the world before the client comes back; it is given the messages of the body before.
+            limit: how many bodies are read, with the first.
+        """
+        if not answer.is_stream:
+            return answer.messages
+        stream = StreamJudge(answer.request, self.version)
+        latest = stream.check(answer.response.body)
+        for _ in range(limit - 1):
+            if stream.response is not None:
+                break
+            if between is not None:
+                between(latest)
+            answer = self.resume(answer.last_event_id, opened_by=answer.request)
+            latest = stream.check(answer.response.body)
+        return stream.messages
+
+    def initialize(
+        self, version: str | None = None, *, capabilities: Json | None = None, name: str = "a test"
+    ) -> Answer:
         """Begin, as the first message of all does: without a version in the headers."""
         params: Json = {
             "protocolVersion": version or self.version,
             "capabilities": capabilities or {},
-            "clientInfo": {"name": "a test", "version": "1"},
+            "clientInfo": {"name": name, "version": "1"},
         }
         return self.ask("initialize", params, headers={"mcp-protocol-version": None})
 
-    def call(self, tool: str, arguments: Json | None = None, *, task: Json | None = None) -> Answer:
+    def call(
+        self,
+        tool: str,
+        arguments: Json | None = None,
+        *,
+        task: Json | None = None,
+        progress_token: object = None,
+        message_id: object = 1,
+    ) -> Answer:
         """Call a tool; as a task where one is asked for."""
-        params: Json = {"name": tool, "arguments": ARGUMENTS if arguments is None else arguments}
-        return self.ask("tools/call", {**params, **({} if task is None else {"task": task})})
+        params: Json = {
+            "name": tool,
+            "arguments": ARGUMENTS if arguments is None else arguments,
+            "task": task,
+            "_meta": None if progress_token is None else {"progressToken": progress_token},
+        }
+        return self.ask("tools/call", changed(params, {}), message_id=message_id)
 
     def start(self, tool: str = "optional", *, task: Json | None = None) -> str:
         """Call a tool as a task and give the task's id."""
         return self.call(tool, task=task or {}).id_in("task")
 
-    def task(self, method: str, task_id: object) -> Answer:
+    def task(self, method: str, task_id: object, *, message_id: object = 1) -> Answer:
         """Ask for a method of a task: get, result or cancel."""
-        return self.ask(f"tasks/{method}", {"taskId": task_id})
+        return self.ask(f"tasks/{method}", {"taskId": task_id}, message_id=message_id)
 
 
 @dataclass(frozen=True)
@@ -210,10 +363,19 @@ class ModernClient:
         known = {**PLAIN_HEADERS, "mcp-protocol-version": MODERN, "mcp-method": method}
         return {**known, "mcp-name": header_value(name)} if isinstance(name, str) else known
 
-    def call(self, tool: str, arguments: Json | None = None, *, more: Json | None = None) -> Answer:
+    def call(
+        self,
+        tool: str,
+        arguments: Json | None = None,
+        *,
+        more: Json | None = None,
+        progress_token: object = None,
+        message_id: object = 1,
+    ) -> Answer:
         """Call a tool; `more` goes into the parameters."""
         params: Json = {"name": tool, "arguments": ARGUMENTS if arguments is None else arguments}
-        return self.ask("tools/call", {**params, **(more or {})})
+        meta = {"progressToken": progress_token}
+        return self.ask("tools/call", {**params, **(more or {})}, meta=meta, message_id=message_id)
 
     def start(self, tool: str = "optional") -> str:
         """Call a tool and give its task's id."""
@@ -223,12 +385,24 @@ class ModernClient:
         """Ask for a method of a task: get, update or cancel."""
         return self.ask(f"tasks/{method}", {"taskId": task_id, **more})
 
+    def update(self, task_id: object, responses: Json) -> Answer:
+        """Answer some of what a task asks, by key."""
+        return self.task("update", task_id, inputResponses=responses)
+
+    def listen(self, notifications: Json, *, message_id: object = "listen-1") -> Answer:
+        """Ask to be told of what the filter names."""
+        return self.ask("subscriptions/listen", {"notifications": notifications}, message_id=message_id)
+
 
 def header_value(text: str) -> str:
     """Write a text as a header can hold it (M14)."""
     if text.isascii() and text.isprintable() and text.strip() == text:
         return text
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+
+
+def _params(params: Json | None) -> Json:
+    return {} if params is None else {"params": params}
 
 
 def changed(known: Changes, changes: Changes | None) -> dict[str, Any]:
