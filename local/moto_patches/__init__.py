@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from local.moto_patches import callbacks, dynamodb, events, executions, functions, integrations, jsonata
+from local.moto_patches import branches, callbacks, dynamodb, events, executions, functions, integrations, jsonata
 
 Replace = Callable[[object, str, object], None]
 Patch = Callable[[Replace], None]
@@ -18,6 +18,7 @@ Patch = Callable[[Replace], None]
 _ALL: tuple[Patch, ...] = (
     *executions.PATCHES,
     *callbacks.PATCHES,
+    *branches.PATCHES,
     *integrations.PATCHES,
     *jsonata.PATCHES,
     *functions.PATCHES,

@@ -10,7 +10,14 @@ from moto.core.exceptions import AWSError
 from moto.core.responses import EmptyResult
 from moto.stepfunctions import responses
 from moto.stepfunctions.exceptions import InvalidToken
-from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackOutcomeFailure, CallbackOutcomeSuccess
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_callback import (
+    StateTaskServiceCallback,
+)
+from moto.stepfunctions.parser.asl.eval.callback.callback import (
+    CallbackEndpoint,
+    CallbackOutcomeFailure,
+    CallbackOutcomeSuccess,
+)
 
 _Replace = Callable[[object, str, object], None]
 
@@ -51,6 +58,47 @@ def heartbeats_find_their_task(replace: _Replace) -> None:
     replace(responses.StepFunctionResponse, "send_task_heartbeat", send_task_heartbeat)
 
 
+def tokens_live_for_one_attempt(replace: _Replace) -> None:
+    """Tokens: a retry has the spent token of the try before; an answer that comes after a time limit may be taken."""
+    service: Any = StateTaskServiceCallback
+    original = service._evaluate_with_timeout
+
+    def _evaluate_with_timeout(self: Any, env: Any) -> None:
+        callback = _callback_of_this_attempt(env)
+        if callback is not None:
+            callback.attempt = env
+        try:
+            original(self, env)
+        finally:
+            if callback is not None:
+                callback.interrupt_all()
+
+    replace(service, "_evaluate_with_timeout", _evaluate_with_timeout)
+
+
+def _callback_of_this_attempt(env: Any) -> Any:
+    """Return what waits for the task's token, under a new token if the last one is spent; None without a token."""
+    context, pool = env.states.context_object, env.callback_pool_manager
+    task = context.context_object_data.get("Task")
+    callback = pool.get(task["Token"]) if task else None
+    if callback is not None and callback._notify_event.is_set():
+        return pool.add(context.update_task_token())
+    return callback
+
+
+def early_answers_end_the_wait(replace: _Replace) -> None:
+    """Heartbeats: a function that answers its own token before it returns is waited for until a heartbeat is missed."""
+    original: Any = CallbackEndpoint.setup_heartbeat_endpoint
+
+    def setup_heartbeat_endpoint(self: Any, heartbeat_seconds: int) -> Any:
+        endpoint = original(self, heartbeat_seconds)
+        if self._notify_event.is_set():
+            endpoint.notify()
+        return endpoint
+
+    replace(CallbackEndpoint, "setup_heartbeat_endpoint", setup_heartbeat_endpoint)
+
+
 def _answer(self: Any, outcome: Any) -> EmptyResult:
     with _lock:
         _waiting(self.stepfunction_backend, outcome.callback_id).notify(outcome)
@@ -69,10 +117,16 @@ def _waiting(backend: Any, token: str) -> Any:
         callback = program.callback_pool_manager.get(token) if program else None
         if callback is None:
             continue
-        if execution.status != "RUNNING" or callback._notify_event.is_set():
+        if execution.status != "RUNNING" or not _is_awaited(callback):
             raise _TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
         return callback
     raise InvalidToken
+
+
+def _is_awaited(callback: Any) -> bool:
+    """Tell whether an answer counts: none came yet, and no branch beside this one has failed."""
+    attempt = getattr(callback, "attempt", None)
+    return not callback._notify_event.is_set() and (attempt is None or attempt.is_running())
 
 
 def _check_json(output: str) -> None:
@@ -82,4 +136,9 @@ def _check_json(output: str) -> None:
         raise _InvalidOutput("Invalid Output: 'not JSON'") from None
 
 
-PATCHES = (tokens_count_once, heartbeats_find_their_task)
+PATCHES = (
+    tokens_count_once,
+    heartbeats_find_their_task,
+    tokens_live_for_one_attempt,
+    early_answers_end_the_wait,
+)

@@ -31,6 +31,7 @@ _Replace = Callable[[object, str, object], None]
 
 _LONGEST_INPUT = 262_144  # bytes
 _LONGEST_NAME = 80  # characters
+_EXECUTION_DATA = frozenset(("input", "inputDetails", "output", "outputDetails"))
 _STARTING = 1.0  # seconds that a program may take to build its environment
 
 # One end per execution, and one execution per name, whoever comes first.
@@ -215,6 +216,27 @@ def history_comes_in_pages(replace: _Replace) -> None:
     replace(responses.StepFunctionResponse, "get_execution_history", get_execution_history)
 
 
+def history_can_leave_out_data(replace: _Replace) -> None:
+    """History: includeExecutionData=False is ignored."""
+    original: Any = responses.StepFunctionResponse.get_execution_history
+
+    def get_execution_history(self: Any) -> ActionResult:
+        page: dict[str, Any] = original(self).result
+        if self._get_param("includeExecutionData", if_none=True):
+            return ActionResult(page)
+        return ActionResult({**page, "events": [_without_data(event) for event in page["events"]]})
+
+    replace(responses.StepFunctionResponse, "get_execution_history", get_execution_history)
+
+
+def _without_data(event: dict[str, Any]) -> dict[str, Any]:
+    return {name: _bare(value) if isinstance(value, dict) else value for name, value in event.items()}
+
+
+def _bare(details: Any) -> dict[str, Any]:
+    return {name: value for name, value in details.items() if name not in _EXECUTION_DATA}
+
+
 def _offset(token: str | None) -> int:
     if token is None:
         return 0
@@ -232,4 +254,5 @@ PATCHES = (
     stopping_is_immediate,
     describing_tells_all,
     history_comes_in_pages,
+    history_can_leave_out_data,
 )

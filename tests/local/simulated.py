@@ -31,8 +31,13 @@ class Account:
         """Create a machine of these states, one after the other, and return its ARN."""
         names = [f"S{number}" for number in range(len(states))]
         nexts: list[dict[str, Any]] = [{"Next": name} for name in names[1:]] + [{"End": True}]
-        chain = {name: {**state, **then} for name, state, then in zip(names, states, nexts, strict=True)}
-        definition = json.dumps({"StartAt": "S0", "States": chain, **settings})
+        return self.machine_of(
+            {name: {**state, **then} for name, state, then in zip(names, states, nexts, strict=True)}, **settings
+        )
+
+    def machine_of(self, states: Mapping[str, Any], **settings: Any) -> str:
+        """Create a machine of these states, which say themselves what follows, and return its ARN."""
+        definition = json.dumps({"StartAt": next(iter(states)), "States": states, **settings})
         name = f"machine-{next(_numbers)}"
         made = self.workflows.create_state_machine(name=name, definition=definition, roleArn=ROLE)
         return made["stateMachineArn"]
@@ -78,8 +83,8 @@ class Account:
         self.rules.put_targets(Rule=name, Targets=[{"Id": "target", "Arn": arn}])
         return name
 
-    def function(self, **variables: str) -> Function:
-        """Create a function with the code of the tests' worker."""
+    def function(self, folder: Path = FOLDER, **variables: str) -> Function:
+        """Create a function with the code in a folder: that of the tests' worker, if not another."""
         name = f"function-{next(_numbers)}"
         roles = aws_client("iam", REGION)
         trust = json.dumps({"Version": "2012-10-17", "Statement": []})
@@ -89,11 +94,31 @@ class Account:
             FunctionName=name, Runtime="python3.13", Role=role, Handler="app.handler", Code=code
         )
         settings = FunctionSettings(
-            name, made["FunctionArn"], FOLDER, "app.handler", variables={"GREETING": "", **variables}
+            name, made["FunctionArn"], folder, "app.handler", variables={"GREETING": "", **variables}
         )
         function = Function(settings)
         register(function)
         return function
+
+
+class Answerer:
+    """A function that is given task tokens: it answers them before it returns, or leaves that to the test."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._queue = account.queue()
+        self._function = account.function(FOLDER.parents[1] / "answerer", AWS_REGION=REGION, QUEUE_URL=self._queue)
+
+    def state(self, payload: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+        """Return a state that gives the function its token and the execution's id, and waits for the answer."""
+        given = {"token": "{% $states.context.Task.Token %}", "execution": "{% $states.context.Execution.Id %}"}
+        arguments = {"FunctionName": self._function.settings.arn, "Payload": {**given, **payload}}
+        resource = "arn:aws:states:::lambda:invoke.waitForTaskToken"
+        return {"Type": "Task", "QueryLanguage": "JSONata", "Resource": resource, "Arguments": arguments, **settings}
+
+    def given(self, count: int = 1) -> list[Any]:
+        """Return the events that the function was given and the test has not seen, once there are so many."""
+        return self._account.messages(self._queue, count)
 
 
 def waiting_for_a_token(queue: str) -> dict[str, Any]:

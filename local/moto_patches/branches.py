@@ -1,0 +1,29 @@
+"""Patch of Parallel and Map: how the error of a branch or an item reaches the state around it."""
+
+from collections.abc import Callable
+
+from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import (
+    ILLEGAL_CUSTOM_ERROR_PREFIX,
+    CustomErrorName,
+)
+from moto.stepfunctions.parser.asl.component.common.error_name.error_name import ErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import iteration_worker
+from moto.stepfunctions.parser.asl.component.state.exec.state_parallel import branches_decl
+
+_Replace = Callable[[object, str, object], None]
+
+
+def errors_of_branches_keep_their_names(replace: _Replace) -> None:
+    """Parallel and Map: an error called States.*, e.g. a timeout, becomes an uncatchable States.Runtime on the way."""
+    for module in (branches_decl, iteration_worker):
+        replace(module, "CustomErrorName", _error_name)
+
+
+def _error_name(error_name: str | None) -> ErrorName:
+    if error_name is not None and error_name.startswith(ILLEGAL_CUSTOM_ERROR_PREFIX):
+        return StatesErrorName.from_name(error_name)
+    return CustomErrorName(error_name)
+
+
+PATCHES = (errors_of_branches_keep_their_names,)
