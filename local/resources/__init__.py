@@ -4,7 +4,14 @@ What has no effect here is reported at the start, so nothing of a template is dr
 neither `served` nor `harmless` by its name, the `harmless` ones by the note of their kind.
 """
 
-from local.resources import compute, data, gateway, messaging, workflows
+from local.resources import compute, data, gateway, messaging, secrets, workflows
 from local.resources.kinds import Kind
 
-KINDS: dict[str, Kind] = {**data.KINDS, **messaging.KINDS, **workflows.KINDS, **compute.KINDS, **gateway.KINDS}
+KINDS: dict[str, Kind] = {
+    **data.KINDS,
+    **secrets.KINDS,
+    **messaging.KINDS,
+    **workflows.KINDS,
+    **compute.KINDS,
+    **gateway.KINDS,
+}
