@@ -2,27 +2,25 @@
 
 The rules: a function sees only its own variables (environment.py), a handler's exception never leaves the invocation,
 and an invocation ends when its Timeout is over, for the caller at least: a thread cannot be killed, so its work goes
-on unseen. Modules beside the handler must be imported when it is loaded, not from inside a function.
+on unseen. A function may have several instances, which take turns: each has copies of its own of the template's code,
+layers included, and of its variables; only third-party packages are one for all.
 """
 
-import importlib.util
+import itertools
 import json
 import logging
-import sys
 import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from local.environment import variables_of
-from local.errors import FunctionLoadError
+from local.loading import load_handler
 
 logger = logging.getLogger(__name__)
 
@@ -81,21 +79,40 @@ class LambdaContext:
         return max(0, int((self.deadline - time.monotonic()) * 1000))
 
 
-class Function:
-    """One function, loaded."""
+@dataclass(frozen=True)
+class _Instance:
+    """A handler with the memory that it has to itself."""
 
-    def __init__(self, settings: FunctionSettings) -> None:
+    handler: Callable[[Any, LambdaContext], Any]
+    variables: dict[str, str]
+
+    def warm(self) -> None:
+        prepare = getattr(self.handler, "warm", None)
+        if prepare is None:
+            return
+        with variables_of(self.variables):
+            prepare()
+
+
+class Function:
+    """One function, loaded.
+
+    Args:
+        settings: What the template says of it.
+        instances: How many times it is loaded; its invocations go to one instance after the other.
+        layers: The folders of the layers whose code each of several instances has to itself.
+    """
+
+    def __init__(self, settings: FunctionSettings, *, instances: int = 1, layers: Sequence[Path] = ()) -> None:
         self.settings = settings
-        self._variables = dict(settings.variables)
-        self._handler = self._load()
+        own = layers if instances > 1 else ()
+        self._instances = [self._load(number, own) for number in range(1, instances + 1)]
+        self._turns = itertools.cycle(self._instances)
 
     def warm(self) -> None:
         """Let the handler prepare itself, if it can: what it cannot accept stops the start, not the first request."""
-        prepare = getattr(self._handler, "warm", None)
-        if prepare is None:
-            return
-        with variables_of(self._variables):
-            prepare()
+        for instance in self._instances:
+            instance.warm()
 
     def invoke(self, event: str) -> Outcome:
         """Run the handler on an event, and wait for it."""
@@ -110,22 +127,25 @@ class Function:
         context = self._context()
         timer = threading.Timer(self.settings.timeout, self._give_up, (done, context))
         timer.daemon = True
+        instance = next(self._turns)
         work = threading.Thread(
-            target=self._run, args=(done, timer, event, context), name=self.settings.name, daemon=True
+            target=self._run, args=(instance, done, timer, event, context), name=self.settings.name, daemon=True
         )
         timer.start()
         work.start()
         return done
 
-    def _run(self, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext) -> None:
-        with variables_of(self._variables):
-            outcome = self._call(event, context)
+    def _run(
+        self, instance: _Instance, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext
+    ) -> None:
+        with variables_of(instance.variables):
+            outcome = self._call(instance, event, context)
         timer.cancel()
         _settle(done, outcome)
 
-    def _call(self, event: str, context: LambdaContext) -> Outcome:
+    def _call(self, instance: _Instance, event: str, context: LambdaContext) -> Outcome:
         try:
-            result = self._handler(json.loads(event), context)
+            result = instance.handler(json.loads(event), context)
         except BaseException as error:  # SystemExit too ends an invocation and not the process
             logger.warning("%s failed.", self.settings.name, exc_info=error)
             return _failed(type(error).__name__, str(error), traceback.format_tb(error.__traceback__)[1:])
@@ -147,57 +167,11 @@ class Function:
             deadline=time.monotonic() + self.settings.timeout,
         )
 
-    def _load(self) -> Callable[[Any, LambdaContext], Any]:
-        module_name, _, attribute = self.settings.handler.rpartition(".")
-        file = self.settings.folder.joinpath(*module_name.split(".")).with_suffix(".py")
-        if not file.is_file():
-            raise FunctionLoadError(
-                f"{self.settings.name}: handler {self.settings.handler} needs {file}, which is not there."
-            )
-        try:
-            module = self._import(module_name, file)
-        except Exception as error:
-            raise FunctionLoadError(
-                f"{self.settings.name}: cannot import {file}: {type(error).__name__}: {error}"
-            ) from error
-        handler = getattr(module, attribute, None)
-        if handler is None:
-            raise FunctionLoadError(f"{self.settings.name}: {file} has no {attribute}.")
-        return handler
-
-    def _import(self, name: str, file: Path) -> ModuleType:
-        with _own_modules(self.settings.folder), variables_of(self._variables):
-            # A name of its own, so that two functions may both have an app.py.
-            spec = importlib.util.spec_from_file_location(f"{name.replace('.', '_')}_of_{self.settings.name}", file)
-            if spec is None or spec.loader is None:
-                raise ImportError(f"{file} is not a Python module")
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module  # dataclasses and pickle look their module up there
-            spec.loader.exec_module(module)
-            return module
-
-
-_importing = threading.RLock()
-
-
-@contextmanager
-def _own_modules(folder: Path) -> Generator[None]:
-    """Let modules of the folder be imported by their plain names, and forget those names after."""
-    with _importing:
-        sys.path.insert(0, str(folder))
-        before = dict(sys.modules)
-        try:
-            yield
-        finally:
-            sys.path.remove(str(folder))
-            for name, module in list(sys.modules.items()):
-                if name not in before and "_of_" not in name and _is_in(module, folder):
-                    del sys.modules[name]
-
-
-def _is_in(module: ModuleType, folder: Path) -> bool:
-    file = getattr(module, "__file__", None)
-    return file is not None and Path(file).is_relative_to(folder)
+    def _load(self, number: int, own: Sequence[Path]) -> _Instance:
+        variables = dict(self.settings.variables)
+        owner = self.settings.name if number == 1 else f"{self.settings.name}_{number}"
+        with variables_of(variables):
+            return _Instance(load_handler(self.settings.handler, self.settings.folder, owner, own), variables)
 
 
 def _result(value: object) -> Outcome:

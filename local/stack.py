@@ -51,6 +51,8 @@ class LocalStack:
         parameters: Of the template. Where it declares them, `Authorizer` defaults to `none` and
             `AllowedOrigins` to this endpoint's own origins.
         events: How the status events of executions travel; may be set anew while the stack runs.
+        instances: How often each function is loaded. Its invocations go to one instance after the other, and nothing
+            that one keeps in memory is there for the next: what must be kept must be stored.
 
     Raises:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
@@ -63,10 +65,12 @@ class LocalStack:
         port: int = 0,
         parameters: Mapping[str, str] | None = None,
         events: EventPolicy = at_once,
+        instances: int = 1,
     ) -> None:
         self._path = Path(template)
         self._wanted_port = port
         self._given = dict(parameters or {})
+        self._instances = instances
         self.events = events
         self.port = 0
         self.outputs: dict[str, str] = {}
@@ -120,7 +124,7 @@ class LocalStack:
         declared = loaded.section("Parameters")
         defaults = {name: value for name, value in self._defaults().items() if name in declared}
         values = parameter_values(declared, defaults | self._given)
-        self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders)
+        self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders, instances=self._instances)
         undo.callback(self._forget)
         outputs = Provisioner(loaded, values, self._world).run()
         for arn in self._world.state_machines:

@@ -33,7 +33,7 @@ def _function(resource: Resource, world: World) -> Created:
         Code={"ZipFile": _EMPTY_ZIP},
     )
     compile_catalog(resource.logical_id, settings.folder)
-    function = Function(settings)
+    function = Function(settings, instances=world.instances, layers=world.layers)
     register(function)
     world.functions[resource.logical_id] = function
     return Created(name, {"Arn": settings.arn})
@@ -89,9 +89,11 @@ def _variable(value: Any) -> str:
 def _layer(resource: Resource, world: World) -> Created:
     """Put what the layer ships ready for use on the path; what its build would fetch is taken from this environment."""
     key = resource.properties.get("Content", {}).get("S3Key", "")
-    ready = world.folders[key] / "python" if key in world.folders else None
-    if ready and ready.is_dir() and str(ready) not in sys.path:
-        sys.path.append(str(ready))
+    if key in world.folders:
+        world.layers.append(world.folders[key])
+        ready = str(world.folders[key] / "python")
+        if Path(ready).is_dir() and ready not in sys.path:
+            sys.path.append(ready)
     name: str = resource.properties.get("LayerName", world.name(resource))
     arn = world.arn("lambda", f"layer:{name}:1")
     return Created(arn, {"LayerVersionArn": arn})
@@ -126,7 +128,7 @@ KINDS = {
         ),
         # Layers have a note of their own.
         harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn"),
-        note="functions: run in this process on this Python, without a memory limit; one copy serves all requests",
+        note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
     ),
     "AWS::Lambda::LayerVersion": Kind(
         _layer,

@@ -35,6 +35,8 @@ class World:
     account: str
     region: str
     folders: Mapping[str, Path]
+    instances: int = 1  # of each function
+    layers: list[Path] = field(default_factory=list[Path])
     functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
     state_machines: list[str] = field(default_factory=list[str])  # ARNs
     apis: list[str] = field(default_factory=list[str])  # ids
