@@ -22,6 +22,7 @@ from moto.stepfunctions.parser import api
 from moto.stepfunctions.parser import models as running
 from moto.stepfunctions.parser.asl.eval import environment
 from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
+from moto.stepfunctions.parser.asl.parse.preprocessor import Preprocessor
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 from moto.stepfunctions.parser.backend import execution as backend
 
@@ -36,6 +37,15 @@ _STARTING = 1.0  # seconds that a program may take to build its environment
 
 # One end per execution, and one execution per name, whoever comes first.
 _lock = threading.RLock()
+
+
+def definitions_are_read_apart(replace: _Replace) -> None:
+    """Definitions: what is read at the same time, or was refused before, changes the query language of another."""
+
+    def __init__(self: Any) -> None:  # noqa: N807  # it replaces the class's own
+        self._query_language_per_scope = []
+
+    replace(Preprocessor, "__init__", __init__)
 
 
 def names_are_made_up_and_unique(replace: _Replace) -> None:
@@ -247,6 +257,7 @@ def _offset(token: str | None) -> int:
 
 
 PATCHES = (
+    definitions_are_read_apart,
     names_are_made_up_and_unique,
     inputs_are_checked,
     errors_carry_their_code,

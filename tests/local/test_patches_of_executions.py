@@ -9,6 +9,25 @@ from tests.local.proving import PASS, WAIT, proof, together
 from tests.local.simulated import Account, waiting_for_a_token
 
 
+@proof("definitions_are_read_apart")
+def test_a_refused_definition_leaves_nothing_behind(account: Account) -> None:
+    with pytest.raises(account.workflows.exceptions.InvalidDefinition):
+        account.machine({"Type": "Pass", "QueryLanguage": "JSONPath"}, QueryLanguage="JSONata")
+
+    execution = account.start(account.machine({"Type": "Pass", "Parameters": {"b.$": "$.a"}}), {"a": 1})
+
+    assert json.loads(account.ended(execution)["output"]) == {"b": 1}
+
+
+def test_executions_that_start_together_all_end(account: Account, impatient_threads: None) -> None:
+    paths = account.machine({"Type": "Pass", "Parameters": {"a": 1}})
+    expressions = account.machine({"Type": "Pass", "Output": "{% 1 %}"}, QueryLanguage="JSONata")
+
+    executions = [account.start(machine) for _ in range(10) for machine in (paths, expressions)]
+
+    assert {account.ended(execution, within=20)["status"] for execution in executions} == {"SUCCEEDED"}
+
+
 @proof("names_are_made_up_and_unique")
 def test_executions_without_a_name_get_names_of_their_own(account: Account) -> None:
     machine = account.machine(WAIT)

@@ -29,7 +29,7 @@ def one(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def output(account: Account, execution: str) -> Any:
-    described = account.ended(execution)
+    described = account.ended(execution, within=20)
     assert described["status"] == "SUCCEEDED", described
     return json.loads(described["output"])
 
