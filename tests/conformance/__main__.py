@@ -1,7 +1,7 @@
 """Run the official conformance suite against the fixture tools on the local stack: `python -m tests.conformance`.
 
-Exit code 1 when a scenario that must pass failed, was skipped or checked nothing, and when the suite has a scenario
-that nobody has decided about.
+Exit code 1 when a scenario that must pass failed, was warned of, was skipped or checked nothing, and when the suite has
+a scenario that nobody has decided about.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def _shown(report: Report) -> str | None:
     one, fault = report.scenario, fault_of(report)
     verdict = "FAULT" if fault else "ok"
     if one.reason_not_served is not None:
-        verdict = "not served, yet passes" if report.is_good and not report.warned else "not served"
+        verdict = "not served, yet passes" if report.is_good else "not served"
     version = suite.VERSIONS[one.package]
     line = COLUMNS.format(one.name, one.era, version, report.passed, report.failed, report.warned, verdict)
     print(line, *(f"    {complaint}" for complaint in report.complaints if fault), sep="\n", flush=True)
@@ -100,6 +100,8 @@ def fault_of(report: Report) -> str | None:
         return None
     if report.failed:
         return f"{report.failed} checks failed"
+    if report.warned:
+        return f"{report.warned} checks gave a warning"
     return None if report.is_good else "nothing was checked"
 
 

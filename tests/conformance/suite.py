@@ -46,8 +46,8 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        """Whether something was checked, and nothing failed."""
-        return self.checked_something and not self.failed
+        """Whether something was checked, and nothing failed or was warned of."""
+        return self.checked_something and not self.failed and not self.warned
 
 
 def install() -> None:
