@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ class Execution:
     output: Json | None
     error: str | None
     cause: str | None
+    reports: list[Json]
+    """What it said of its progress, in the order in which it did."""
 
 
 @contextmanager
@@ -51,12 +54,24 @@ def execute(stack: LocalStack, arguments: Json) -> Execution:
         time.sleep(0.02)  # there is nothing to wait on: Step Functions is polled
     output = execution.get("output")
     return Execution(
-        execution["status"], json.loads(output) if output else None, execution.get("error"), execution.get("cause")
+        status=execution["status"],
+        output=json.loads(output) if output else None,
+        error=execution.get("error"),
+        cause=execution.get("cause"),
+        reports=_reports(client, arn),
     )
 
 
+def _reports(client: Any, arn: str) -> list[Json]:
+    pages = client.get_paginator("get_execution_history").paginate(executionArn=arn)
+    scheduled = [event.get("taskScheduledEventDetails", {}) for page in pages for event in page["events"]]
+    put = [json.loads(details["parameters"]) for details in scheduled if details.get("resource") == "putEvents"]
+    return [entry["Detail"] for parameters in put for entry in parameters["Entries"]]
+
+
+@cache
 def _machine(stack: LocalStack) -> str:
-    # The newest: stacks share the simulated account.
+    # The newest when it is first asked for: stacks share the simulated account.
     machines: list[Json] = stack.client("stepfunctions").list_state_machines()["stateMachines"]
     ours = [machine for machine in machines if "ProfileDataset" in machine["name"]]
     return max(ours, key=lambda machine: machine["creationDate"])["stateMachineArn"]

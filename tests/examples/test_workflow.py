@@ -4,14 +4,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
 import jsonschema
 import pytest
 import yaml
+from mcp.client import Client
 
 from examples.profile_dataset.dataprofile import limits
 from examples.profile_dataset.dataprofile.dataset import MISSING_VALUES
 from examples.profile_dataset.dataprofile.errors import DatasetError
 from examples.profile_dataset.dataprofile.table import DELIMITERS
+from examples.tasks_client import TaskHandle, Tasks, get_task
 from local import FunctionError, LocalStack
 from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store
 
@@ -23,6 +26,12 @@ def stack() -> Iterator[LocalStack]:
     """Serve the template with a bucket."""
     with stack_with_bucket() as stack:
         yield stack
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run the asynchronous tests on asyncio."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +143,50 @@ class TestErrors:
         assert "deployed without ProfileBucketName" in raised.value.message
 
 
+class TestProgress:
+    def test_the_first_report_tells_the_size_and_the_others_the_columns(self, stack: LocalStack) -> None:
+        first, *others = execute(stack, {"csv": "a,b\n1,2\n3,4\n"}).reports
+
+        assert first == {"progress": 10, "total": 100, "message": "2 rows and 2 columns read"}
+        assert sorted(others, key=lambda report: report["progress"]) == [
+            {"progress": 52, "total": 100, "message": "column 1 of 2 profiled"},
+            {"progress": 95, "total": 100, "message": "column 2 of 2 profiled"},
+        ]
+
+    def test_a_wide_dataset_is_reported_in_ten_steps(self, stack: LocalStack) -> None:
+        _, *others = execute(stack, {"csv": "c," * 99 + "c\n" + "1," * 99 + "1\n"}).reports
+
+        assert sorted(report["progress"] for report in others) == [18, 27, 35, 44, 52, 61, 69, 78, 86, 95]
+
+    @pytest.mark.anyio
+    async def test_the_task_shows_how_far_it_is(self, stack: LocalStack) -> None:
+        shown: list[str] = []
+
+        async with Client(stack.url, extensions=[Tasks()]) as client:
+            task = await client.session.call_tool("profile_dataset", {"csv": PENGUINS.read_text()}, allow_claimed=True)
+            assert isinstance(task, TaskHandle)
+            with anyio.fail_after(60):
+                while (state := await get_task(client.session, task.task_id)).status == "working":
+                    shown.append(state.status_message or "")
+
+        percentages = [int(words.partition("%")[0]) for words in shown if "%" in words]
+        assert state.status == "completed"
+        assert percentages
+        assert percentages == sorted(percentages)
+
+
 class TestDefinition:
+    def test_a_report_that_fails_changes_nothing(self) -> None:
+        definition = yaml.safe_load((ROOT / "statemachines/profile_dataset.asl.yaml").read_text())
+        states = definition["States"]
+
+        reports = [states["ReportRead"], states["ProfileColumns"]["ItemProcessor"]["States"]["ReportColumn"]]
+
+        for report in reports:
+            passed_on = {"Output": "{% $states.input %}", "Next": report["Next"]}
+            assert report["Catch"] == [{"ErrorEquals": ["States.ALL"], **passed_on}]
+            assert report["Output"] == passed_on["Output"]
+
     def test_every_error_of_the_functions_is_caught_and_only_transient_ones_are_tried_again(self) -> None:
         definition = yaml.safe_load((ROOT / "statemachines/profile_dataset.asl.yaml").read_text())
         names = {kind.__name__ for kind in DatasetError.__subclasses__()}

@@ -1,0 +1,18 @@
+"""The workflow's first function: holds a refund against the order and the rules. It changes nothing."""
+
+from typing import Any
+
+from refunds.money import cents_of
+from refunds.orders import find_order
+from refunds.rules import decide
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda calls it with both
+    """Take the tool's arguments; give the verdict, why, and what was bought."""
+    order = find_order(event["order_id"])
+    decision = decide(order, cents_of(event["amount"]), event["currency"])
+    return {
+        "verdict": decision.verdict.value,
+        "explanation": decision.explanation,
+        "item": order.item if order else "",
+    }

@@ -1,0 +1,54 @@
+"""Which refunds are made at once, which need somebody's approval, and which are out of the question.
+
+First failure wins, the most telling first: (1) the order is there, (2) the currency is the order's, (3) the amount is
+more than nothing, (4) and not more than was paid, (5) and within what this way may pay out. What is left is made
+without asking up to a limit, and asked for above it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from .money import amount_of
+from .orders import Order
+
+WITHOUT_ASKING: Final = 50_00  # cents, in whatever currency the order has
+AT_MOST: Final = 1_000_00  # cents
+
+
+class Verdict(Enum):
+    """What is to be done."""
+
+    REFUND = "refund"
+    ASK = "ask"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict, and why: words for whoever asked for the refund, and for whoever approves it."""
+
+    verdict: Verdict
+    explanation: str
+
+
+def decide(order: Order | None, cents: int, currency: str) -> Decision:
+    """Judge a refund."""
+    objection = "There is no such order." if order is None else _objection(order, cents, currency)
+    if objection is not None:
+        return Decision(Verdict.REFUSE, objection)
+    if cents > WITHOUT_ASKING:
+        return Decision(Verdict.ASK, f"Refunds above {amount_of(WITHOUT_ASKING)} {currency} need an approval.")
+    return Decision(Verdict.REFUND, f"Refunds up to {amount_of(WITHOUT_ASKING)} {currency} need no approval.")
+
+
+def _objection(order: Order, cents: int, currency: str) -> str | None:
+    if currency != order.currency:
+        return f"The order was paid in {order.currency}, not in {currency}."
+    if cents < 1:
+        return "Nothing would be refunded."
+    if cents > order.paid:
+        return f"That is more than the {amount_of(order.paid)} {currency} that were paid."
+    if cents > AT_MOST:
+        return f"At most {amount_of(AT_MOST)} {currency} can be refunded in this way."
+    return None

@@ -1,0 +1,217 @@
+"""The workflow approve_refund on the local stack, through the official client: every way that it ends."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Final
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputResponse
+
+from examples.tasks_client import Completed, TaskHandle, Tasks, TaskState, get_task, update_task, wait_for_task
+from local import FunctionError, LocalStack
+from tests.examples.stacks import ROOT
+
+pytestmark = pytest.mark.anyio
+TOOL: Final = "approve_refund"
+SMALL: Final = {"order_id": "A-1001", "amount": "34.90", "currency": "EUR", "reason": "It came broken."}
+LARGE: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
+
+Json = dict[str, Any]
+Asked = list[ElicitRequestFormParams]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[LocalStack]:
+    """Serve the template."""
+    with LocalStack(ROOT / "template.yaml") as stack:
+        yield stack
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio, as the library's users do."""
+    return "asyncio"
+
+
+def form_of(request: InputRequest) -> ElicitRequestFormParams:
+    """Give the form that is asked for."""
+    assert isinstance(request, ElicitRequest)
+    assert isinstance(request.params, ElicitRequestFormParams)
+    return request.params
+
+
+async def never_asked(context: object, params: object) -> ElicitResult:
+    """Stand for the user; the client only declares that there is one."""
+    raise AssertionError("the tasks extension asks in its own way")
+
+
+def answering(answer: ElicitResult, asked: Asked) -> Callable[..., Awaitable[Mapping[str, InputResponse]]]:
+    """Answer every question the same."""
+
+    async def respond(requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
+        asked.extend(map(form_of, requests.values()))
+        return dict.fromkeys(requests, answer)
+
+    return respond
+
+
+async def refund(stack: LocalStack, arguments: Json, answer: ElicitResult | None = None) -> tuple[Json, Asked]:
+    """Call the tool as a task; give its result, and what the user was asked."""
+    asked: Asked = []
+    tasks = Tasks(answer=answering(answer, asked)) if answer else Tasks()
+    async with Client(stack.url, extensions=[tasks], elicitation_callback=never_asked if answer else None) as client:
+        result = await client.call_tool(TOOL, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content, asked
+
+
+async def test_a_small_refund_is_made_without_asking(stack: LocalStack) -> None:
+    result, asked = await refund(stack, SMALL, ElicitResult(action="decline"))
+
+    assert asked == []
+    assert result.pop("refund_id").startswith("R-")
+    assert result == {
+        "status": "refunded",
+        "order_id": "A-1001",
+        "requested": "34.90",
+        "refunded": "34.90",
+        "currency": "EUR",
+        "decided_by": "rules",
+        "why": "Refunds up to 50.00 EUR need no approval.",
+    }
+
+
+async def test_a_large_refund_is_asked_for_with_all_that_is_needed_to_decide(stack: LocalStack) -> None:
+    _, asked = await refund(stack, LARGE, ElicitResult(action="decline"))
+
+    (form,) = asked
+    assert form.message == "Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: It wobbles."
+    amount = form.requested_schema["properties"]["amount"]
+    assert (amount["minimum"], amount["maximum"], amount["default"]) == (0.01, 249, 249)
+    assert form.requested_schema["required"] == ["amount"]
+
+
+@pytest.mark.parametrize(
+    ("content", "refunded", "note"),
+    [
+        pytest.param({"amount": 249}, "249.00", None, id="all of it"),
+        pytest.param({"amount": 120.5, "note": "Half, it is used."}, "120.50", "Half, it is used.", id="less, and why"),
+        pytest.param({"amount": 0.019, "note": ""}, "0.01", None, id="cut to cents"),
+    ],
+)
+async def test_what_the_user_approves_is_refunded(
+    stack: LocalStack, content: Json, refunded: str, note: str | None
+) -> None:
+    result, _ = await refund(stack, LARGE, ElicitResult(action="accept", content=content))
+
+    assert (result["status"], result["refunded"], result["requested"]) == ("refunded", refunded, "249.00")
+    assert (result["decided_by"], result.get("note")) == ("user", note)
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "decided_by"), [("decline", "declined", "user"), ("cancel", "dismissed", "nobody")]
+)
+async def test_without_the_users_approval_nothing_is_refunded(
+    stack: LocalStack, action: Any, status: str, decided_by: str
+) -> None:
+    result, _ = await refund(stack, LARGE, ElicitResult(action=action))
+
+    assert (result["status"], result["refunded"], result["decided_by"]) == (status, "0.00", decided_by)
+    assert "refund_id" not in result
+
+
+async def test_more_than_was_asked_for_is_not_accepted_and_the_question_stays(stack: LocalStack) -> None:
+    async with Client(stack.url, extensions=[Tasks()], elicitation_callback=never_asked) as client:
+        handle = await client.session.call_tool(TOOL, LARGE, allow_claimed=True)
+        assert isinstance(handle, TaskHandle)
+        await state_after(client, handle, "working")
+        with pytest.raises(MCPError, match="249") as raised:
+            await update_task(client.session, handle.task_id, {"approval": accepting(249.01)})
+        await update_task(client.session, handle.task_id, {"approval": accepting(249)})
+        result = await wait_for_task(client.session, handle)
+
+    assert raised.value.error.code == -32602
+    assert content_of(result)["refunded"] == "249.00"
+
+
+async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_the_caller_said(stack: LocalStack) -> None:
+    async with Client(stack.url, extensions=[Tasks()], elicitation_callback=never_asked) as client:
+        handle = await client.session.call_tool(TOOL, {**LARGE, "answer_within_seconds": 1}, allow_claimed=True)
+        assert isinstance(handle, TaskHandle)
+        state = await state_after(client, handle, "working", "input_required")
+
+    assert isinstance(state, Completed)
+    result = content_of(state.result)
+    assert (result["status"], result["refunded"]) == ("unanswered", "0.00")
+    assert result["why"] == "Nobody answered within 1 seconds."
+
+
+async def test_a_client_that_cannot_ask_its_user_is_told_so(stack: LocalStack) -> None:
+    result, _ = await refund(stack, LARGE)
+
+    assert (result["status"], result["refunded"], result["decided_by"]) == ("not_asked", "0.00", "nobody")
+    assert result["why"] == "Refunds above 50.00 EUR need an approval. This client cannot ask its user for one."
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"order_id": "A-9999"}, "There is no such order."),
+        ({"currency": "USD"}, "The order was paid in EUR, not in USD."),
+        ({"amount": "249.01"}, "That is more than the 249.00 EUR that were paid."),
+        ({"order_id": "A-1003", "amount": "1000.01"}, "At most 1000.00 EUR can be refunded in this way."),
+    ],
+)
+async def test_what_the_rules_forbid_is_refused_outright(stack: LocalStack, change: Json, why: str) -> None:
+    result, asked = await refund(stack, {**LARGE, **change}, ElicitResult(action="accept", content={"amount": 1}))
+
+    assert asked == []
+    assert (result["status"], result["refunded"], result["decided_by"]) == ("refused", "0.00", "rules")
+    assert result["why"] == why
+
+
+@pytest.mark.parametrize("amount", [49.9, 4990, "49.9", "49", "-1.00", "1,00"])
+async def test_an_amount_without_two_decimals_never_reaches_the_workflow(stack: LocalStack, amount: object) -> None:
+    async with Client(stack.url) as client:
+        result = await client.call_tool(TOOL, {**SMALL, "amount": amount})
+
+    assert result.is_error
+    assert result.structured_content is None
+
+
+class TestMakingIt:
+    REQUEST: Final = {"execution": "alice-1", "order_id": "A-1002", "amount": "249.00"}
+
+    def test_trying_again_gives_the_same_refund(self, stack: LocalStack) -> None:
+        first, again = (stack.invoke("MakeRefundFunction", self.REQUEST) for _ in range(2))
+        other = stack.invoke("MakeRefundFunction", {**self.REQUEST, "execution": "alice-2"})
+
+        assert first == again
+        assert first["refund_id"] != other["refund_id"]
+
+    @pytest.mark.parametrize("approved", [249.01, 0, 0.001, -5])
+    def test_nothing_but_what_was_asked_for_is_paid(self, stack: LocalStack, approved: float) -> None:
+        with pytest.raises(FunctionError) as raised:
+            stack.invoke("MakeRefundFunction", {**self.REQUEST, "approved": approved})
+
+        assert raised.value.error_type == "RefundTooHigh"
+
+
+async def state_after(client: Client, handle: TaskHandle, *statuses: str) -> TaskState:
+    """Poll until the task has none of these statuses any more."""
+    with anyio.fail_after(20):
+        while (state := await get_task(client.session, handle.task_id)).status in statuses:
+            await anyio.sleep(0.05)
+    return state
+
+
+def accepting(amount: float) -> ElicitResult:
+    return ElicitResult(action="accept", content={"amount": amount})
+
+
+def content_of(result: CallToolResult) -> Json:
+    assert result.structured_content is not None
+    return result.structured_content

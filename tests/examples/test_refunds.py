@@ -1,0 +1,75 @@
+"""The rules of refunds, and the functions that keep them."""
+
+import re
+
+import pytest
+import yaml
+
+from examples.approve_refund.refunds import rules
+from examples.approve_refund.refunds.money import amount_of, cents_of, whole_cents_of
+from examples.approve_refund.refunds.orders import find_order
+from examples.approve_refund.refunds.rules import Verdict, decide
+from tests.examples.stacks import ROOT
+
+
+class TestMoney:
+    @pytest.mark.parametrize(("text", "cents"), [("0.00", 0), ("0.01", 1), ("49.90", 4990), ("9999999.99", 999999999)])
+    def test_an_amount_is_read_and_written_as_it_was(self, text: str, cents: int) -> None:
+        assert cents_of(text) == cents
+        assert amount_of(cents) == text
+
+    @pytest.mark.parametrize(
+        "text", ["", "1", "1.5", "1.505", "01.00", "-1.00", "1e2", "1,00", " 1.00", "1.00\n", "\u0661.\u0660\u0660"]
+    )
+    def test_what_is_no_amount_is_refused(self, text: str) -> None:
+        with pytest.raises(ValueError, match="two decimals"):
+            cents_of(text)
+
+    @pytest.mark.parametrize(
+        ("number", "cents"), [(49.9, 4990), (0.29, 29), (1.1, 110), (33.339, 3333), (0.009, 0), (100, 10000), (1e-7, 0)]
+    )
+    def test_what_a_user_entered_is_cut_to_cents_and_never_rounded_up(self, number: float, cents: int) -> None:
+        assert whole_cents_of(number) == cents
+
+
+class TestDecisions:
+    @pytest.mark.parametrize(
+        ("cents", "verdict"),
+        [
+            (rules.WITHOUT_ASKING, Verdict.REFUND),
+            (rules.WITHOUT_ASKING + 1, Verdict.ASK),
+            (rules.AT_MOST, Verdict.ASK),
+            (rules.AT_MOST + 1, Verdict.REFUSE),
+        ],
+    )
+    def test_the_limits_are_where_they_are_said_to_be(self, cents: int, verdict: Verdict) -> None:
+        assert decide(find_order("A-1003"), cents, "EUR").verdict is verdict
+
+    @pytest.mark.parametrize(
+        ("order_id", "cents", "currency", "words"),
+        [
+            ("A-9999", 1, "EUR", "no such order"),
+            ("A-1004", 1, "EUR", "paid in USD, not in EUR"),
+            ("A-1001", 0, "EUR", "Nothing"),
+            ("A-1001", 34_91, "EUR", r"more than the 34\.90 EUR"),
+            ("A-1003", 1_890_00, "EUR", r"At most 1000\.00 EUR"),
+        ],
+    )
+    def test_a_refusal_says_what_is_wrong(self, order_id: str, cents: int, currency: str, words: str) -> None:
+        decision = decide(find_order(order_id), cents, currency)
+
+        assert decision.verdict is Verdict.REFUSE
+        assert re.search(words, decision.explanation)
+
+    def test_all_that_was_paid_can_be_refunded(self) -> None:
+        assert decide(find_order("A-1001"), 34_90, "EUR").verdict is Verdict.REFUND
+
+
+def test_the_manifest_tells_the_limits_and_orders_of_the_code() -> None:
+    manifest = yaml.safe_load((ROOT / "functions/mcp/tools/approve_refund.yaml").read_text())
+    told: str = manifest["description"]
+
+    for limit in (rules.WITHOUT_ASKING, rules.AT_MOST):
+        assert amount_of(limit) in told
+    for order in filter(None, (find_order(f"A-{number}") for number in range(1000, 1010))):
+        assert f"{order.order_id} ({amount_of(order.paid)} {order.currency})" in told
