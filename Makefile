@@ -15,8 +15,8 @@ SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: .venv/ready  ## run the example workflow as an MCP task on the local stack, and show the result
-	$(BIN)/python -m examples.demo
+demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
+	$(BIN)/python -m examples.demo $(ARGS)
 
 run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
 	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT)

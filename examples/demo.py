@@ -1,7 +1,9 @@
-"""`make demo`: a client of the official library runs profile_dataset as a task, follows it, and shows the report.
+"""`make demo`: a client of the official library runs two workflows as tasks, follows them, and shows what they return.
 
-The rule: exit code 0 only if the report came and agrees with what this program counts in the file itself. The endpoint
-is a local stack of its own, or the one that --url names.
+First profile_dataset, which reports its progress, then approve_refund, which asks its user in the middle: whoever sits
+at the terminal, or with --yes, and where there is no terminal, nobody. The rule: exit code 0 only if both results came
+and are right: the report agrees with what this program counts in the file itself, the refund with what was answered.
+The endpoint is a local stack of its own, or the one that --url names.
 """
 
 import argparse
@@ -11,6 +13,8 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -18,33 +22,44 @@ from typing import Any, Final, cast
 
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ElicitResult, TextContent
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from examples.report_tables import print_report
+from examples.report_tables import print_refund, print_report
 from examples.tasks_client import TaskCancelled, TaskHandle, Tasks, TaskState
+from examples.terminal_user import User
 from local import LocalStack, LocalStackError
 
 ROOT: Final = Path(__file__).parent.parent
 DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
-TOOL: Final = "profile_dataset"
+REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 
 
 class NotATask(Exception):
     """The server answered the call at once: a result, but no task to follow."""
 
 
+class WrongResult(Exception):
+    """A result is not what it should be; the message says how."""
+
+
 class Progress:
-    """Shows the task as it goes: on a terminal one line that changes, elsewhere one line a state."""
+    """Shows a task as it goes: one line for each news, on a terminal; elsewhere one for each poll."""
 
     def __init__(self, console: Console, status: Status) -> None:
         self._console = console
         self._status = status
+        self.begin("connecting")
+
+    def begin(self, doing: str) -> None:
+        """Begin anew, for another task."""
         self._began = time.monotonic()
         self.handle: TaskHandle | None = None
         self.polls = 0
+        self._told = ""
+        self._status.update(doing)
 
     def __call__(self, task: TaskHandle | TaskState) -> None:
         """Show a state of the task; it is called once for the handle and then once a poll."""
@@ -52,12 +67,14 @@ class Progress:
             self._show_handle(task)
             return
         self.polls += 1
-        message = f": {escape(task.status_message)}" if task.status_message else ""
+        # The question itself is shown when it is asked.
+        message = f": {escape(task.status_message)}" if task.status_message and task.status == "working" else ""
         line = f"{self._elapsed()}  poll {self.polls}  [bold]{task.status}[/]{message}"
-        if self._console.is_terminal and task.status == "working":
+        if self._console.is_terminal and task.status == "working" and message == self._told:
             self._status.update(line)
         else:
             self._console.print(line)
+        self._told = message
 
     def _show_handle(self, task: TaskHandle) -> None:
         self.handle = task
@@ -70,6 +87,54 @@ class Progress:
         return f"[dim]{time.monotonic() - self._began:5.2f} s[/]"
 
 
+@dataclass(frozen=True)
+class Demo:
+    """An open session, and what shows and answers what happens in it."""
+
+    console: Console
+    client: Client
+    progress: Progress
+    user: User
+
+    async def profile(self, text: str) -> None:
+        """Profile a data set, and show the report.
+
+        Raises:
+            WrongResult: it is not what is in the file.
+        """
+        report = await self._called("profile_dataset", {"csv": text}, f"{len(text):,} characters of CSV")
+        if found := list(differences(report, text)):
+            raise WrongResult("\n".join(found))
+        self.console.print()
+        print_report(self.console, report)
+        self.console.print("\nThe report agrees with the file.", style="green")
+
+    async def refund(self) -> None:
+        """Refund an order as far as the user approves it, and show what became of it.
+
+        Raises:
+            WrongResult: that is not what the user has answered.
+        """
+        asked = f"{REFUND['amount']} {REFUND['currency']} of order {REFUND['order_id']}"
+        result = await self._called("approve_refund", REFUND, asked)
+        if not self.user.answers:
+            raise WrongResult("Nobody was asked for the refund.")
+        if found := list(disagreements(result, self.user.answers[-1])):
+            raise WrongResult("\n".join(found))
+        print_refund(self.console, result)
+        self.console.print("\nThe refund is what was answered.", style="green")
+
+    async def _called(self, tool: str, arguments: dict[str, Any], words: str) -> Mapping[str, Any]:
+        self.console.print(f"\n[bold]tools/call {tool}[/] with {words}")
+        self.progress.begin("calling")
+        result = await self.client.call_tool(tool, arguments)
+        if self.progress.handle is None:
+            raise NotATask("the server answered without a task")
+        if result.is_error or result.structured_content is None:
+            raise WrongResult(_text_of(result))
+        return result.structured_content
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; give its exit code."""
     options = _options(arguments)
@@ -78,21 +143,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text = options.data.read_text(encoding="utf-8-sig")
         with _endpoint(console, options.url) as url:
-            result = asyncio.run(_profile(console, url, text))
-    except (LocalStackError, MCPError, NotATask, OSError, TaskCancelled, ExceptionGroup) as error:
-        return _failed(console, *_reasons(error))
-    if problems := list(_problems(result, text)):
-        return _failed(console, *problems)
-    console.print()
-    print_report(console, result.structured_content or {})
-    console.print(f"\nThe report agrees with the file. {time.monotonic() - began:.1f} s in all.", style="green")
+            asyncio.run(_run(console, url, text, by_itself=options.yes or not sys.stdin.isatty()))
+    except (LocalStackError, MCPError, NotATask, OSError, TaskCancelled, WrongResult, ExceptionGroup) as error:
+        for reason in _reasons(error):
+            console.print(reason, style="red", markup=False)
+        return 1
+    console.print(f"{time.monotonic() - began:.1f} s in all.")
     return 0
+
+
+async def _run(console: Console, url: str, text: str, *, by_itself: bool) -> None:
+    with console.status("connecting") as status:
+        progress, user = Progress(console, status), User(console, status, by_itself=by_itself)
+        tasks = Tasks(watch=progress, answer=user.answer)
+        async with Client(url, extensions=[tasks], elicitation_callback=user.elicit) as client:
+            console.print(f"Connected: mcp {version('mcp')}, protocol {client.protocol_version}")
+            demo = Demo(console, client, progress, user)
+            await demo.profile(text)
+            await demo.refund()
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.demo", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="a CSV file of at most 64 KiB (default: the penguins)")
     parser.add_argument("--url", help="an endpoint that runs already, instead of a local stack")
+    parser.add_argument("--yes", action="store_true", help="accept by itself what the workflow asks, and say so")
     return parser.parse_args(arguments)
 
 
@@ -108,25 +183,6 @@ def _endpoint(console: Console, url: str | None) -> Generator[str]:
             stack = running.enter_context(LocalStack(ROOT / "template.yaml", port=0))
         console.print(f"The local stack serves template.yaml on {stack.url} ({time.monotonic() - began:.1f} s)")
         yield stack.url
-
-
-async def _profile(console: Console, url: str, text: str) -> CallToolResult:
-    with console.status("connecting") as status:
-        progress = Progress(console, status)
-        async with Client(url, extensions=[Tasks(watch=progress)]) as client:
-            console.print(f"Connected: mcp {version('mcp')}, protocol {client.protocol_version}")
-            console.print(f"tools/call {TOOL} with {len(text):,} characters of CSV")
-            result = await client.call_tool(TOOL, {"csv": text})
-    if progress.handle is None:
-        raise NotATask("the server answered without a task")
-    return result
-
-
-def _problems(result: CallToolResult, text: str) -> Iterator[str]:
-    if result.is_error:
-        yield from (block.text for block in result.content if isinstance(block, TextContent))
-    else:
-        yield from differences(result.structured_content or {}, text)
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
@@ -145,19 +201,28 @@ def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
             yield f"{column['name']}: {column['missing']['count']} missing values; in the file {name}: {missing}."
 
 
+def disagreements(refund: Mapping[str, Any], answer: ElicitResult) -> Iterator[str]:
+    """Say where a refund differs from what the user has answered."""
+    cents, status = Decimal("0.00"), {"accept": "refunded", "decline": "declined", "cancel": "dismissed"}[answer.action]
+    if answer.action == "accept":
+        cents = Decimal(str((answer.content or {})["amount"])).quantize(Decimal("0.01"), ROUND_DOWN)
+    if refund["status"] != status:
+        yield f"The answer was {answer.action}, and the refund is {refund['status']}."
+    if refund["refunded"] != str(cents):
+        yield f"{refund['refunded']} were refunded, where {cents} were approved."
+
+
+def _text_of(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
 def _reasons(error: BaseException) -> Iterator[str]:
     """Take apart what the library's task groups have wrapped."""
     if isinstance(error, BaseExceptionGroup):
         for part in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from _reasons(part)
     else:
-        yield f"{type(error).__name__}: {error}"
-
-
-def _failed(console: Console, *reasons: str) -> int:
-    for reason in reasons:
-        console.print(reason, style="red", markup=False)
-    return 1
+        yield str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

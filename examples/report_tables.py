@@ -1,4 +1,4 @@
-"""The report of profile_dataset as tables for people. The rule: none of it is markup, for a file may say anything."""
+"""What the examples return, as tables for people. The rule: none of it is markup, for a file may say anything."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,6 +20,14 @@ def print_report(console: Console, report: Json) -> None:
         having = [column for column in columns if section in column]
         if having:
             console.print(table(title, having))
+
+
+def print_refund(console: Console, refund: Json) -> None:
+    """Print what became of a refund."""
+    table = Table(title="Refund", title_justify="left", title_style="bold", show_header=False)
+    for name, value in refund.items():
+        _add(table, name.replace("_", " "), value)
+    console.print(table)
 
 
 def _overview(columns: Iterable[Json]) -> Table:

@@ -1,9 +1,11 @@
-"""The demo runs a task through the official client, and its exit code is an honest one."""
+"""The demo runs tasks through the official client, and its exit code is an honest one."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import ElicitResult
 
 from examples import demo
 from local import LocalStack
@@ -25,8 +27,61 @@ def test_the_shipped_data_are_profiled_as_a_task(stack: LocalStack, capsys: pyte
     assert "protocol 2026-07-28" in shown
     assert "working; kept for 7 days" in shown
     assert "completed" in shown
+    assert "working: 10%: 344 rows and 17 columns read" in shown or "%: column " in shown
     assert "344 rows, 17 columns" in shown
     assert "The report agrees with the file." in shown
+
+
+def test_without_a_terminal_the_demo_answers_by_itself_and_says_so(
+    stack: LocalStack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = demo.main(["--url", stack.url])
+
+    shown = capsys.readouterr().out
+    assert code == 0
+    assert "Refund 249.00 EUR for order A-1002 (Office chair)?" in shown
+    assert "Answered by itself, for nobody is asked: accept, amount = 249" in shown
+    assert "The refund is what was answered." in shown
+
+
+class Terminal(io.StringIO):
+    """Somebody at a terminal, who types what was given."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "status"),
+    [
+        pytest.param("accept\n300\n120.5\nHalf of it.\n", "120.50", id="accept, after too much"),
+        pytest.param("decline\n", "declined", id="decline"),
+        pytest.param("", "dismissed", id="the end of the input"),
+    ],
+)
+def test_at_a_terminal_the_user_answers(
+    stack: LocalStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, status: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+
+    code = demo.main(["--url", stack.url])
+
+    shown = capsys.readouterr().out
+    assert code == 0
+    assert status in shown
+    assert "Answered by itself" not in shown
+
+
+def test_yes_answers_for_somebody_at_a_terminal(
+    stack: LocalStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("decline\n"))
+
+    code = demo.main(["--url", stack.url, "--yes"])
+
+    assert code == 0
+    assert "Answered by itself" in capsys.readouterr().out
 
 
 def test_a_failing_workflow_fails_the_demo(
@@ -83,3 +138,23 @@ def test_a_wrong_report_is_found_out(stack: LocalStack, change: dict[str, Any], 
 
     assert list(demo.differences(report, text)) == []
     assert difference in differences
+
+
+ACCEPTED = ElicitResult(action="accept", content={"amount": 120.509})
+
+
+@pytest.mark.parametrize(
+    ("answer", "refund", "found"),
+    [
+        (ACCEPTED, {"status": "refunded", "refunded": "120.50"}, 0),
+        (ACCEPTED, {"status": "refunded", "refunded": "120.51"}, 1),
+        (ACCEPTED, {"status": "declined", "refunded": "0.00"}, 2),
+        (ElicitResult(action="decline"), {"status": "declined", "refunded": "0.00"}, 0),
+        (ElicitResult(action="decline"), {"status": "refunded", "refunded": "249.00"}, 2),
+        (ElicitResult(action="cancel"), {"status": "dismissed", "refunded": "0.00"}, 0),
+    ],
+)
+def test_a_refund_that_nobody_answered_for_is_found_out(
+    answer: ElicitResult, refund: dict[str, Any], found: int
+) -> None:
+    assert len(list(demo.disagreements(refund, answer))) == found

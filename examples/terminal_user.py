@@ -1,0 +1,145 @@
+"""The user of a demo: somebody at the terminal, or a stand-in that accepts what is suggested.
+
+The rule: what goes back is what the form allows. A person is asked again until it does; the stand-in says aloud what it
+answers, so that nobody takes it for a person.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+import jsonschema
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    InputRequest,
+    InputResponse,
+)
+from rich.console import Console
+from rich.markup import escape
+from rich.prompt import Prompt
+from rich.status import Status
+
+Json = Mapping[str, Any]
+Content = dict[str, str | int | float | bool | list[str] | None]
+
+_ACTIONS: Final = ("accept", "decline", "cancel")
+_WORDS: Final = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
+
+
+class NotAQuestion(Exception):
+    """The server wants something of the client that no user can be asked."""
+
+
+class User:
+    """Answers elicitations, and remembers each answer."""
+
+    def __init__(self, console: Console, status: Status, *, by_itself: bool) -> None:
+        self._console = console
+        self._status = status
+        self._by_itself = by_itself
+        self.answers: list[ElicitResult] = []
+
+    async def answer(self, requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
+        """Answer the input requests of a task."""
+        return {key: self._answered(_params_of(request)) for key, request in requests.items()}
+
+    async def elicit(self, context: object, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG002 - the library's signature
+        """Answer an elicitation outside of tasks; that a client has this makes it declare that it can be asked."""
+        return self._answered(params)
+
+    def _answered(self, params: ElicitRequestParams) -> ElicitResult:
+        self._status.stop()
+        self._console.print(f"\n[bold yellow]?[/] [bold]{escape(params.message)}[/]")
+        if isinstance(params, ElicitRequestURLParams):
+            self._console.print(f"  {params.url}", markup=False)
+        answer = self._stand_in(params) if self._by_itself else self._person(_fields_of(params))
+        self._console.print()
+        self._status.update("waiting for the next poll")
+        self._status.start()
+        self.answers.append(answer)
+        return answer
+
+    def _stand_in(self, params: ElicitRequestParams) -> ElicitResult:
+        if isinstance(params, ElicitRequestURLParams):
+            self._console.print("  Closed without an answer, for nobody is there to open the page.")
+            return ElicitResult(action="cancel")
+        content = {name: field["default"] for name, field in _fields_of(params).items() if "default" in field}
+        entered = ", ".join(f"{name} = {value}" for name, value in content.items())
+        self._console.print(
+            f"  Answered by itself, for nobody is asked: accept{', ' if entered else ''}{escape(entered)}"
+        )
+        return ElicitResult(action="accept", content=content)
+
+    def _person(self, fields: Mapping[str, Json]) -> ElicitResult:
+        try:
+            action = Prompt.ask("  Your answer", console=self._console, choices=list(_ACTIONS), default="accept")
+            if action != "accept":
+                return ElicitResult(action="decline" if action == "decline" else "cancel")
+            entered = {name: self._entry(name, field) for name, field in fields.items()}
+        except EOFError:  # Ctrl-D
+            return ElicitResult(action="cancel")
+        return ElicitResult(action="accept", content={name: one for name, one in entered.items() if one is not None})
+
+    def _entry(self, name: str, field: Json) -> Any:
+        """Ask for one field until it is right; None where it was left empty and may be."""
+        title = f"  {escape(field.get('title', name))}"
+        hint = f" [dim]- {escape(field['description'])}[/]" if "description" in field else ""
+        while True:
+            text = Prompt.ask(title + hint, console=self._console, default=_suggested(field)).strip()
+            if not text and not field["required"]:
+                return None
+            try:
+                value = _READERS.get(field["type"], str)(text)
+                jsonschema.validate(value, {key: value for key, value in field.items() if key != "required"})
+            except (jsonschema.ValidationError, ValueError) as error:
+                self._console.print(f"  {escape(str(getattr(error, 'message', error)))}", style="red")
+            else:
+                return value
+
+
+def _params_of(request: InputRequest) -> ElicitRequestParams:
+    if not isinstance(request, ElicitRequest):
+        raise NotAQuestion(request.method)
+    return request.params
+
+
+def _fields_of(params: ElicitRequestParams) -> dict[str, Json]:
+    """Give the fields of a form, each with whether it is required; a page to open has none."""
+    if not isinstance(params, ElicitRequestFormParams):
+        return {}
+    schema = params.requested_schema
+    required = schema.get("required", ())
+    return {name: {**field, "required": name in required} for name, field in schema["properties"].items()}
+
+
+def _suggested(field: Json) -> Any:
+    if "default" not in field:
+        return ...  # rich's word for none
+    default = field["default"]
+    return ", ".join(cast("list[str]", default)) if isinstance(default, list) else str(default)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in _WORDS:
+        raise ValueError("Enter yes or no.")
+    return _WORDS[text.lower()]
+
+
+def _choices(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+_READERS: Final[Mapping[str, Callable[[str], object]]] = {
+    "number": _number,
+    "integer": _number,
+    "boolean": _boolean,
+    "array": _choices,
+}

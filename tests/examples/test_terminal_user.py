@@ -1,0 +1,82 @@
+"""What somebody at a terminal enters becomes an answer of the form's types, or is asked for again."""
+
+import io
+from typing import Any
+
+import pytest
+from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult, ListRootsRequest
+from rich.console import Console
+
+from examples.terminal_user import NotAQuestion, User
+
+pytestmark = pytest.mark.anyio
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run on asyncio, as the library's users do."""
+    return "asyncio"
+
+
+async def entered(monkeypatch: pytest.MonkeyPatch, fields: Json, *lines: str, required: bool = True) -> ElicitResult:
+    """Fill a form with lines."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    schema = {"type": "object", "properties": fields, "required": list(fields) if required else []}
+    console = Console(file=io.StringIO())
+    with console.status("testing") as status:
+        user = User(console, status, by_itself=False)
+        return await user.elicit(None, ElicitRequestFormParams(message="Well?", requested_schema=schema))
+
+
+@pytest.mark.parametrize(
+    ("field", "lines", "value"),
+    [
+        pytest.param({"type": "string"}, ["word"], "word", id="text"),
+        pytest.param({"type": "string", "minLength": 3}, ["ab", "abc"], "abc", id="text that is too short at first"),
+        pytest.param({"type": "string", "enum": ["S", "M"]}, ["X", "M"], "M", id="a choice"),
+        pytest.param({"type": "number", "default": 2.5}, [""], 2.5, id="what is suggested"),
+        pytest.param({"type": "number"}, ["many", "", "7"], 7, id="a number at last"),
+        pytest.param({"type": "integer"}, ["1.5", "2"], 2, id="an integer"),
+        pytest.param({"type": "boolean"}, ["perhaps", "Yes"], True, id="yes"),
+        pytest.param({"type": "boolean", "default": False}, [""], False, id="no"),
+        pytest.param({"type": "array", "items": {"enum": ["a", "b"]}}, ["a, b"], ["a", "b"], id="several choices"),
+    ],
+)
+async def test_a_field_has_a_value_of_its_type(
+    monkeypatch: pytest.MonkeyPatch, field: Json, lines: list[str], value: Any
+) -> None:
+    answer = await entered(monkeypatch, {"it": field}, "accept", *lines)
+
+    assert answer == ElicitResult(action="accept", content={"it": value})
+
+
+async def test_a_field_that_may_be_empty_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = await entered(monkeypatch, {"note": {"type": "string"}}, "accept", "", required=False)
+
+    assert answer == ElicitResult(action="accept", content={})
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_nothing_is_entered_where_the_user_does_not_accept(monkeypatch: pytest.MonkeyPatch, action: Any) -> None:
+    assert await entered(monkeypatch, {"it": {"type": "string"}}, action) == ElicitResult(action=action)
+
+
+async def test_the_stand_in_opens_no_page() -> None:
+    console = Console(file=io.StringIO())
+    user = User(console, console.status(""), by_itself=True)
+
+    answer = await user.elicit(
+        None, ElicitRequestURLParams(message="Sign.", url="https://x.example", elicitation_id="1")
+    )
+
+    assert answer.action == "cancel"
+    assert user.answers == [answer]
+
+
+async def test_what_no_user_can_answer_is_refused() -> None:
+    console = Console(file=io.StringIO())
+    user = User(console, console.status(""), by_itself=True)
+
+    with pytest.raises(NotAQuestion, match="roots/list"):
+        await user.answer({"roots": ListRootsRequest()})
