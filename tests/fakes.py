@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from stepwire.errors import SaveConflict, StartRefused, StartUnclear, TaskExists, WorkflowsUnavailable
+from stepwire.errors import SaveConflict, StartRefused, StartUnclear, StoreBusy, TaskExists, WorkflowsUnavailable
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import Json, write
-from stepwire.ports import Randomness, TaskPage
+from stepwire.ports import Followed, Randomness, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
@@ -69,6 +69,10 @@ class InMemoryTaskStore:
         """The name of each call, in order; one call is one call to DynamoDB."""
         self.before_save: Callable[[], object] = nothing
         """Called once, before the next save writes: what somebody else does between its load and its save."""
+        self.cancelled: dict[tuple[Principal, str], datetime] = {}
+        """The requests that were cancelled, and until when that is remembered."""
+        self.is_available = True
+        """Whether reads give an answer."""
 
     def create(self, task: Task) -> Task:
         self.calls.append("create")
@@ -79,7 +83,17 @@ class InMemoryTaskStore:
 
     def load(self, key: TaskKey) -> Task | None:
         self.calls.append("load")
+        self._check_available()
         return self.tasks.get(key)
+
+    def load_followed(self, key: TaskKey, request: str) -> Followed:
+        self.calls.append("load")
+        self._check_available()
+        return Followed(self.tasks.get(key), (key.owner, request) in self.cancelled)
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
+        self.calls.append("cancel_request")
+        self.cancelled[owner, request] = until
 
     def save(self, task: Task) -> Task:
         self.calls.append("save")
@@ -101,6 +115,10 @@ class InMemoryTaskStore:
         # Like DynamoDB: a full page promises another one, which may turn out to be empty.
         next_after = found[-1] if len(found) == limit else None
         return TaskPage(tuple(self.tasks[TaskKey(owner, task_id)] for task_id in found), next_after)
+
+    def _check_available(self) -> None:
+        if not self.is_available:
+            raise StoreBusy
 
     def _put(self, task: Task) -> Task:
         self.tasks[task.key] = task
@@ -127,6 +145,16 @@ class Stop:
     cause: str
 
 
+@dataclass(frozen=True)
+class Resumption:
+    """An answer that a waiting state got: the output that it goes on with, or the error that it fails with."""
+
+    token: str
+    output: str | None = None
+    error: str | None = None
+    cause: str | None = None
+
+
 @dataclass
 class FakeWorkflows:
     """Executions that end as a test likes, and only then.
@@ -141,7 +169,7 @@ class FakeWorkflows:
     on_start: Callable[[], None] = nothing
     """Called by every start before it begins: what happens meanwhile."""
     is_available: bool = True
-    """Whether `describe` gives an answer."""
+    """Whether anything but `start` and `stop` gives an answer."""
 
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
@@ -149,6 +177,14 @@ class FakeWorkflows:
 
     states: dict[Execution, ExecutionState] = field(default_factory=dict[Execution, ExecutionState])
     """How each execution stands, by the word of `describe`; a test may write it to make that word lag behind."""
+    current_states: dict[Execution, str] = field(default_factory=dict[Execution, str])
+    """The state that each execution entered last, where its history tells."""
+    looked_at: list[Execution] = field(default_factory=list[Execution])
+    """The executions whose history was asked for."""
+    waiting: set[str] = field(default_factory=set[str])
+    """The tokens of the states that wait for an answer."""
+    resumptions: list[Resumption] = field(default_factory=list[Resumption])
+    """The answers that waiting states got."""
     undelivered: list[StatusChange] = field(default_factory=list[StatusChange])
     """The status changes that EventBridge has not brought yet."""
 
@@ -165,6 +201,25 @@ class FakeWorkflows:
         if not self.is_available:
             raise WorkflowsUnavailable
         return self.states.get(execution, Missing())
+
+    def current_state(self, execution: Execution) -> str | None:
+        self.looked_at.append(execution)
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return self.current_states.get(execution) if self.states.get(execution) == Running() else None
+
+    def resume(self, token: str, output: str) -> None:
+        self._answer(Resumption(token, output=output))
+
+    def break_off(self, token: str, error: str, cause: str) -> None:
+        self._answer(Resumption(token, error=error, cause=cause))
+
+    def _answer(self, resumption: Resumption) -> None:
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        if resumption.token in self.waiting:
+            self.waiting.remove(resumption.token)
+            self.resumptions.append(resumption)
 
     def stop(self, execution: Execution, cause: str) -> None:
         self.stops.append(Stop(execution, cause))

@@ -5,15 +5,19 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog import Catalog, TaskSupport, Tool
-from stepwire.execution_events import ExecutionEvents
+from stepwire.catalog import Catalog, Confirmation, TaskSupport, Tool
+from stepwire.dialogue import Dialogue
+from stepwire.execution_events import ExecutionEvents, ProgressMade
+from stepwire.input_requests import InputRequests, Question
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.methods import Kit
-from stepwire.operations import Operations, Patience
+from stepwire.methods import Kit, Patience
+from stepwire.operations import Operations, ToolCall
 from stepwire.principal import Principal, principal_of
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer
-from stepwire.tasks.task import Task
+from stepwire.tasks.inputs import Mode
+from stepwire.tasks.task import Origin, Progress, Task
+from stepwire.upkeep import Intervals, Upkeep
 from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore, counting
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
@@ -56,6 +60,7 @@ OPTIONAL: Final = Tool(
     poll_interval=timedelta(seconds=2),
     annotations={"readOnlyHint": True},
     client_capabilities={},
+    shows_state=False,
 )
 REQUIRED: Final = replace(
     OPTIONAL, name="required", title=None, description="Runs as a task only.", task_support=TaskSupport.REQUIRED
@@ -78,7 +83,35 @@ ELICITING: Final = replace(
     description="Needs a client that can ask its user.",
     client_capabilities={"elicitation": {}},
 )
-TOOLS: Final = (OPTIONAL, REQUIRED, FORBIDDEN, STRUCTURED, LISTING, ELICITING)
+CONFIRMED: Final = replace(
+    OPTIONAL,
+    name="confirmed",
+    description="Asks before it begins.",
+    confirmation=Confirmation(
+        key="confirm",
+        message="Really do {text}?",
+        requested_schema=write({"type": "object", "properties": {"reason": {"type": "string", "maxLength": 20}}}),
+        input_key="confirmation",
+    ),
+)
+TELLING: Final = replace(
+    OPTIONAL, name="telling", description="Tells which state its workflow is in.", shows_state=True
+)
+TOOLS: Final = (OPTIONAL, REQUIRED, FORBIDDEN, STRUCTURED, LISTING, ELICITING, CONFIRMED, TELLING)
+FORM: Final[JsonObject] = {
+    "message": "May it go on?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"amount": {"type": "integer", "minimum": 1, "maximum": 100}, "note": {"type": "string"}},
+        "required": ["amount"],
+    },
+}
+"""A form that a workflow may ask for."""
+URL: Final[JsonObject] = {"mode": "url", "message": "Please sign.", "url": "https://sign.example/contract"}
+"""A page that a workflow may ask to open."""
+BOTH_MODES: Final = frozenset({Mode.FORM, Mode.URL})
+NO_RESUME: Final = ("Visual Studio Code",)
+SECRET: Final = b"a secret of the tests"
 
 
 def catalog_of(*tools: Tool) -> Catalog:
@@ -91,6 +124,7 @@ class World:
     """Stepwire and all around it, fresh for each test."""
 
     patience: Patience = field(default_factory=Patience)
+    intervals: Intervals = field(default_factory=Intervals)
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
@@ -102,10 +136,19 @@ class World:
 
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.store, self.clock)
-        self.operations = Operations(self.recorder, self.workflows, counting(), self.patience, self.troubles.append)
+        self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
+        self.operations = Operations(self.recorder, self.workflows, counting(), self.upkeep, self.troubles.append)
+        self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
-        self.kit = Kit(self.catalog, self.operations)
+        self.requests = InputRequests(self.recorder, self.workflows)
+        self.kit = Kit(
+            self.catalog, self.operations, self.dialogue, self.patience, self._secret, NO_RESUME, self.troubles.append
+        )
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
+
+    def _secret(self) -> bytes:
+        self.store.calls.append("secret")
+        return SECRET
 
     def deliver(self) -> None:
         """Bring every status change that has not been brought yet, in order."""
@@ -120,14 +163,31 @@ class World:
         arguments: JsonObject = ARGUMENTS,
         owner: Principal = ALICE,
         ttl_ms: int | None = None,
+        modes: frozenset[Mode] = BOTH_MODES,
     ) -> Task:
         """Call a tool, and leave it running."""
-        return self.operations.call(owner, tool, arguments, ttl_ms)
+        return self.operations.call(ToolCall(owner, tool, arguments, ttl_ms, Origin(modes)))
+
+    def ask(
+        self, task_id: str, key: str = "approval", elicitation: Json = FORM, *, token: str = "", seconds: float = 0
+    ) -> str:
+        """Let the workflow of a task ask something, and give the token of the state that waits."""
+        token = token or f"token of {key}"
+        self.workflows.waiting.add(token)
+        timeout = timedelta(seconds=seconds) if seconds else None
+        execution = self.workflows.execution_of(task_id)
+        self.requests.record(Question(execution, token, key, elicitation, timeout))
+        return token
+
+    def progress(self, task_id: str, done: float, total: float | None = 100, message: str | None = None) -> None:
+        """Let the workflow of a task say how far it is."""
+        execution = self.workflows.execution_of(task_id)
+        self.events.record_progress(ProgressMade(execution, Progress(done, total), message))
 
     def overdue(self, tool: Tool = OPTIONAL) -> Task:
         """Call a tool, and let so much time pass that the next reader looks at Step Functions."""
         task = self.call(tool)
-        self.clock.time += self.patience.repair_after
+        self.clock.time += self.intervals.repair
         self.store.calls.clear()
         return task
 

@@ -16,10 +16,11 @@ from hypothesis import given
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.dynamodb import FORMAT, DynamoDbTaskStore, Item, item_of, task_of
+from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.aws.items import FORMAT, Item, item_of, task_of
 from stepwire.json_text import write
 from stepwire.manifests import LARGEST_SCHEMA
-from stepwire.operations import LARGEST_INPUT, LONGEST_TTL, faults_of
+from stepwire.operations import LONGEST_TTL, faults_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.outcomes import (
@@ -30,7 +31,7 @@ from stepwire.tasks.outcomes import (
     event_of,
     fitted,
 )
-from stepwire.tasks.task import LONGEST_MESSAGE, Task, ToolResult
+from stepwire.tasks.task import LARGEST_INPUT, LONGEST_MESSAGE, Task, ToolResult
 from tests.fakes import START_OF_TIME
 from tests.kits import OPTIONAL, World, state_machine_arn
 from tests.strategies import tasks

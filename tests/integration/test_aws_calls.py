@@ -31,7 +31,9 @@ def stack() -> Iterator[Deployed]:
 @pytest.fixture(scope="module")
 def impatient_stack() -> Iterator[Deployed]:
     """The same, where every task is overdue after a second, the shortest interval that the template allows."""
-    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="1") as stack:
+    with deployed(
+        ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="1", StateAfterSeconds="0"
+    ) as stack:
         yield stack
 
 
@@ -176,14 +178,18 @@ def test_what_is_the_same_for_all_asks_nothing_of_aws(
 def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "catalog.json").write_text(compile_directory(ROOT / "functions/mcp/tools"), encoding="utf-8")
     arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Some"
-    names = {"WaitAndEcho": arn, "ProfileDataset": arn}
+    names = dict.fromkeys(("WaitAndEcho", "ProfileDataset", "ApproveRefund"), arn)
     for name, value in {
         "LAMBDA_TASK_ROOT": str(tmp_path),
         "TABLE_NAME": "no-such-table",
         "AUTHORIZER": "none",
         "PRINCIPAL_SALT": "a stack",
         "WAIT_SECONDS": "20",
+        "INLINE_WAIT_SECONDS": "2",
+        "HOLD_SECONDS": "0",
         "REPAIR_AFTER_SECONDS": "60",
+        "STATE_AFTER_SECONDS": "30",
+        "SECRET_ARN": "never-asked-for",
         "STATE_MACHINES": json.dumps(names),
     }.items():
         monkeypatch.setenv(name, value)

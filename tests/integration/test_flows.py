@@ -117,7 +117,7 @@ def test_a_task_that_goes_on_is_looked_up_once_per_interval_however_often_it_is_
     begun, polls = time.monotonic(), 0
     task_id = start(modern, seconds=600)
 
-    while stack.calls.made.count("DescribeExecution") < 2:
+    while stack.calls.made.count("GetExecutionHistory") < 2:
         assert found(modern, task_id)["status"] == "working"
         polls += 1
     passed = time.monotonic() - begun

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stepwire.operations import LARGEST_INPUT
 from stepwire.protocol.inbound import LARGEST_BODY
+from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import BOB, World
 from tests.server.clients import PLAIN_HEADERS, Door, Json, LegacyClient, ModernClient, untouched
 from tests.wire_oracle import LEGACY, MODERN
@@ -256,11 +256,13 @@ def test_an_error_does_not_repeat_what_it_was_not_asked_to_read(client: Client, 
 
 
 # L9, A10
-@pytest.mark.parametrize("http_method", ["GET", "DELETE"])
-def test_get_and_delete_change_nothing_whatever_they_carry(world: World, http_method: str) -> None:
-    answer = Door(world).send(CALL, {**HEADERS, "mcp-session-id": "1", "last-event-id": "2"}, http_method=http_method)
+@pytest.mark.parametrize(("http_method", "status"), [("GET", 400), ("DELETE", 405)])
+def test_get_and_delete_change_nothing_whatever_they_carry(world: World, http_method: str, status: int) -> None:
+    headers = {**HEADERS, "accept": "text/event-stream", "last-event-id": "2"}
 
-    assert answer.status == 405
+    answer = Door(world).send(b"", headers, http_method=http_method)
+
+    assert answer.status == status
     assert untouched(world)
 
 

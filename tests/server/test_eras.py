@@ -140,8 +140,8 @@ def test_the_legacy_parameter_task_is_no_opt_in_to_the_modern_era(world: World) 
 
     answer = client.call("optional", more={"task": {"ttl": 60_000}})
 
-    assert answer.result["resultType"] == "complete"
-    assert "task" not in answer.result
+    assert answer.result["resultType"] == "input_required"
+    assert "taskId" not in answer.result
 
 
 # A8
@@ -162,13 +162,11 @@ def test_nothing_but_post_is_served(world: World, http_method: str) -> None:
 
 
 # A10, L10, L11
-def test_no_session_is_opened_and_one_that_a_client_names_is_ignored(legacy: LegacyClient) -> None:
-    opened = legacy.initialize()
+def test_the_modern_era_knows_no_sessions(modern: ModernClient) -> None:
+    answer = modern.ask("tools/list", headers={"mcp-session-id": "made-up", "last-event-id": "7"})
 
-    answer = legacy.ask("ping", headers={"mcp-session-id": "made-up", "last-event-id": "7"})
-
-    assert {name.lower() for name in opened.response.headers} == {"content-type"}
-    assert answer.result == {}
+    assert {name.lower() for name in answer.response.headers} == {"content-type"}
+    assert answer.result["tools"]
 
 
 # A11, L12

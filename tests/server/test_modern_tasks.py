@@ -56,7 +56,7 @@ def test_tasks_declared_in_an_earlier_request_do_not_count(modern: ModernClient,
 
     answer = ModernClient(world, capabilities={}).call("optional")
 
-    assert answer.result["resultType"] == "complete"
+    assert answer.result["resultType"] == "input_required"
 
 
 # X3, M19, H, G

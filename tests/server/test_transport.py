@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from tests.kits import ALLOWED_ORIGIN, World
+from tests.kits import ALLOWED_ORIGIN, BAD_ARGUMENTS, World
 from tests.server.clients import (
     META_CAPABILITIES,
     META_VERSION,
@@ -229,9 +229,7 @@ def test_a_mismatch_is_told_before_an_unknown_version(modern: ModernClient) -> N
 
 
 # M18, M55, G
-@pytest.mark.parametrize(
-    "method", ["subscriptions/listen", "prompts/list", "resources/read", "completion/complete", "tools/Call", ""]
-)
+@pytest.mark.parametrize("method", ["prompts/list", "resources/read", "completion/complete", "tools/Call", ""])
 def test_a_modern_method_that_is_not_served_is_not_found(modern: ModernClient, method: str) -> None:
     answer = modern.ask(method or "x", {"uri": "file:///a"})
 
@@ -265,7 +263,7 @@ def test_every_modern_result_says_what_it_is_and_who_answers(modern: ModernClien
     results = [
         modern.ask("server/discover").result,
         modern.ask("tools/list").result,
-        modern.call("forbidden").result,
+        modern.call("forbidden", BAD_ARGUMENTS).result,
         modern.task("get", task_id).result,
         modern.task("update", task_id, inputResponses={}).result,
         modern.task("cancel", task_id).result,

@@ -27,8 +27,13 @@ ROUTES: Final = {"POST /mcp", "GET /mcp", "DELETE /mcp"}
 WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
+    "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
+    "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
     "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
 }
+
+# Actions that can be allowed for every resource only, for they know none.
+WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure"}
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
@@ -41,6 +46,7 @@ PHYSICAL_NAMES: Final = {
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::S3::Bucket": "BucketName",
     "AWS::SNS::Topic": "TopicName",
+    "AWS::SecretsManager::Secret": "Name",
     "AWS::SQS::Queue": "QueueName",
     "AWS::Serverless::LayerVersion": "LayerName",
 }
@@ -120,6 +126,13 @@ def test_the_end_of_every_state_machines_executions_is_reported() -> None:
     assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
 
 
+def test_the_progress_of_every_state_machines_executions_is_reported() -> None:
+    pattern = resource("ProgressRule").properties["EventPattern"]
+
+    assert references(pattern["resources"]) == state_machines()
+    assert (pattern["source"], pattern["detail-type"]) == (["stepwire"], ["Stepwire Task Progress"])
+
+
 @pytest.mark.parametrize("machine", resources(STATE_MACHINE), ids=named)
 def test_every_state_machine_is_a_standard_one_for_only_those_report_their_end(machine: Resource) -> None:
     kind = machine.properties.get("Type", "STANDARD")
@@ -163,15 +176,15 @@ def test_an_event_that_a_function_cannot_record_is_kept_in_a_queue(rule: Resourc
     assert all(resource(name).kind == "AWS::SQS::Queue" for queue in queues for name in references(queue["TargetArn"]))
 
 
-def test_the_rule_may_put_its_events_into_the_queue() -> None:
+def test_the_rules_may_put_their_events_into_the_queue() -> None:
     (policy,) = resources("AWS::SQS::QueuePolicy")
 
     (statement,) = policy.properties["PolicyDocument"]["Statement"]
 
     assert statement["Principal"] == {"Service": "events.amazonaws.com"}
     assert references(statement["Resource"]) == {"DeadLetters"}
-    assert references(statement["Condition"]) == {"ExecutionEventsRule"}, (
-        "only this rule, not every rule of every account"
+    assert references(statement["Condition"]) == {"ExecutionEventsRule", "ProgressRule"}, (
+        "only these rules, not every rule of every account"
     )
 
 
@@ -237,7 +250,7 @@ def test_no_permission_has_a_wildcard_without_a_reason(statement: Statement) -> 
 
     assert not wide or statement.name in WILDCARDS
     assert not any("*" in action for action in statement.actions)
-    assert "*" not in statement.resources
+    assert "*" not in statement.resources or set(statement.actions) <= WITHOUT_RESOURCES
 
 
 def test_every_reason_for_a_wildcard_is_still_needed() -> None:

@@ -6,12 +6,13 @@ import pytest
 
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import write
-from stepwire.operations import LARGEST_INPUT, LONGEST_TTL, Patience, faults_of
-from stepwire.tasks.task import Cancelled, Execution, Failed, Working
+from stepwire.operations import LONGEST_TTL, faults_of
+from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Execution, Failed, Working
+from stepwire.upkeep import Intervals
 from tests.fakes import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
 
-REPAIR_AFTER = Patience().repair_after
+REPAIR_AFTER = Intervals().repair
 INPUT = write(ARGUMENTS)
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from stepwire.errors import InternalError, TaskAlreadyEnded, UnknownTask, WorkflowsUnavailable
 from stepwire.json_text import write
-from stepwire.operations import Patience
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Missing, Running, Succeeded, event_of
 from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, TaskError, ToolResult
+from stepwire.upkeep import Intervals
 from tests.fakes import Stop
 from tests.kits import ALICE, BOB, OUTPUT, STRUCTURED, World, catalog_of
 
-REPAIR_AFTER = Patience().repair_after
+REPAIR_AFTER = Intervals().repair
 LARGE_OUTPUT = {"answer": 42, "text": "x" * LARGEST_INLINE_RESULT}
 
 

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from stepwire.aws.eventbridge import status_change_of
+from stepwire.aws.eventbridge import news_of
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import write
@@ -21,7 +21,9 @@ ENDS = ["execution_succeeded", "execution_failed", "execution_timed_out", "execu
 
 def change(name: str) -> StatusChange:
     """Read the status change of a sample event."""
-    return status_change_of(recorded(name))
+    news = news_of(recorded(name))
+    assert isinstance(news, StatusChange)
+    return news
 
 
 @pytest.fixture
@@ -126,7 +128,7 @@ def test_an_end_that_comes_after_the_cancel_is_absorbed(world: World, task: Task
 
 def test_an_end_that_a_reader_has_repaired_before_is_absorbed(world: World, task: Task) -> None:
     world.workflows.end(task.execution, Succeeded(OUTPUT_OF_THE_EVENT))
-    world.clock.time += world.patience.repair_after
+    world.clock.time += world.intervals.repair
     repaired = world.operations.get(task.owner, task.task_id)
 
     world.deliver()
@@ -218,7 +220,7 @@ def test_an_event_is_to_be_delivered_again_while_step_functions_is_silent(world:
 
 
 def test_an_event_that_races_with_a_reader_is_not_lost(world: World, task: Task) -> None:
-    world.clock.time += world.patience.repair_after
+    world.clock.time += world.intervals.repair
     world.store.before_save = lambda: world.operations.get(task.owner, task.task_id)
 
     world.events.record(change("execution_succeeded"))

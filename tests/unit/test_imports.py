@@ -19,7 +19,11 @@ ENVIRONMENT = {
     "AUTHORIZER": "none",
     "PRINCIPAL_SALT": "a stack",
     "WAIT_SECONDS": "20",
+    "INLINE_WAIT_SECONDS": "2",
+    "HOLD_SECONDS": "0",
     "REPAIR_AFTER_SECONDS": "60",
+    "STATE_AFTER_SECONDS": "30",
+    "SECRET_ARN": "a secret",
 }
 
 REPORT = """
@@ -48,7 +52,7 @@ def after(code: str, function: str, environment: dict[str, str] | None = None) -
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("function", ["mcp", "execution_events"])
+@pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
 def test_importing_a_function_loads_nothing_that_belongs_elsewhere(function: str) -> None:
     found = after("import app", function)
 
@@ -56,7 +60,7 @@ def test_importing_a_function_loads_nothing_that_belongs_elsewhere(function: str
     assert loaded == set()
 
 
-@pytest.mark.parametrize("function", ["mcp", "execution_events"])
+@pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
 def test_importing_a_function_needs_no_environment_and_builds_nothing(function: str) -> None:
     found = after("import app", function)
 
@@ -75,8 +79,8 @@ def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tm
         "source": "a",
     }
     arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Greet"
-    entry = {**tool, "state_machine": arn, "ttl_ms": 60_000, "poll_interval_ms": 1000}
-    (tmp_path / "catalog.json").write_text(json.dumps({"format": 1, "tools": [entry]}))
+    entry = {**tool, "state_machine": arn, "ttl_ms": 60_000, "poll_interval_ms": 1000, "show_state": True}
+    (tmp_path / "catalog.json").write_text(json.dumps({"format": 2, "tools": [entry]}))
 
     found = after("import app; app.handler.warm()", "mcp", {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(tmp_path)})
 

@@ -6,13 +6,15 @@ import pytest
 
 from stepwire.errors import UnknownTask
 from stepwire.json_text import write
-from stepwire.operations import PAGE_SIZE, Patience
+from stepwire.methods import Patience, has_ended
+from stepwire.operations import PAGE_SIZE
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Broke, ExecutionEnd, Succeeded, TimedOut, event_of
 from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
+from stepwire.upkeep import Intervals
 from tests.fakes import Start
 from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
 
-REPAIR_AFTER = Patience().repair_after
+REPAIR_AFTER = Intervals().repair
 INPUT = write(ARGUMENTS)
 
 
@@ -154,13 +156,18 @@ class TestGet:
         assert world.store.calls == []
 
 
-class TestWait:
+def waited(world: World, task: Task) -> Task:
+    """Follow a task to its end, or to the end of patience."""
+    return list(world.operations.follow(task, world.patience.wait, has_ended))[-1]
+
+
+class TestFollow:
     def test_of_a_finished_task_is_over_at_once(self) -> None:
         world = World()
         task = world.call()
         world.succeed(task.task_id, OUTPUT)
 
-        world.operations.wait(world.stored(task))
+        waited(world, world.stored(task))
 
         assert world.clock.slept == []
 
@@ -176,7 +183,7 @@ class TestWait:
 
         world.clock.on_sleep = meanwhile
 
-        after = world.operations.wait(task)
+        after = waited(world, task)
 
         assert isinstance(after.status, Completed)
         assert len(world.clock.slept) == 3
@@ -187,7 +194,7 @@ class TestWait:
         world = World(patience=Patience(wait=timedelta(seconds=seconds)))
         task = world.call()
 
-        after = world.operations.wait(task)
+        after = waited(world, task)
 
         assert after.status == Working()
         assert sum(world.clock.slept) == pytest.approx(seconds)
@@ -195,7 +202,7 @@ class TestWait:
     def test_looks_often_at_first_and_once_a_second_later(self) -> None:
         world = World()
 
-        world.operations.wait(world.call())
+        waited(world, world.call())
 
         assert world.clock.slept[:5] == [0.1, 0.2, 0.4, 0.8, 1.0]
         assert max(world.clock.slept) == 1.0
@@ -205,7 +212,7 @@ class TestWait:
         task = world.call()
         world.clock.on_sleep = lambda: world.succeed(task.task_id, OUTPUT)
 
-        after = world.operations.wait(task)
+        after = waited(world, task)
 
         assert isinstance(after.status, Completed)
 
@@ -215,7 +222,7 @@ class TestWait:
         world.clock.on_sleep = lambda: world.clock.advance(hours=1)
 
         with pytest.raises(UnknownTask):
-            world.operations.wait(task)
+            waited(world, task)
 
 
 class TestPage:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from stepwire.aws.settings import McpSettings, SettingsError, read_mcp_settings, read_table_name
+from stepwire.methods import Patience
+from stepwire.upkeep import Intervals
 
 ENVIRONMENT = {
     "TABLE_NAME": "tasks",
@@ -14,7 +16,12 @@ ENVIRONMENT = {
     "PRINCIPAL_SALT": "a stack",
     "ALLOWED_ORIGINS": "https://one.example,https://two.example",
     "WAIT_SECONDS": "20",
+    "INLINE_WAIT_SECONDS": "2",
+    "HOLD_SECONDS": "0.5",
     "REPAIR_AFTER_SECONDS": "60",
+    "STATE_AFTER_SECONDS": "30",
+    "NO_RESUME_CLIENTS": "Visual Studio Code, another",
+    "SECRET_ARN": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
     "LAMBDA_TASK_ROOT": "/var/task",
 }
 
@@ -28,13 +35,15 @@ def test_a_whole_environment_is_read() -> None:
         needs_sign_in=True,
         principal_salt="a stack",
         allowed_origins=frozenset({"https://one.example", "https://two.example"}),
-        wait=timedelta(seconds=20),
-        repair_after=timedelta(seconds=60),
+        patience=Patience(timedelta(seconds=20), timedelta(seconds=2), timedelta(seconds=0.5)),
+        intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
+        no_resume=("Visual Studio Code", "another"),
+        secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - {"ALLOWED_ORIGINS"}))
+@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - {"ALLOWED_ORIGINS", "NO_RESUME_CLIENTS"}))
 @pytest.mark.parametrize("how", ["missing", "empty"])
 def test_a_variable_that_is_not_there_is_named(name: str, how: str) -> None:
     environment = dict(ENVIRONMENT)
@@ -46,7 +55,7 @@ def test_a_variable_that_is_not_there_is_named(name: str, how: str) -> None:
         read_mcp_settings(environment)
 
 
-@pytest.mark.parametrize("name", ["WAIT_SECONDS", "REPAIR_AFTER_SECONDS"])
+@pytest.mark.parametrize("name", [name for name in ENVIRONMENT if name.endswith("_SECONDS")])
 @pytest.mark.parametrize("value", ["soon", "nan", "inf", "-inf", "1e300", "-1", "20s"])
 def test_what_is_no_duration_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"{name} must be a number of seconds"):

@@ -14,9 +14,13 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.errors import CatalogError, UnknownTool
-from stepwire.json_text import JsonObject, as_object, read_back, write
+from stepwire.json_text import Json, JsonObject, as_object, read_back, write
+from stepwire.tasks.inputs import LONGEST_QUESTION, FormElicitation
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+"""Where the question of a `confirm` has the value of an argument."""
+_LONGEST_ARGUMENT: Final = 200  # characters of one argument in a question
 _ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+")
 
 
@@ -26,6 +30,24 @@ class TaskSupport(Enum):
     OPTIONAL = "optional"
     REQUIRED = "required"
     FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What a user is asked before the workflow begins."""
+
+    key: str
+    message: str
+    """With {name} where the value of that argument belongs."""
+    requested_schema: str
+    """JSON text."""
+    input_key: str | None
+    """Where in the workflow's input the user's answers go; None: nowhere."""
+
+    def elicitation(self, arguments: JsonObject) -> FormElicitation:
+        """Ask about a call with these arguments."""
+        message = ARGUMENT_PATTERN.sub(lambda found: _shown(arguments.get(found[1])), self.message)
+        return FormElicitation(message[:LONGEST_QUESTION], self.requested_schema)
 
 
 @dataclass(frozen=True)
@@ -46,6 +68,9 @@ class Tool:
     annotations: JsonObject | None
     client_capabilities: JsonObject
     """What a client must declare to call the tool, in the shape in which it declares it."""
+    confirmation: Confirmation | None = None
+    shows_state: bool = True
+    """Whether the caller may read the names of the workflow's states."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +129,20 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         poll_interval=timedelta(milliseconds=entry["poll_interval_ms"]),
         annotations=entry.get("annotations"),
         client_capabilities=entry.get("client_capabilities", {}),
+        confirmation=_confirmation(entry.get("confirm")),
+        shows_state=entry["show_state"],
     )
+
+
+def _confirmation(entry: JsonObject | None) -> Confirmation | None:
+    if entry is None:
+        return None
+    return Confirmation(entry["key"], entry["message"], write(entry["schema"]), entry.get("input_key"))
+
+
+def _shown(argument: Json) -> str:
+    text = argument if isinstance(argument, str) else "not given" if argument is None else write(argument)
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}..."
 
 
 def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@
     │   ├── InvalidRequest             -32600  the body is not one JSON-RPC request or notification
     │   │   ├── OriginNotAllowed               HTTP 403
     │   │   ├── HttpMethodNotAllowed           HTTP 405
+    │   │   ├── UnknownSession                 HTTP 404
     │   │   ├── NotAcceptable                  HTTP 406
     │   │   ├── BodyTooLarge                   HTTP 413
     │   │   └── UnsupportedMediaType           HTTP 415
@@ -14,6 +15,8 @@
     │   │   ├── UnknownTool
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
+    │   │   ├── InvalidInput                   an answer is not what was asked for
+    │   │   ├── InvalidRequestState            tampered with, expired, used, or another call's
     │   │   └── TaskAlreadyEnded               a legacy cancel that came too late
     │   ├── InternalError              -32603
     │   │   ├── WorkflowNotStarted
@@ -26,6 +29,7 @@
     ├── CatalogError                   a manifest cannot be served; for the operator
     ├── TaskExists                     a port's: the id is taken
     ├── SaveConflict                   a port's: somebody else saved first
+    ├── StoreBusy                      a port's: the store gives no answer now
     ├── StartRefused                   a port's: Step Functions will not run it
     │   └── StartRefusedForNow             ... because too much is going on
     ├── StartUnclear                   a port's: Step Functions may or may not have begun
@@ -82,10 +86,16 @@ class OriginNotAllowed(InvalidRequest):
 
 
 class HttpMethodNotAllowed(InvalidRequest):
-    """Only POST carries messages."""
+    """Only POST carries messages, and GET goes on with a response that is not whole yet."""
 
     status = legacy_status = 405
     headers: ClassVar[Mapping[str, str]] = {"allow": "POST"}
+
+
+class UnknownSession(InvalidRequest):
+    """The session's id is none of ours; clients answer by opening another (L10)."""
+
+    status = legacy_status = 404
 
 
 class NotAcceptable(InvalidRequest):
@@ -137,6 +147,14 @@ class InvalidCursor(InvalidParams):
     def __init__(self) -> None:
         """Say what to do instead."""
         super().__init__("The cursor is not valid. Leave it out to begin with the first page.")
+
+
+class InvalidInput(InvalidParams):
+    """An answer is not what was asked for; the question stays open."""
+
+
+class InvalidRequestState(InvalidParams):
+    """A requestState cannot be gone on with (M45)."""
 
 
 class TaskAlreadyEnded(InvalidParams):
@@ -225,6 +243,10 @@ class TaskExists(StepwireError):
 
 class SaveConflict(StepwireError):
     """The task was saved by somebody else since it was loaded, or is gone."""
+
+
+class StoreBusy(StepwireError):
+    """The store has too much to do; try again."""
 
 
 class StartRefused(StepwireError):

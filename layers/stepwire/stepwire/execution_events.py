@@ -1,4 +1,4 @@
-"""Bring the end of an execution to its task.
+"""Bring the end of an execution to its task, and what it says of its progress.
 
 Events come late, twice, in any order, or for executions that are none of ours; all of that is harmless. What cannot be
 recorded now raises, so that it is delivered again.
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.ports import Workflows
 from stepwire.recorder import Recorder
+from stepwire.tasks.events import ProgressReported
 from stepwire.tasks.ids import task_key_of
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, event_of, fitted
-from stepwire.tasks.task import Execution
+from stepwire.tasks.task import Execution, Progress, Task
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,15 @@ class StatusChange:
 
     execution: Execution
     state: ExecutionState
+
+
+@dataclass(frozen=True)
+class ProgressMade:
+    """A workflow says how far it is."""
+
+    execution: Execution
+    progress: Progress
+    message: str | None = None
 
 
 @dataclass(frozen=True)
@@ -35,14 +45,25 @@ class ExecutionEvents:
         Raises:
             WorkflowsUnavailable: the event left its output out, and Step Functions does not give it yet.
         """
-        key = task_key_of(change.execution.name)
-        task = self.recorder.load(key) if key else None
-        if task is None or task.has_ended or task.execution != change.execution:
+        task = self._task(change.execution)
+        if task is None:
             return
         state = self._with_output(change)
         if isinstance(state, (Running, Missing)):
             return
         self.recorder.record(task, fitted(event_of(state, task.work.output_schema)))
+
+    def record_progress(self, made: ProgressMade) -> None:
+        """Record progress in the task of an execution that still runs; the lifecycle lets none go back."""
+        task = self._task(made.execution)
+        if task is not None:
+            self.recorder.record(task, ProgressReported(made.progress, made.message))
+
+    def _task(self, execution: Execution) -> Task | None:
+        """Find the task that still waits for an execution's news."""
+        key = task_key_of(execution.name)
+        task = self.recorder.load(key) if key else None
+        return task if task is not None and not task.has_ended and task.execution == execution else None
 
     def _with_output(self, change: StatusChange) -> ExecutionState:
         if change.state != Succeeded(None):

@@ -3,6 +3,7 @@
 Each reads its parameters, calls an operation and renders; the table at the end is all there is.
 """
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -15,31 +16,39 @@ from stepwire.methods import (
     Call,
     Kit,
     Method,
+    Reply,
+    SessionOpened,
     answer_or_raise,
     arguments_of,
+    has_ended,
+    missing_capabilities,
     next_cursor,
     rejection,
     task_cursor,
     tools_page,
 )
-from stepwire.operations import faults_of
+from stepwire.operations import ToolCall, faults_of
 from stepwire.protocol import params as read
+from stepwire.protocol.sessions import RANDOM_BYTES, session_id_of
 from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS
 from stepwire.rendering import legacy_result, legacy_task, legacy_tool, unfinished_result
+from stepwire.streams import can_resume, opened
 from stepwire.tasks.outcomes import tool_error
+from stepwire.tasks.task import Origin, Task
 
 
-def initialize(_kit: Kit, call: Call) -> JsonObject:
+def initialize(kit: Kit, call: Call) -> SessionOpened:
     """Agree on a version: the client's where we speak it, else our latest (L2)."""
     asked = read.text(call.params, "protocolVersion")
     version = asked if asked in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
     tasks: JsonObject = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}  # T1
-    return {
+    result: JsonObject = {
         "protocolVersion": version,
         "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {})},
         "serverInfo": SERVER_INFO,
         "instructions": INSTRUCTIONS,
     }
+    return SessionOpened(result, session_id_of(version, call.params, kit.operations.randomness(RANDOM_BYTES)))
 
 
 def ping(_kit: Kit, _call: Call) -> JsonObject:
@@ -54,22 +63,25 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     return {"tools": [legacy_tool(tool, with_tasks=with_tasks) for tool in page.tools], **next_cursor(page.next_after)}
 
 
-def call_tool(kit: Kit, call: Call) -> JsonObject:
-    """Run a tool: as a task where asked to, else inside the bounded wait."""
+def call_tool(kit: Kit, call: Call) -> Reply:
+    """Run a tool: as a task where asked to, else the client waits or comes back for the result."""
     tool = kit.catalog.find(read.text(call.params, "name"))
     arguments = arguments_of(call)
     # T2: before 2025-11-25 the parameter means nothing.
     asked = read.optional_object(call.params, "task") if call.version == LEGACY_WITH_TASKS else None
     _check_kind_of_call(tool, as_task=asked is not None)
+    _check_client(kit, call, tool)
     faults = faults_of(tool, arguments)
     if asked is not None:
         ttl = read.optional_milliseconds(asked, "ttl", "params.task.ttl")
         if faults:  # a CallToolResult is no answer to a request for a task (T7)
             raise InvalidParams(rejection(tool, faults))
-        return {"task": legacy_task(kit.operations.call(call.owner, tool, arguments, ttl))}
+        task = _begun(kit, ToolCall(call.owner, tool, arguments, ttl, _origin(kit, call)))
+        return {"task": {**legacy_task(task), "status": "working"}}  # T9: though it may be waiting for an answer
     if faults:
         return legacy_result(tool_error(rejection(tool, faults)))
-    return _awaited(kit, call, tool, arguments)
+    origin = replace(_origin(kit, call), request=call.session.digest_of(call.message_id))
+    return _awaited(kit, call, _begun(kit, ToolCall(call.owner, tool, arguments, origin=origin)))
 
 
 def get_task(kit: Kit, call: Call) -> JsonObject:
@@ -77,9 +89,12 @@ def get_task(kit: Kit, call: Call) -> JsonObject:
     return legacy_task(kit.operations.get(call.owner, call.params.get("taskId")))
 
 
-def get_task_result(kit: Kit, call: Call) -> JsonObject:
-    """Give what the call would have returned; waits for it as long as API Gateway allows (T15, K8)."""
-    task = kit.operations.wait(kit.operations.get(call.owner, call.params.get("taskId")))
+def get_task_result(kit: Kit, call: Call) -> Reply:
+    """Give what the call would have returned; who cannot come back for it waits as long as API Gateway allows (T15)."""
+    task = kit.operations.get(call.owner, call.params.get("taskId"))
+    if can_resume(kit, call):
+        return opened(kit, call, task, is_call=False)
+    *_, task = kit.operations.follow(task, kit.patience.wait, has_ended)
     if not task.has_ended:
         raise TaskStillRunning(
             "The task is still running. Poll tasks/get, and call tasks/result when it has ended.", legacy_task(task)
@@ -99,17 +114,41 @@ def cancel_task(kit: Kit, call: Call) -> JsonObject:
 
 
 def _check_kind_of_call(tool: Tool, *, as_task: bool) -> None:
-    if tool.client_capabilities:
-        # What a client declared at `initialize` is not remembered, so it cannot be relied on (L3).
-        raise InvalidRequest(f"The tool {tool.name} is served in protocol version 2026-07-28 only.")
     if as_task and tool.task_support is TaskSupport.FORBIDDEN:  # T3
         raise MethodNotFound(f"The tool {tool.name} does not run as a task: call it without params.task.")
     if not as_task and tool.task_support is TaskSupport.REQUIRED:  # T4
         raise MethodNotFound(f"The tool {tool.name} runs as a task only: call it with params.task (2025-11-25).")
 
 
-def _awaited(kit: Kit, call: Call, tool: Tool, arguments: JsonObject) -> JsonObject:
-    task = kit.operations.wait(kit.operations.call(call.owner, tool, arguments, None))
+def _check_client(kit: Kit, call: Call, tool: Tool) -> None:
+    """L3: rely on nothing that was not declared. No error of this era is made for it."""
+    missing = missing_capabilities(tool, call)
+    if missing:
+        needed = ", ".join(sorted(missing))
+        raise InvalidRequest(
+            f"The tool {tool.name} needs a client that declares these capabilities when it initializes, and sends the "
+            f"MCP-Session-Id that it gets: {needed}."
+        )
+    if tool.confirmation is not None and not can_resume(kit, call):
+        raise InvalidRequest(f"The tool {tool.name} asks before it begins, and this client cannot be asked.")
+
+
+def _origin(kit: Kit, call: Call) -> Origin:
+    if not can_resume(kit, call):
+        return Origin()  # questions and progress travel on responses that a client comes back for
+    return Origin(call.modes, read.progress_token(call.params))
+
+
+def _begun(kit: Kit, call: ToolCall) -> Task:
+    if call.tool.confirmation is None:
+        return kit.operations.call(call)
+    return kit.operations.ask_first(call, call.tool.confirmation)
+
+
+def _awaited(kit: Kit, call: Call, task: Task) -> Reply:
+    if can_resume(kit, call):
+        return opened(kit, call, task, is_call=True)
+    *_, task = kit.operations.follow(task, kit.patience.wait, has_ended)
     if task.has_ended:
         return legacy_result(answer_or_raise(kit, task))
     return unfinished_result(task)

@@ -9,16 +9,17 @@ import argparse
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from stepwire.catalog import FORMAT, TaskSupport
+from stepwire.catalog import ARGUMENT_PATTERN, FORMAT, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, parse, write
 from stepwire.operations import LONGEST_TTL
 from stepwire.schemas import SchemaError, check_schema
+from stepwire.tasks.inputs import KEY_PATTERN, InvalidElicitation, elicitation_of
 
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
 
@@ -54,6 +55,27 @@ class Annotations(BaseModel):
     openWorldHint: bool | None = None  # noqa: N815
 
 
+class Confirm(BaseModel):
+    """What the user is asked before the workflow begins."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str
+    key: str = Field(default="confirm", pattern=f"^{KEY_PATTERN.pattern}$")
+    # Named as clients know it would be `requestedSchema`; here it stands beside `input_schema`.
+    schema_: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}}, alias="schema")
+    input_key: str | None = Field(default=None, min_length=1, max_length=64)
+
+    @model_validator(mode="after")
+    def can_be_asked(self) -> Self:
+        """M47: clients know forms of simple fields only."""
+        try:
+            elicitation_of({"message": self.message, "requestedSchema": self.schema_})
+        except InvalidElicitation as error:
+            raise ValueError(str(error).replace("/requestedSchema", "/schema")) from None
+        return self
+
+
 class Manifest(BaseModel):
     """A tool as its author describes it."""
 
@@ -72,10 +94,25 @@ class Manifest(BaseModel):
     )
     annotations: Annotations | None = None
     client_capabilities: dict[str, JsonObject] = Field(default_factory=dict[str, JsonObject])
+    confirm: Confirm | None = None
+    show_state: bool = True
+
+    @model_validator(mode="after")
+    def asks_of_arguments_that_there_are(self) -> Self:
+        """A question with a hole in it helps nobody."""
+        if self.confirm is None:
+            return self
+        properties = self.input_schema.get("properties", {})
+        for name in ARGUMENT_PATTERN.findall(self.confirm.message):
+            if name not in properties:
+                raise ValueError(f"at confirm.message: {{{name}}} is no property of input_schema")
+        if self.confirm.input_key in properties:
+            raise ValueError(f"at confirm.input_key: {self.confirm.input_key!r} is a property of input_schema already")
+        return self
 
     def compiled(self) -> JsonObject:
         """Give the form that the function reads; times are milliseconds."""
-        entry = self.model_dump(mode="json", exclude_none=True, exclude={"ttl", "poll_interval"})
+        entry = self.model_dump(mode="json", exclude_none=True, exclude={"ttl", "poll_interval"}, by_alias=True)
         # As written: dumping a schema through the model would drop its nulls.
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
         return {

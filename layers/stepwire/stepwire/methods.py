@@ -4,17 +4,22 @@ import base64
 import binascii
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from stepwire import __version__
 from stepwire.catalog import Catalog, Tool
+from stepwire.dialogue import Dialogue
 from stepwire.errors import InvalidCursor, WorkflowError
 from stepwire.json_text import JsonObject
 from stepwire.operations import Operations
 from stepwire.principal import Principal
 from stepwire.protocol import params as read
+from stepwire.protocol.messages import MessageId
+from stepwire.protocol.sessions import Session
 from stepwire.schemas import Violation
 from stepwire.tasks.ids import TaskId, task_id_of
+from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
 
@@ -27,11 +32,35 @@ TOOLS_PAGE_SIZE: Final = 100
 
 
 @dataclass(frozen=True)
+class Patience:
+    """How long a response is held back: always below API Gateway's 30 seconds."""
+
+    wait: timedelta = timedelta(seconds=20)
+    """For the end of the work, where the client cannot come back for it."""
+    inline: timedelta = timedelta(seconds=2)
+    """For the end of the work, where the client comes back."""
+    hold: timedelta = timedelta()
+    """Each time that a client comes back."""
+
+
+@dataclass(frozen=True)
 class Kit:
     """What the methods work with."""
 
     catalog: Catalog
     operations: Operations
+    dialogue: Dialogue
+    patience: Patience
+    secret: Callable[[], bytes]
+    """Seals what a client keeps for us; asked for only when something is sealed."""
+    no_resume: tuple[str, ...]
+    """How the names of legacy clients begin that do not come back for a response, though their version says so."""
+    report: Callable[[Exception], None]
+    """Told of what went wrong where the client is served all the same."""
+
+    def now(self) -> datetime:
+        """Tell the time."""
+        return self.operations.recorder.now()
 
 
 @dataclass(frozen=True)
@@ -40,13 +69,45 @@ class Call:
 
     owner: Principal
     params: JsonObject
+    message_id: MessageId = 0
     version: str = ""
     """The legacy version that is spoken; modern has one."""
     client_capabilities: JsonObject = field(default_factory=dict[str, Any])
-    """What a modern client declares; a legacy one is asked only once, at `initialize`, and nothing remembers."""
+    """What the client declares: a modern one in each request, a legacy one in its session."""
+    session: Session = field(default_factory=Session)
+    takes_events: bool = True
+    """Whether the client takes a response that is a stream of events."""
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """How the client can be asked for input."""
+        return modes_of(self.client_capabilities.get("elicitation"))
 
 
-Method: TypeAlias = Callable[[Kit, Call], JsonObject]
+@dataclass(frozen=True)
+class Stream:
+    """A response that is a body of events."""
+
+    body: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A JSON-RPC response that is written already."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class SessionOpened:
+    """The answer to `initialize`, with the session that begins."""
+
+    result: JsonObject
+    session_id: str
+
+
+Reply: TypeAlias = JsonObject | Stream | Written | SessionOpened
+Method: TypeAlias = Callable[[Kit, Call], Reply]
 
 
 @dataclass(frozen=True)
@@ -85,6 +146,19 @@ def task_cursor(call: Call) -> TaskId | None:
 def arguments_of(call: Call) -> JsonObject:
     """Read the arguments of a tool; left out means none."""
     return read.optional_object(call.params, "arguments") or {}
+
+
+def missing_capabilities(tool: Tool, call: Call) -> JsonObject:
+    """Give what a client must declare to call the tool, and has not; a confirmation needs a client with forms."""
+    missing = {name: value for name, value in tool.client_capabilities.items() if name not in call.client_capabilities}
+    if tool.confirmation is None or Mode.FORM in call.modes:
+        return missing
+    return {**missing, "elicitation": {"form": {}}}
+
+
+def has_ended(task: Task) -> bool:
+    """Tell whether there is nothing more to wait for."""
+    return task.has_ended
 
 
 def rejection(tool: Tool, faults: tuple[Violation, ...]) -> str:

@@ -6,39 +6,34 @@ of an earlier request (M22): what a client can do is what it declares in this on
 
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
-from stepwire.catalog import TaskSupport, Tool
-from stepwire.errors import MissingClientCapability, TaskAlreadyEnded
-from stepwire.json_text import JsonObject, as_object
-from stepwire.methods import (
-    INSTRUCTIONS,
-    SERVER_INFO,
-    Call,
-    Kit,
-    Method,
-    answer_or_raise,
-    arguments_of,
-    next_cursor,
-    rejection,
-    tools_page,
+from stepwire.errors import (
+    InvalidParams,
+    MissingClientCapability,
+    NotAcceptable,
+    TaskAlreadyEnded,
+    UnknownTask,
 )
-from stepwire.operations import faults_of
+from stepwire.json_text import Json, JsonObject
+from stepwire.methods import INSTRUCTIONS, SERVER_INFO, Call, Kit, Method, Reply, Stream, next_cursor, tools_page
+from stepwire.modern_calls import TASKS_CAPABILITY, call_tool, declares_tasks
 from stepwire.protocol import params as read
-from stepwire.protocol.versions import MODERN_VERSIONS, TASKS_EXTENSION
-from stepwire.rendering import complete, modern_answer, modern_result, modern_task, modern_tool, unfinished_result
-from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Cancelled, Task
+from stepwire.protocol.messages import notification_text, result_text
+from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
+from stepwire.rendering import complete, modern_answer, modern_requests, modern_task, modern_tool
+from stepwire.tasks.task import Cancelled, InputRequired, Task
 
 CACHE_TTL_MS: Final = 300_000
-_TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
+MOST_SUBSCRIPTIONS: Final = 20  # tasks that one listen may ask for
 
 
 def discover(_kit: Kit, _call: Call) -> JsonObject:
     """Say what this server speaks and can do (M30, X1); never the legacy slot for tasks (A4)."""
     return {
         "supportedVersions": list(MODERN_VERSIONS),
-        "capabilities": {"tools": {}, **_TASKS_CAPABILITY},
+        "capabilities": {"tools": {}, **TASKS_CAPABILITY},
         "instructions": INSTRUCTIONS,
         "ttlMs": CACHE_TTL_MS,
         "cacheScope": "public",
@@ -52,70 +47,85 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     return {"tools": shown, **next_cursor(page.next_after), "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
 
 
-def call_tool(kit: Kit, call: Call) -> JsonObject:
-    """Run a tool: as a task where client and tool can, else inside the bounded wait (X2, X4)."""
-    tool = kit.catalog.find(read.text(call.params, "name"))
-    arguments = arguments_of(call)
-    _check_capabilities(tool, call)
-    faults = faults_of(tool, arguments)
-    if faults:
-        return modern_result(tool_error(rejection(tool, faults)))
-    as_task = _declares_tasks(call) and tool.task_support is not TaskSupport.FORBIDDEN
-    task = kit.operations.call(call.owner, tool, arguments, None)
-    return {**modern_task(task), "resultType": "task"} if as_task else _awaited(kit, task)
-
-
 def get_task(kit: Kit, call: Call) -> JsonObject:
-    """Tell how a task stands, with its result or error once it has ended (X10)."""
-    task = kit.operations.get(call.owner, _task_id(call))
-    if not task.has_ended or isinstance(task.status, Cancelled):
-        return modern_task(task)
-    return {**modern_task(task), **modern_answer(kit.operations.answer_of(task))}
+    """Tell how a task stands, with all that belongs to its status (X10)."""
+    _check_declared(call)
+    return _detailed(kit, call, kit.operations.get(call.owner, call.params.get("taskId")))
 
 
 def update_task(kit: Kit, call: Call) -> JsonObject:
-    """Take answers to input requests; no task asks for any yet, and unknown keys are ignored (X15, X16)."""
-    task_id = _task_id(call)
-    read.required_object(call.params, "inputResponses")
-    kit.operations.get(call.owner, task_id)
+    """Take answers to input requests; keys that nobody asked under, or that were answered, are ignored (X15 to X17)."""
+    _check_declared(call)
+    kit.dialogue.respond(call.owner, call.params.get("taskId"), read.required_object(call.params, "inputResponses"))
     return {}
 
 
 def cancel_task(kit: Kit, call: Call) -> JsonObject:
     """Stop a task, and acknowledge; so too where it has ended (X18, X20)."""
+    _check_declared(call)
     with suppress(TaskAlreadyEnded):
-        kit.operations.cancel(call.owner, _task_id(call))
+        kit.operations.cancel(call.owner, call.params.get("taskId"))
     return {}
 
 
-def _task_id(call: Call) -> object:
-    """Read the task's id, of a client that declares the extension: asked before any look-up (X24)."""
-    if not _declares_tasks(call):
-        raise MissingClientCapability(f"This method needs the client extension {TASKS_EXTENSION}.", _TASKS_CAPABILITY)
-    return call.params.get("taskId")
+def listen(kit: Kit, call: Call) -> Stream:
+    """Tell how the tasks stand that a client wants to hear of, and end (M50 to M53).
+
+    Answered at once and whole: a client that waits for the acknowledgement must not wait for the next change too.
+    """
+    wanted = read.required_object(call.params, "notifications")
+    task_ids = _task_ids(wanted.get("taskIds"))
+    if task_ids:
+        _check_declared(call)
+    if not call.takes_events:
+        raise NotAcceptable("The Accept header must allow text/event-stream.")
+    tasks = [task for task_id in task_ids for task in _known(kit, call, task_id)]
+    agreed: JsonObject = {"taskIds": [task.task_id for task in tasks]} if "taskIds" in wanted else {}
+    subscription: JsonObject = {META_SUBSCRIPTION: call.message_id}
+    texts = [
+        notification_text("notifications/subscriptions/acknowledged", {"_meta": subscription, "notifications": agreed}),
+        *(
+            notification_text("notifications/tasks", {**_detailed(kit, call, task), "_meta": subscription})
+            for task in tasks
+        ),
+        result_text(call.message_id, complete({"_meta": subscription}, SERVER_INFO)),
+    ]
+    return Stream(body_of(map(ServerSentEvent, texts)))
 
 
-def _declares_tasks(call: Call) -> bool:
-    return TASKS_EXTENSION in as_object(call.client_capabilities.get("extensions"))
+def _check_declared(call: Call) -> None:
+    """X24: a client that does not declare the extension hears so before anything is looked up."""
+    if not declares_tasks(call):
+        raise MissingClientCapability(f"This method needs the client extension {TASKS_EXTENSION}.", TASKS_CAPABILITY)
 
 
-def _check_capabilities(tool: Tool, call: Call) -> None:
-    missing = {
-        name: settings for name, settings in tool.client_capabilities.items() if name not in call.client_capabilities
-    }
-    if missing:  # M19
-        needed = ", ".join(sorted(missing))
-        raise MissingClientCapability(f"The tool {tool.name} needs the client capabilities: {needed}.", missing)
-    if tool.task_support is TaskSupport.REQUIRED and not _declares_tasks(call):  # X3
-        message = f"The tool {tool.name} runs as a task only: declare the extension {TASKS_EXTENSION}."
-        raise MissingClientCapability(message, _TASKS_CAPABILITY)
+def _detailed(kit: Kit, call: Call, task: Task) -> JsonObject:
+    shown = modern_task(task)
+    match task.status:
+        case InputRequired(requests):
+            return {**shown, "inputRequests": modern_requests(requests, call.modes)}
+        case Cancelled():
+            return shown
+        case _ if task.has_ended:
+            return {**shown, **modern_answer(kit.operations.answer_of(task))}
+        case _:
+            return shown
 
 
-def _awaited(kit: Kit, task: Task) -> JsonObject:
-    task = kit.operations.wait(task)
-    if task.has_ended:
-        return modern_result(answer_or_raise(kit, task))
-    return unfinished_result(task)
+def _task_ids(value: Json) -> list[str]:
+    task_ids = cast(list[Json], value) if isinstance(value, list) else []
+    is_list = value is None or isinstance(value, list)
+    if not is_list or len(task_ids) > MOST_SUBSCRIPTIONS or not all(isinstance(one, str) for one in task_ids):
+        raise InvalidParams(f"params.notifications.taskIds must be a list of at most {MOST_SUBSCRIPTIONS} strings.")
+    return list(dict.fromkeys(task_ids))
+
+
+def _known(kit: Kit, call: Call, task_id: str) -> list[Task]:
+    """X23: what is unknown, or another's, is left out of what is agreed."""
+    try:
+        return [kit.operations.get(call.owner, task_id)]
+    except UnknownTask:
+        return []
 
 
 METHODS: Final = MappingProxyType[str, Method](
@@ -126,10 +136,12 @@ METHODS: Final = MappingProxyType[str, Method](
         "tasks/get": get_task,
         "tasks/update": update_task,
         "tasks/cancel": cancel_task,
+        "subscriptions/listen": listen,
     }
 )
 
 
-def answer(method: str, kit: Kit, call: Call) -> JsonObject:
+def answer(method: str, kit: Kit, call: Call) -> Reply:
     """Answer a request to one of the methods above."""
-    return complete(METHODS[method](kit, call), SERVER_INFO)
+    reply = METHODS[method](kit, call)
+    return complete(reply, SERVER_INFO) if isinstance(reply, dict) else reply

@@ -23,6 +23,15 @@ class TaskPage:
     """The id to go on after; None on the last page."""
 
 
+@dataclass(frozen=True)
+class Followed:
+    """A task, and what became of a request that follows it."""
+
+    task: Task | None
+    is_cancelled: bool
+    """Whether the client has cancelled the request, and wants to hear no more."""
+
+
 class TaskStore(Protocol):
     """Durable tasks, each under its owner; every read sees every finished write."""
 
@@ -36,6 +45,18 @@ class TaskStore(Protocol):
 
     def load(self, key: TaskKey) -> Task | None:
         """Read a task; expired ones may still be there."""
+        ...
+
+    def load_followed(self, key: TaskKey, request: str) -> Followed:
+        """Read a task, as a request follows it that the digest names; one call, like `load`.
+
+        Raises:
+            StoreBusy: try again.
+        """
+        ...
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
+        """Remember until then that the request of that digest was cancelled."""
         ...
 
     def save(self, task: Task) -> Task:
@@ -56,7 +77,7 @@ class TaskStore(Protocol):
 
 
 class Workflows(Protocol):
-    """State machines that run."""
+    """State machines that run, and states of theirs that wait for an answer."""
 
     def start(self, execution: Execution, input_text: str) -> None:
         """Begin an execution; nothing where the same one was begun before, whatever became of it.
@@ -71,8 +92,36 @@ class Workflows(Protocol):
         """Tell how an execution stands; lags a little behind."""
         ...
 
+    def current_state(self, execution: Execution) -> str | None:
+        """Name the state that an execution entered last; None where it has ended, or is not known.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
     def stop(self, execution: Execution, cause: str) -> None:
         """End an execution; nothing where it has ended, or never began."""
+        ...
+
+    def resume(self, token: str, output: str) -> None:
+        """Give a state the answer that it waits for; nothing where it waits no more.
+
+        Args:
+            token: the state's callback token.
+            output: JSON text.
+
+        Raises:
+            WorkflowsUnavailable: the state may not have got it; giving it again is harmless.
+        """
+        ...
+
+    def break_off(self, token: str, error: str, cause: str) -> None:
+        """Let a state fail that waits for an answer; nothing where it waits no more.
+
+        Raises:
+            WorkflowsUnavailable: as for `resume`.
+        """
         ...
 
 

@@ -3,15 +3,16 @@
 A lost race is no error: the task is read anew and advanced from what it is now, and a finished task absorbs the event.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from stepwire.errors import InternalError, SaveConflict
-from stepwire.ports import Clock, TaskStore
+from stepwire.errors import InternalError, SaveConflict, UnknownTask
+from stepwire.ports import Clock, Followed, TaskPage, TaskStore
+from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent
-from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
+from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.task import Task
 
 # Each writer that wins moves the task on, and a task has few moves; more conflicts than this are a fault of ours.
@@ -32,8 +33,29 @@ class Recorder:
 
     def load(self, key: TaskKey) -> Task | None:
         """Read a task; an expired one is gone, whether DynamoDB has deleted it yet or not."""
-        task = self.store.load(key)
-        return task if task is not None and task.expires_at > self.now() else None
+        return self._present(self.store.load(key))
+
+    def known(self, owner: Principal, task_id: object) -> Task:
+        """Read a task that a caller names.
+
+        Raises:
+            UnknownTask: no such task for this caller.
+        """
+        wellformed = task_id_of(task_id)
+        task = self.load(TaskKey(owner, wellformed)) if wellformed else None
+        if task is None:
+            raise UnknownTask
+        return task
+
+    def followed(self, key: TaskKey, request: str) -> Followed:
+        """Read a task as a request follows it."""
+        followed = self.store.load_followed(key, request)
+        return replace(followed, task=self._present(followed.task))
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        """Read some of a caller's tasks, newest first."""
+        page = self.store.page(owner, after, limit)
+        return replace(page, tasks=tuple(filter(None, map(self._present, page.tasks))))
 
     def record(self, task: Task, event: TaskEvent) -> Task | None:
         """Advance a task and save it; None where it is gone.
@@ -61,6 +83,10 @@ class Recorder:
             return self.store.save(advance(task, event, self.now()))
         except SaveConflict:
             return None
+
+    def _present(self, task: Task | None) -> Task | None:
+        now = self.now()
+        return as_of(task, now) if task is not None and task.expires_at > now else None
 
 
 def is_due(task: Task, at: datetime, interval: timedelta) -> bool:

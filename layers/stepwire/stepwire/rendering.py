@@ -4,13 +4,27 @@ Section H of the checklist maps the fields. What everybody gets wrong: a tool th
 legacy, and `completed` with `isError` in modern (T18, X11).
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 from stepwire.catalog import Tool
 from stepwire.json_text import JsonObject, read_back
 from stepwire.protocol.versions import META_SERVER, RELATED_TASK
-from stepwire.tasks.task import Cancelled, Completed, Failed, Status, Task, TaskError, ToolResult, Working
+from stepwire.tasks.inputs import FormElicitation, InputRequest, Mode, mode_of, params_of
+from stepwire.tasks.task import (
+    LONGEST_MESSAGE,
+    Cancelled,
+    Completed,
+    Failed,
+    InputRequired,
+    Progress,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Working,
+)
 
 # Ours, on a result that stands for work still going on: where it goes on.
 UNFINISHED_TASK = "stepwire/task"
@@ -32,6 +46,15 @@ def modern_task(task: Task) -> JsonObject:
         **_task(task, _status(task.status)),
         "ttlMs": _milliseconds(task.ttl),
         "pollIntervalMs": _milliseconds(task.poll_interval),
+    }
+
+
+def modern_requests(requests: Iterable[InputRequest], modes: frozenset[Mode]) -> JsonObject:
+    """Write the questions that a client can ask, by their keys; what it did not declare is not shown (M44, M48)."""
+    return {
+        one.key: {"method": "elicitation/create", "params": params_of(one.elicitation)}
+        for one in requests
+        if mode_of(one.elicitation) in modes
     }
 
 
@@ -73,6 +96,26 @@ def unfinished_result(task: Task) -> JsonObject:
     return {"content": [{"type": "text", "text": words}], "isError": is_error, "_meta": meta}
 
 
+def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
+    """Write the parameters of an `elicitation/create`, with its task's id where the client knows it (T30)."""
+    params = params_of(request.elicitation)
+    if request.refusal is not None:
+        params["message"] = f"{params['message']} ({request.refusal})"
+    if not isinstance(request.elicitation, FormElicitation):
+        params["elicitationId"] = message_id  # L19
+    return params if related_task is None else {**params, "_meta": {RELATED_TASK: {"taskId": related_task}}}
+
+
+def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:
+    """Write the parameters of a `notifications/progress`."""
+    said = {"total": progress.total, "message": message}
+    return {
+        "progressToken": token,
+        "progress": progress.done,
+        **{name: value for name, value in said.items() if value is not None},
+    }
+
+
 def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
     """Write a tool as `tools/list` of the legacy versions shows it."""
     shown = modern_tool(tool)
@@ -105,7 +148,7 @@ def _task(task: Task, status: str) -> JsonObject:
     return {
         "taskId": task.task_id,
         "status": status,
-        **_message(task.status),
+        **_message(task),
         "createdAt": _timestamp(task.created_at),
         "lastUpdatedAt": _timestamp(task.last_updated_at),
     }
@@ -119,6 +162,8 @@ def _status(status: Status) -> str:
     match status:
         case Working():
             return "working"
+        case InputRequired():
+            return "input_required"
         case Completed():
             return "completed"
         case Failed():
@@ -131,8 +176,22 @@ def _tool_failed(status: Status) -> bool:
     return isinstance(status, Completed) and status.result.is_error
 
 
-def _message(status: Status) -> JsonObject:
-    return {} if status.message is None else {"statusMessage": status.message}
+def _message(task: Task) -> JsonObject:
+    words = task.status.message
+    match task.status:
+        case InputRequired(requests):
+            words = f"Waiting for an answer: {requests[0].elicitation.message}"
+        case Working() if task.progress is not None:
+            words = f"{_so_far(task.progress)}: {words}" if words else _so_far(task.progress)
+        case _:
+            pass
+    return {} if words is None else {"statusMessage": words[:LONGEST_MESSAGE]}
+
+
+def _so_far(progress: Progress) -> str:
+    if progress.total:
+        return f"{100 * progress.done / progress.total:.0f}%"
+    return f"{progress.done:g} done"
 
 
 def _milliseconds(duration: timedelta) -> int:

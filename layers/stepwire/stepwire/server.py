@@ -4,24 +4,27 @@ Whatever happens inside, what comes out is a well-formed answer.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from stepwire import legacy, modern
-from stepwire.errors import InternalError, MethodNotFound, ProtocolError
-from stepwire.json_text import JsonObject
-from stepwire.methods import Call, Kit
+from stepwire import legacy, modern, streams
+from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError
+from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
+from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.protocol.inbound import Inbound, Legacy, Modern, check_transport, classify
+from stepwire.protocol.inbound import Legacy, Modern, check_transport, classify, takes
 from stepwire.protocol.messages import (
     MessageId,
     Notification,
     Request,
+    Response,
     error_text,
     id_of,
     message_of,
     read_object,
     result_text,
 )
+from stepwire.protocol.sessions import session_of
+from stepwire.protocol.sse import CONTENT_TYPE
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,13 @@ class McpServer:
         """Answer one request."""
         try:
             check_transport(request, self.allowed_origins)
+            if request.method == "GET":
+                return self._go_on(request)
             message_id = id_of(read_object(request.body))
         except ProtocolError as error:
             return refusal(error)
         try:
-            return self._answer(message_id, request)
+            return self._answer(request)
         except ProtocolError as error:
             return _error(message_id, error, error.status)
         except Exception as fault:  # noqa: BLE001 - the outermost place that can still answer
@@ -49,33 +54,87 @@ class McpServer:
             error = InternalError("The server failed to answer. Try again later.")
             return _error(message_id, error, error.status)
 
-    def _answer(self, message_id: MessageId | None, request: HttpRequest) -> HttpResponse:
-        inbound = classify(message_of(request.body), request.headers, modern.METHODS)
-        if isinstance(inbound.message, Notification):
-            return HttpResponse(202)  # M6, L6: taken note of; no notification changes anything here
-        try:
-            result = self._dispatch(inbound, inbound.message, request)
-        except ProtocolError as error:
-            if isinstance(inbound, Modern):
-                raise
-            return _error(message_id, error, error.legacy_status)
-        return _json(200, result_text(inbound.message.id, result))
+    def _go_on(self, request: HttpRequest) -> HttpResponse:
+        session = session_of(header(request.headers, SESSION))
+        event_id = header(request.headers, LAST_EVENT_ID) or ""
+        return _events(streams.resumed(self.kit, request.principal, session, event_id))
 
-    def _dispatch(self, inbound: Inbound, message: Request, request: HttpRequest) -> JsonObject:
-        match inbound:
-            case Modern(client_capabilities=capabilities):
-                call = Call(request.principal, message.params, client_capabilities=capabilities)
-                return modern.answer(message.method, self.kit, call)
-            case Legacy(version=version):
-                method = legacy.METHODS[version].get(message.method)
-                if method is None:
-                    raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {version}.")
-                return method(self.kit, Call(request.principal, message.params, version))
+    def _answer(self, request: HttpRequest) -> HttpResponse:
+        inbound = classify(message_of(request.body), request.headers, modern.METHODS)
+        if isinstance(inbound, Modern):
+            return self._modern(inbound, request)
+        if isinstance(inbound.message, Request):
+            return self._legacy(inbound, inbound.message, request)
+        return self._take_note(inbound, request)
+
+    def _modern(self, inbound: Modern, request: HttpRequest) -> HttpResponse:
+        message = inbound.message
+        if isinstance(message, Notification):
+            return HttpResponse(202)  # M6: this era has none that a client sends
+        call = Call(
+            request.principal,
+            message.params,
+            message.id,
+            client_capabilities=inbound.client_capabilities,
+            takes_events=takes(request.headers, CONTENT_TYPE),
+        )
+        return _response(message.id, modern.answer(message.method, self.kit, call))
+
+    def _legacy(self, inbound: Legacy, message: Request, request: HttpRequest) -> HttpResponse:
+        call = Call(
+            request.principal,
+            message.params,
+            message.id,
+            inbound.version,
+            inbound.session.capabilities,
+            inbound.session,
+            takes(request.headers, CONTENT_TYPE),
+        )
+        method = legacy.METHODS[inbound.version].get(message.method)
+        try:
+            if method is None:
+                raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {inbound.version}.")
+            return _response(message.id, method(self.kit, call))
+        except ProtocolError as error:
+            return _error(message.id, error, error.legacy_status)
+
+    def _take_note(self, inbound: Legacy, request: HttpRequest) -> HttpResponse:
+        """Take a message that has no response; L6: accepted, or an error of HTTP."""
+        match inbound.message:
+            case Response() as response:
+                try:
+                    streams.answer(self.kit, request.principal, response)
+                except ProtocolError as error:
+                    return _error(None, error, InvalidRequest.status)
+            case Notification("notifications/cancelled", params):
+                streams.cancel_request(self.kit, request.principal, inbound.session, params)
+            case _:
+                pass  # no other notification changes anything here
+        return HttpResponse(202)
 
 
 def refusal(error: ProtocolError) -> HttpResponse:
     """Answer a request that could not be read."""
     return _error(None, error, error.status)
+
+
+def _response(message_id: MessageId, reply: Reply) -> HttpResponse:
+    match reply:
+        case Stream():
+            return _events(reply)
+        case Written(text):
+            return _json(200, text)
+        case SessionOpened(result, session_id):
+            response = _json(200, result_text(message_id, result))
+            return replace(response, headers={**response.headers, SESSION: session_id})
+        case result:
+            return _json(200, result_text(message_id, result))
+
+
+def _events(stream: Stream) -> HttpResponse:
+    # M8: nothing on the way may keep events back, or keep them for another.
+    headers = {"content-type": CONTENT_TYPE, "cache-control": "no-store", "x-accel-buffering": "no"}
+    return HttpResponse(200, stream.body, headers)
 
 
 def _json(status: int, text: str) -> HttpResponse:
@@ -84,4 +143,4 @@ def _json(status: int, text: str) -> HttpResponse:
 
 def _error(message_id: MessageId | None, error: ProtocolError, status: int) -> HttpResponse:
     response = _json(status, error_text(message_id, error))
-    return HttpResponse(response.status, response.body, {**response.headers, **error.headers})
+    return replace(response, headers={**response.headers, **error.headers})

@@ -14,18 +14,23 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
 from stepwire.aws.api_gateway import caller_of, request_of, response_of
-from stepwire.aws.clients import dynamodb_client, step_functions_client
+from stepwire.aws.callbacks import question_of
+from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.eventbridge import status_change_of
+from stepwire.aws.eventbridge import MalformedProgress, news_of
+from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, read_mcp_settings, read_table_name
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.catalog import read_catalog
+from stepwire.dialogue import Dialogue
 from stepwire.errors import NotSignedIn
-from stepwire.execution_events import ExecutionEvents
+from stepwire.execution_events import ExecutionEvents, StatusChange
+from stepwire.input_requests import InputRequests
 from stepwire.methods import Kit
-from stepwire.operations import Operations, Patience
+from stepwire.operations import Operations
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
+from stepwire.upkeep import Upkeep
 
 
 class SystemClock:
@@ -65,14 +70,18 @@ class McpHandler:
     def _server(self) -> McpServer:
         settings = self._settings
         catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
-        operations = Operations(
-            recorder=_recorder(settings.table_name),
-            workflows=StepFunctionsWorkflows(step_functions_client),
-            randomness=secrets.token_bytes,
-            patience=Patience(settings.wait, settings.repair_after),
+        recorder, workflows = _recorder(settings.table_name), StepFunctionsWorkflows(step_functions_client)
+        upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
+        kit = Kit(
+            catalog=catalog,
+            operations=Operations(recorder, workflows, secrets.token_bytes, upkeep, self._report),
+            dialogue=Dialogue(recorder, upkeep, self._report),
+            patience=settings.patience,
+            secret=Secret(settings.secret_arn, secrets_manager_client),
+            no_resume=settings.no_resume,
             report=self._report,
         )
-        return McpServer(Kit(catalog, operations), settings.allowed_origins, self._report)
+        return McpServer(kit, settings.allowed_origins, self._report)
 
     @cached_property
     def _logger(self) -> Logger:
@@ -89,13 +98,33 @@ class ExecutionEventsHandler:
     """Records the events that EventBridge sends to function execution_events."""
 
     def __call__(self, event: dict[str, Any], _context: object) -> None:
-        """Record one status change."""
-        self._events.record(status_change_of(event))
+        """Record one status change, or one step of progress."""
+        try:
+            news = news_of(event)
+        except MalformedProgress as error:  # delivered again, it would be no better
+            Logger().warning("a workflow reports progress that cannot be read", fault=str(error))
+            return
+        if isinstance(news, StatusChange):
+            self._events.record(news)
+        else:
+            self._events.record_progress(news)
 
     @cached_property
     def _events(self) -> ExecutionEvents:
         recorder = _recorder(read_table_name(os.environ))
         return ExecutionEvents(recorder, StepFunctionsWorkflows(step_functions_client))
+
+
+class InputRequestsHandler:
+    """Records what states of a workflow ask that invoke function input_requests, and wait."""
+
+    def __call__(self, event: dict[str, Any], _context: object) -> None:
+        """Record one question."""
+        self._requests.record(question_of(event))
+
+    @cached_property
+    def _requests(self) -> InputRequests:
+        return InputRequests(_recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client))
 
 
 def _recorder(table_name: str) -> Recorder:

@@ -8,6 +8,7 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_stepfunctions import SFNClient
 
 # A request has 29 seconds in all; three tries of at most 5 leave time to answer.
@@ -26,3 +27,9 @@ def step_functions_client() -> "SFNClient":
     """Build a client of Step Functions."""
     with _LOCK:
         return boto3.client("stepfunctions", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def secrets_manager_client() -> "SecretsManagerClient":
+    """Build a client of Secrets Manager."""
+    with _LOCK:
+        return boto3.client("secretsmanager", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there

@@ -1,13 +1,50 @@
-"""The events of EventBridge: "Step Functions Execution Status Change" to what the kit understands."""
+"""The events of EventBridge, to what the kit understands: how executions stand, and what they say of their progress."""
 
-from typing import Any
+from typing import Any, Final, TypeGuard
 
-from stepwire.aws.step_functions import state_of
-from stepwire.execution_events import StatusChange
-from stepwire.tasks.task import Execution
+from stepwire.aws.step_functions import execution_of, state_of
+from stepwire.errors import StepwireError
+from stepwire.execution_events import ProgressMade, StatusChange
+from stepwire.json_text import Json, as_object
+from stepwire.tasks.task import Execution, Progress
+
+PROGRESS: Final = "Stepwire Task Progress"
 
 
-def status_change_of(event: dict[str, Any]) -> StatusChange:
-    """Read an event. An output that is too large for it is left out (`outputDetails.included` is false)."""
+class MalformedProgress(StepwireError):
+    """A workflow reports its progress in a way that nobody understands; the message says what is wrong."""
+
+
+def news_of(event: dict[str, Any]) -> StatusChange | ProgressMade:
+    """Read an event.
+
+    Raises:
+        MalformedProgress: it is about progress, and not as it must be.
+    """
+    if event["detail-type"] == PROGRESS:
+        return _progress_of(event)
+    # An output that is too large for the event is left out (`outputDetails.included` is false).
     detail = event["detail"]
     return StatusChange(Execution(detail["stateMachineArn"], detail["name"]), state_of(detail))
+
+
+def _progress_of(event: dict[str, Any]) -> ProgressMade:
+    """Read {"progress": 40, "total"?: 100, "message"?: "...", "execution_arn"?: "..."}.
+
+    The execution is the one that put the event, whose ARN Step Functions adds to the event's resources; or the one that
+    the detail names, for workflows that work for another.
+    """
+    detail = as_object(event["detail"])
+    done, total, message = detail.get("progress"), detail.get("total"), detail.get("message")
+    if not (_is_amount(done) and (total is None or _is_amount(total))):
+        raise MalformedProgress("progress must be a number of at least 0, and so must total where it is given")
+    if message is not None and not isinstance(message, str):
+        raise MalformedProgress("message must be a text")
+    named = detail.get("execution_arn") or next((arn for arn in event["resources"] if ":execution:" in arn), None)
+    if not isinstance(named, str):
+        raise MalformedProgress("the event names no execution")
+    return ProgressMade(execution_of(named), Progress(done, total), message)
+
+
+def _is_amount(value: Json) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, parse
+from stepwire.methods import Patience
+from stepwire.upkeep import Intervals
 
 # Parts of a function's environment that Lambda itself sets.
 TASK_ROOT = "LAMBDA_TASK_ROOT"
@@ -27,8 +29,11 @@ class McpSettings:
     needs_sign_in: bool
     principal_salt: str
     allowed_origins: frozenset[str]
-    wait: timedelta
-    repair_after: timedelta
+    patience: Patience
+    intervals: Intervals
+    no_resume: tuple[str, ...]
+    secret_arn: str
+    """Of the secret that seals what clients keep for us."""
     catalog: Path
 
 
@@ -43,9 +48,17 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         state_machines=_names(environment, "STATE_MACHINES"),
         needs_sign_in=_text(environment, "AUTHORIZER") != "none",
         principal_salt=_text(environment, "PRINCIPAL_SALT"),
-        allowed_origins=frozenset(part for part in environment.get("ALLOWED_ORIGINS", "").split(",") if part),
-        wait=_seconds(environment, "WAIT_SECONDS"),
-        repair_after=_seconds(environment, "REPAIR_AFTER_SECONDS"),
+        allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
+        patience=Patience(
+            wait=_seconds(environment, "WAIT_SECONDS"),
+            inline=_seconds(environment, "INLINE_WAIT_SECONDS"),
+            hold=_seconds(environment, "HOLD_SECONDS"),
+        ),
+        intervals=Intervals(
+            repair=_seconds(environment, "REPAIR_AFTER_SECONDS"), state=_seconds(environment, "STATE_AFTER_SECONDS")
+        ),
+        no_resume=_list(environment, "NO_RESUME_CLIENTS"),
+        secret_arn=_text(environment, "SECRET_ARN"),
         catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
     )
 
@@ -64,6 +77,11 @@ def _text(environment: Mapping[str, str], name: str) -> str:
     if not value:
         raise SettingsError(f"The environment variable {name} is missing.")
     return value
+
+
+def _list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    parts = (part.strip() for part in environment.get(name, "").split(","))
+    return tuple(part for part in parts if part)
 
 
 def _seconds(environment: Mapping[str, str], name: str) -> timedelta:

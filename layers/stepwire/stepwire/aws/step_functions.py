@@ -1,10 +1,11 @@
-"""The workflows on Step Functions (Standard): start, describe, stop.
+"""The workflows on Step Functions (Standard): start, follow, answer, stop.
 
 Starting is idempotent by name and input, so a start that may have been lost is simply made again. A refusal counts as
 one only if it came to the first try: after a retry, an earlier try may have been heard.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,10 @@ _REASONS: Final = {
     "AccessDeniedException": "this server may not start its state machine",
 }
 
+# The newest events of an execution that may name a state: one page of the smallest cost.
+_NEWEST_EVENTS: Final = 25
+_LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
+_WAITS_NO_MORE: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 _PASSING: Final = frozenset({"ExecutionLimitExceeded", "ThrottlingException"})
 
 
@@ -67,6 +72,33 @@ class StepFunctionsWorkflows:
             raise WorkflowsUnavailable from error
         return state_of(response)
 
+    def current_state(self, execution: Execution) -> str | None:
+        """Name the state that an execution entered last, if that is among its newest events."""
+        try:
+            history = self._client.get_execution_history(
+                executionArn=execution_arn_of(execution),
+                reverseOrder=True,
+                maxResults=_NEWEST_EVENTS,
+                includeExecutionData=False,
+            )
+        except ClientError as error:
+            if _code(error) == "ExecutionDoesNotExist":
+                return None
+            raise WorkflowsUnavailable from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return _state_in(history["events"])
+
+    def resume(self, token: str, output: str) -> None:
+        """Give a state its answer."""
+        with _waiting_state():
+            self._client.send_task_success(taskToken=token, output=output)
+
+    def break_off(self, token: str, error: str, cause: str) -> None:
+        """Let a state fail."""
+        with _waiting_state():
+            self._client.send_task_failure(taskToken=token, error=error, cause=cause)
+
     def stop(self, execution: Execution, cause: str) -> None:
         """End an execution."""
         try:
@@ -78,9 +110,35 @@ class StepFunctionsWorkflows:
                 raise
 
 
+@contextmanager
+def _waiting_state() -> Generator[None]:
+    """Answer a state; that it waits no more is no error, and everything else may pass."""
+    try:
+        yield
+    except ClientError as error:
+        if _code(error) not in _WAITS_NO_MORE:
+            raise WorkflowsUnavailable from error
+    except BotoCoreError as error:
+        raise WorkflowsUnavailable from error
+
+
+def _state_in(events: Any) -> str | None:
+    """Find the state that was entered last in events, the newest first."""
+    if events and events[0]["type"] in _LAST_EVENTS:
+        return None
+    entered = (event["stateEnteredEventDetails"] for event in events if "stateEnteredEventDetails" in event)
+    return next((details["name"] for details in entered), None)
+
+
 def execution_arn_of(execution: Execution) -> str:
     """Write the ARN of an execution: its state machine's, with another kind and the name behind."""
     return f"{execution.state_machine_arn.replace(':stateMachine:', ':execution:', 1)}:{execution.name}"
+
+
+def execution_of(execution_arn: str) -> Execution:
+    """Read the ARN of an execution, as Step Functions writes it."""
+    state_machine_arn, _, name = execution_arn.rpartition(":")
+    return Execution(state_machine_arn.replace(":execution:", ":stateMachine:", 1), name)
 
 
 def state_of(report: Any) -> ExecutionState:

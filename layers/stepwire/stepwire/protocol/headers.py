@@ -15,6 +15,8 @@ from stepwire.protocol.messages import Request
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
+SESSION: Final = "mcp-session-id"
+LAST_EVENT_ID: Final = "last-event-id"
 
 # Where each method keeps what Mcp-Name repeats.
 _NAME_PARAMETERS: Final = {

@@ -2,11 +2,12 @@
 
 Both eras, cheapest and most protective first:
   1. the Origin is allowed: nothing is read for a foreign web page (M2, L5)
-  2. it is a POST: only that carries messages (L9)
-  3. it brings and takes JSON (M7)
+  2. it is a POST, which alone carries messages, or a GET that goes on with a stream (L9)
+  3. it brings and takes JSON (M7); a GET takes events
   4. the body is JSON within the limits (M5), and one object; from here on, errors carry the request's id (M20)
-  5. the body is one request or notification, and cannot be understood in two ways (M5, M25)
+  5. the body is one message, and cannot be understood in two ways (M5, M25)
   6. the era: modern `_meta` decides, then the version header (A2); never what other headers there are
+Legacy only: the session, where there is one, can be read (L10)
 Modern only:
   7. `_meta` is complete (M15)
   8. the headers agree with the body (M12, M13): told apart before the version, so that a client that contradicts itself
@@ -16,7 +17,7 @@ Modern only:
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from stepwire.errors import (
@@ -35,7 +36,8 @@ from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol import headers as names
 from stepwire.protocol.headers import check_routing_headers, header
 from stepwire.protocol.http import HttpRequest
-from stepwire.protocol.messages import Message, Notification, Request
+from stepwire.protocol.messages import Message, Notification, Request, Response
+from stepwire.protocol.sessions import Session, session_of
 from stepwire.protocol.versions import (
     ASSUMED_VERSION,
     LEGACY_VERSIONS,
@@ -54,13 +56,14 @@ class Legacy:
 
     message: Message
     version: str
+    session: Session = field(default_factory=Session)
 
 
 @dataclass(frozen=True)
 class Modern:
     """A message of the era in which every request says all there is to know."""
 
-    message: Message
+    message: Request | Notification
     client_capabilities: JsonObject
 
 
@@ -76,14 +79,37 @@ def check_transport(request: HttpRequest, allowed_origins: Collection[str]) -> N
     origin = header(request.headers, "origin")
     if origin is not None and origin not in allowed_origins:
         raise OriginNotAllowed("Web pages of this origin may not call this server.")
+    if request.method == "GET":
+        check_resumption(request.headers)
+        return
     if request.method != "POST":
-        raise HttpMethodNotAllowed("Only POST is served here; streams and sessions are not offered.")
+        raise HttpMethodNotAllowed("Only POST is served here; a session holds nothing, and needs no end.")
     if _media_type(header(request.headers, "content-type")) != "application/json":
         raise UnsupportedMediaType("The Content-Type must be application/json.")
-    if not _takes_json(header(request.headers, "accept")):
+    if not takes(request.headers, "application/json"):
         raise NotAcceptable("The Accept header must allow application/json.")
     if len(request.body) > LARGEST_BODY:
         raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
+
+
+def check_resumption(headers: Mapping[str, str]) -> None:
+    """Make sure that a GET goes on with a stream of the legacy era: no other stream is offered (L9, A10).
+
+    Raises:
+        HttpMethodNotAllowed: it does not.
+        NotAcceptable: it takes no events.
+    """
+    if header(headers, names.LAST_EVENT_ID) is None or header(headers, names.VERSION) in MODERN_VERSIONS:
+        raise HttpMethodNotAllowed("GET only goes on with a response that has begun, by its Last-Event-ID.")
+    if not takes(headers, "text/event-stream"):
+        raise NotAcceptable("The Accept header must allow text/event-stream.")
+
+
+def takes(headers: Mapping[str, str], media_type: str) -> bool:
+    """Tell whether a client takes answers of that kind."""
+    # Absent means anything (RFC 9110).
+    ranges = {_media_type(part) for part in (header(headers, "accept") or "*/*").split(",")}
+    return bool(ranges & {media_type, f"{media_type.partition('/')[0]}/*", "*/*"})
 
 
 def classify(message: Message, headers: Mapping[str, str], modern_methods: Collection[str]) -> Inbound:
@@ -92,19 +118,28 @@ def classify(message: Message, headers: Mapping[str, str], modern_methods: Colle
     Raises:
         ProtocolError: the kind that says which rung.
     """
-    meta = as_object(message.params.get("_meta"))
+    meta = {} if isinstance(message, Response) else as_object(message.params.get("_meta"))
     version = header(headers, names.VERSION)
     if META_VERSION in meta or META_CAPABILITIES in meta or version in MODERN_VERSIONS:
         return _modern(message, meta, headers, modern_methods)
+    return _legacy(message, version, headers)
+
+
+def _legacy(message: Message, version: str | None, headers: Mapping[str, str]) -> Legacy:
     if isinstance(message, Request) and message.method == "initialize":
         return Legacy(message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
     if version is not None and version not in LEGACY_VERSIONS:  # L12
         known = ", ".join((*MODERN_VERSIONS, *LEGACY_VERSIONS))
         raise InvalidRequest(f"The MCP-Protocol-Version {version[:40]!r} is not supported; supported: {known}.")
-    return Legacy(message, version or ASSUMED_VERSION)
+    session = session_of(header(headers, names.SESSION))
+    # L3: what was agreed on counts; one client names another version in its headers than it has agreed on.
+    agreed = session.version if session.version in LEGACY_VERSIONS else None
+    return Legacy(message, agreed or version or ASSUMED_VERSION, session)
 
 
 def _modern(message: Message, meta: JsonObject, headers: Mapping[str, str], modern_methods: Collection[str]) -> Modern:
+    if isinstance(message, Response):
+        raise InvalidRequest("In this version the server asks nothing by itself, so it takes no responses.")
     if isinstance(message, Notification):
         # M6: this era has no notification that a client sends; one is taken note of, and that is all.
         return Modern(message, {})
@@ -123,9 +158,3 @@ def _modern(message: Message, meta: JsonObject, headers: Mapping[str, str], mode
 
 def _media_type(value: str | None) -> str:
     return (value or "").partition(";")[0].strip().lower()
-
-
-def _takes_json(accept: str | None) -> bool:
-    # Absent means anything (RFC 9110).
-    ranges = {_media_type(part) for part in (accept or "*/*").split(",")}
-    return bool(ranges & {"application/json", "application/*", "*/*"})

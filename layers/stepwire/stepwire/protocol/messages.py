@@ -1,12 +1,12 @@
 """JSON-RPC messages: from the body of a POST, and back.
 
-A body is one request or one notification; batches and responses are refused (M5, L6). An id is a string or an integer
+A body is one request, one notification or one response; batches are refused (M5, L6). An id is a string or an integer
 and comes back as it came (M25).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeGuard, cast
 
 from stepwire.errors import InvalidRequest, ParseError, ProtocolError
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, glance, reread, write
@@ -32,7 +32,16 @@ class Notification:
     params: JsonObject
 
 
-Message: TypeAlias = Request | Notification
+@dataclass(frozen=True)
+class Response:
+    """What a client answers to a request of ours."""
+
+    id: MessageId
+    result: JsonObject | None
+    """None where the client answers with an error."""
+
+
+Message: TypeAlias = Request | Notification | Response
 
 
 def read_object(body: bytes) -> JsonObject:
@@ -56,14 +65,14 @@ def read_object(body: bytes) -> JsonObject:
 def id_of(value: JsonObject) -> MessageId | None:
     """Give the id if there is one that can be answered to (M20)."""
     candidate = value.get("id")
-    return cast(MessageId, candidate) if _is_id(candidate) else None
+    return candidate if is_id(candidate) else None
 
 
 def message_of(body: bytes) -> Message:
-    """Make a request or a notification of a body that is an object.
+    """Make a message of a body that is an object.
 
     Raises:
-        InvalidRequest: it is neither, or could be understood in two ways.
+        InvalidRequest: it is none, or could be understood in two ways.
     """
     try:
         value = as_object(reread(body))
@@ -72,7 +81,7 @@ def message_of(body: bytes) -> Message:
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
     if "method" not in value and ("result" in value or "error" in value):
-        raise InvalidRequest("This server has asked nothing, so it takes no responses: send a request.")
+        return _response_of(value)
     method = value.get("method")
     if not isinstance(method, str) or not method:
         raise InvalidRequest("The message must have a method, a string.")
@@ -81,14 +90,37 @@ def message_of(body: bytes) -> Message:
         raise InvalidRequest("params must be an object.")
     if "id" not in value:
         return Notification(method, cast(JsonObject, params))
-    if not _is_id(value["id"]):
+    return Request(_message_id(value), method, cast(JsonObject, params))
+
+
+def _response_of(value: JsonObject) -> Response:
+    message_id = _message_id(value)
+    if "error" in value and "result" not in value:
+        return Response(message_id, None)
+    if "error" in value or not isinstance(value["result"], dict):
+        raise InvalidRequest("A response must have either a result, an object, or an error.")
+    return Response(message_id, cast(JsonObject, value["result"]))
+
+
+def _message_id(value: JsonObject) -> MessageId:
+    if not is_id(value.get("id")):
         raise InvalidRequest(f"The id must be an integer, or a string of at most {LONGEST_ID} characters.")
-    return Request(value["id"], method, cast(JsonObject, params))
+    return value["id"]
 
 
 def result_text(message_id: MessageId, result: Mapping[str, Any]) -> str:
     """Write the response that carries a result."""
     return write({"jsonrpc": "2.0", "id": message_id, "result": result})
+
+
+def request_text(message_id: MessageId, method: str, params: JsonObject) -> str:
+    """Write a request of ours."""
+    return write({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params})
+
+
+def notification_text(method: str, params: JsonObject) -> str:
+    """Write a notification."""
+    return write({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
@@ -99,7 +131,8 @@ def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
     return write({"jsonrpc": "2.0", "id": message_id, "error": content})
 
 
-def _is_id(value: Json) -> bool:
+def is_id(value: Json) -> TypeGuard[MessageId]:
+    """Tell whether a value can be the id of a message."""
     if isinstance(value, str):
         return len(value) <= LONGEST_ID
     return isinstance(value, int) and not isinstance(value, bool)

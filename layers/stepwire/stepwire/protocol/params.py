@@ -4,7 +4,8 @@ from math import ceil
 from typing import cast
 
 from stepwire.errors import InvalidCursor, InvalidParams
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, as_object
+from stepwire.protocol.messages import MessageId, is_id
 
 LONGEST_CURSOR = 256  # characters
 
@@ -13,6 +14,14 @@ def text(params: JsonObject, name: str) -> str:
     """Read a string that must be there."""
     value = params.get(name)
     if not isinstance(value, str):
+        raise InvalidParams(f"params.{name} must be a string.")
+    return value
+
+
+def optional_text(params: JsonObject, name: str) -> str | None:
+    """Read a string that may be left out."""
+    value = params.get(name)
+    if value is not None and not isinstance(value, str):
         raise InvalidParams(f"params.{name} must be a string.")
     return value
 
@@ -49,3 +58,9 @@ def cursor(params: JsonObject) -> str | None:
     if value is not None and (not isinstance(value, str) or not 0 < len(value) <= LONGEST_CURSOR):
         raise InvalidCursor
     return value
+
+
+def progress_token(params: JsonObject) -> MessageId | None:
+    """Read where the client wants to hear of progress; None where it does not."""
+    token = as_object(params.get("_meta")).get("progressToken")
+    return token if is_id(token) else None

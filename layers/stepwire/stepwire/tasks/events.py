@@ -1,14 +1,73 @@
 """What can happen to a task. Each event is a fact that is already true outside; the lifecycle decides what follows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeAlias
 
-from stepwire.tasks.task import ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.inputs import Answer, Callback, Elicitation
+from stepwire.tasks.task import Progress, ResultInExecution, TaskError, ToolResult
 
 
 @dataclass(frozen=True)
 class WorkChecked:
     """Somebody looks at Step Functions now, so nobody else needs to for a while."""
+
+
+@dataclass(frozen=True)
+class StateEntered:
+    """The workflow is in a state of that name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ProgressReported:
+    """The workflow says how far it is."""
+
+    progress: Progress
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class InputRequested:
+    """The workflow asks, and waits."""
+
+    key: str
+    """As its author calls the question; a later one of the same name gets another key."""
+    elicitation: Elicitation
+    destination: Callback
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class InputAnswered:
+    """Questions were answered, by their keys; those of others are none of ours."""
+
+    answers: Mapping[str, Answer]
+
+
+@dataclass(frozen=True)
+class InputRefused:
+    """An answer was not what was asked for, so the question is asked again."""
+
+    key: str
+    explanation: str
+
+
+@dataclass(frozen=True)
+class AnswersDelivered:
+    """The workflow has got answers, or nobody waits for them any more."""
+
+    tokens: frozenset[str]
+
+
+@dataclass(frozen=True)
+class WorkConfirmed:
+    """The user said yes, so the workflow may begin."""
+
+    input: str
+    """Its input, with what the user answered."""
 
 
 @dataclass(frozen=True)
@@ -33,4 +92,15 @@ class WorkStopped:
     message: str
 
 
-TaskEvent: TypeAlias = WorkChecked | WorkCompleted | WorkFailed | WorkStopped
+WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped
+TaskEvent: TypeAlias = (
+    WorkChecked
+    | StateEntered
+    | ProgressReported
+    | InputRequested
+    | InputAnswered
+    | InputRefused
+    | AnswersDelivered
+    | WorkConfirmed
+    | WorkEnded
+)

@@ -3,31 +3,94 @@
 Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and a
 finished task absorbs every event unchanged, so events may come late, twice and in any order.
 
-    working ──WorkCompleted──> completed
-            ──WorkFailed─────> failed
-            ──WorkStopped────> cancelled
-            ──WorkChecked────> working (only the time of the check moves)
+    working ──WorkCompleted──> completed        working <──InputRequested, InputAnswered──> input_required
+            ──WorkFailed─────> failed           input_required ends as working does
+            ──WorkStopped────> cancelled        WorkConfirmed: input_required, before the work begins ──> working
+
+StateEntered and ProgressReported change what is said of the work, and progress never goes back; the other events leave
+the status as it is. A question ends by itself when its time is over (`as_of`).
 """
 
 from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkFailed, WorkStopped
-from stepwire.tasks.task import LONGEST_MESSAGE, Cancelled, Completed, Failed, Status, Task
+from stepwire.tasks.events import (
+    AnswersDelivered,
+    InputAnswered,
+    InputRefused,
+    InputRequested,
+    ProgressReported,
+    StateEntered,
+    TaskEvent,
+    WorkChecked,
+    WorkCompleted,
+    WorkConfirmed,
+    WorkEnded,
+    WorkFailed,
+    WorkStopped,
+)
+from stepwire.tasks.inputs import Callback, InputRequest, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.task import (
+    LONGEST_MESSAGE,
+    Cancelled,
+    Completed,
+    Failed,
+    InputRequired,
+    Inputs,
+    Status,
+    Task,
+    Working,
+)
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
     """Give the task as it is after the event; the same object where nothing changes."""
     if task.has_ended:  # T10, X30: a terminal status never changes
         return task
-    if isinstance(event, WorkChecked):
-        return replace(task, checked_at=max(at, task.checked_at))
-    # Clocks of two function instances differ: a later state is never dated before an earlier one.
-    return replace(task, status=_end(event), last_updated_at=max(at, task.last_updated_at))
+    task = as_of(task, at)
+    match event:
+        case WorkChecked():
+            return replace(task, checked_at=max(at, task.checked_at))
+        case AnswersDelivered():
+            return _delivered(task, event)
+        case InputRefused():
+            return _asked_again(task, event)
+        case _:
+            changed = _changed(task, event)
+            # Clocks of two function instances differ: a later state is never dated before an earlier one.
+            return task if changed is task else replace(changed, last_updated_at=max(at, task.last_updated_at))
 
 
-def _end(event: WorkCompleted | WorkFailed | WorkStopped) -> Status:
+def as_of(task: Task, at: datetime) -> Task:
+    """Give the task without the questions whose time is over; the same object where all are still open."""
+    requests = task.input_requests
+    left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
+    return task if len(left) == len(requests) else _with(task, left)
+
+
+def _changed(
+    task: Task,
+    event: StateEntered | ProgressReported | InputRequested | InputAnswered | WorkConfirmed | WorkEnded,
+) -> Task:
+    match event:
+        case StateEntered(name):
+            return _saying(task, f"The workflow is in its state {name}.") if task.progress is None else task
+        case ProgressReported():
+            return _further(task, event)
+        case InputRequested():
+            return _asking(task, event)
+        case InputAnswered():
+            return _answered(task, event)
+        case WorkConfirmed():
+            return _confirmed(task, event)
+        case WorkCompleted() | WorkFailed() | WorkStopped():
+            return replace(task, status=_end(event), inputs=Inputs())
+        case _:  # pragma: no cover
+            assert_never(event)
+
+
+def _end(event: WorkEnded) -> Status:
     match event:
         case WorkCompleted(result, message):
             return Completed(result, message)
@@ -35,5 +98,77 @@ def _end(event: WorkCompleted | WorkFailed | WorkStopped) -> Status:
             return Failed(error, error.message[:LONGEST_MESSAGE])
         case WorkStopped(message):
             return Cancelled(message)
-        case _:  # pragma: no cover
-            assert_never(event)
+
+
+def _further(task: Task, event: ProgressReported) -> Task:
+    if task.progress is not None and event.progress.done <= task.progress.done:
+        return task
+    further = replace(task, progress=event.progress)
+    return further if event.message is None else _saying(further, event.message[:LONGEST_MESSAGE])
+
+
+def _asking(task: Task, event: InputRequested) -> Task:
+    known = {one.destination for one in task.input_requests}
+    if event.destination in known or event.destination.token in _tokens(task.inputs):
+        return task  # the same state asks the same again: its first word arrived, and the answer to it did not
+    number = task.inputs.asked + 1
+    key = event.key if event.key not in task.inputs.used_keys else f"{event.key}-{number}"
+    request = InputRequest(key, number, event.elicitation, event.destination, event.expires_at)
+    inputs = replace(task.inputs, asked=number, used_keys=(*task.inputs.used_keys, key))
+    return _with(replace(task, inputs=inputs), (*task.input_requests, request))
+
+
+def _answered(task: Task, event: InputAnswered) -> Task:
+    answered = tuple(
+        UndeliveredAnswer(one.destination.token, event.answers[one.key])
+        for one in task.input_requests
+        if one.key in event.answers and isinstance(one.destination, Callback)
+    )
+    if not answered:
+        return task
+    left = tuple(one for one in task.input_requests if one.key not in event.answers)
+    inputs = replace(task.inputs, undelivered=(*task.inputs.undelivered, *answered))
+    return _with(replace(task, inputs=inputs), left)
+
+
+def _asked_again(task: Task, event: InputRefused) -> Task:
+    number = task.inputs.asked + 1
+    again = tuple(
+        replace(one, number=number, refusal=event.explanation[:LONGEST_MESSAGE]) if one.key == event.key else one
+        for one in task.input_requests
+    )
+    if again == task.input_requests:
+        return task
+    return _with(replace(task, inputs=replace(task.inputs, asked=number)), again)
+
+
+def _delivered(task: Task, event: AnswersDelivered) -> Task:
+    left = tuple(one for one in task.inputs.undelivered if one.token not in event.tokens)
+    if len(left) == len(task.inputs.undelivered):
+        return task
+    return replace(task, inputs=replace(task.inputs, undelivered=left))
+
+
+def _confirmed(task: Task, event: WorkConfirmed) -> Task:
+    if not task.awaits_confirmation:
+        return task
+    left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
+    return _with(replace(task, work=replace(task.work, input=event.input)), left)
+
+
+def _with(task: Task, requests: tuple[InputRequest, ...]) -> Task:
+    return replace(task, status=_going_on(requests, task.status.message))
+
+
+def _saying(task: Task, message: str) -> Task:
+    if task.status.message == message:
+        return task
+    return replace(task, status=_going_on(task.input_requests, message))
+
+
+def _going_on(requests: tuple[InputRequest, ...], message: str | None) -> Status:
+    return InputRequired(requests, message) if requests else Working(message)
+
+
+def _tokens(inputs: Inputs) -> frozenset[str]:
+    return frozenset(one.token for one in inputs.undelivered)

@@ -11,7 +11,9 @@ from typing import Final, TypeAlias
 from stepwire.json_text import Json, JsonObject, read_back
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
+from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 
+LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 
 
@@ -51,6 +53,16 @@ class Working:
 
 
 @dataclass(frozen=True)
+class InputRequired:
+    """The task waits for answers; the rest of its workflow may go on meanwhile."""
+
+    requests: tuple[InputRequest, ...]
+    """All that are open, the oldest first; at least one."""
+    message: str | None = None
+    """What the workflow does meanwhile."""
+
+
+@dataclass(frozen=True)
 class Completed:
     """The tool answered; its answer may be that it failed (`result.is_error`)."""
 
@@ -73,7 +85,7 @@ class Cancelled:
     message: str | None = None
 
 
-Status: TypeAlias = Working | Completed | Failed | Cancelled
+Status: TypeAlias = Working | InputRequired | Completed | Failed | Cancelled
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,38 @@ class Work:
     """JSON text, exactly as it goes to Step Functions: another byte would be another execution."""
     output_schema: str | None = None
     """JSON text of the schema that was advertised when the tool was called."""
+    shows_state: bool = False
+    """Whether the caller may read the names of the workflow's states."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known of the client and of the request that asked for the task."""
+
+    modes: frozenset[Mode] = frozenset()
+    """How the client can be asked for input; nothing else is ever asked."""
+    progress_token: str | int | None = None
+    """Where a legacy client wants to hear of progress (T32: for the life of the task)."""
+    request: str | None = None
+    """A digest that names a legacy call without a task, so that the client can cancel it; None for all others."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is left of questions after they were asked."""
+
+    asked: int = 0
+    """How many; the number of the last."""
+    used_keys: tuple[str, ...] = ()
+    undelivered: tuple[UndeliveredAnswer, ...] = ()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the workflow says it is."""
+
+    done: float
+    total: float | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +154,9 @@ class Task:
     poll_interval: timedelta
     checked_at: datetime
     """When somebody last looked at Step Functions for this task, or its creation."""
+    origin: Origin = Origin()
+    inputs: Inputs = Inputs()
+    progress: Progress | None = None
     version: int = 0
     """How often it has been saved; only the store changes it."""
 
@@ -131,4 +178,14 @@ class Task:
     @property
     def has_ended(self) -> bool:
         """Tell whether the status is final."""
-        return not isinstance(self.status, Working)
+        return not isinstance(self.status, Working | InputRequired)
+
+    @property
+    def input_requests(self) -> tuple[InputRequest, ...]:
+        """The questions that are open, the oldest first."""
+        return self.status.requests if isinstance(self.status, InputRequired) else ()
+
+    @property
+    def awaits_confirmation(self) -> bool:
+        """Tell whether the workflow begins only after an answer."""
+        return any(isinstance(request.destination, WorkflowInput) for request in self.input_requests)

@@ -1,0 +1,89 @@
+"""Where a client is on a stream that it polls: all of it in the event id, so nobody has to remember.
+
+An id is as trustworthy as any input: it is checked, and the task that it names is looked up under whoever presents it.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Final
+
+from stepwire.errors import InvalidRequest
+from stepwire.json_text import Json, JsonTextError, parse, write
+from stepwire.protocol.messages import MessageId, is_id
+
+LONGEST_EVENT_ID: Final = 2_048  # characters
+_FORMAT: Final = 1
+_LARGEST: Final = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class StreamPosition:
+    """What a client has got on one stream."""
+
+    message_id: MessageId
+    """The JSON-RPC id of the request that opened the stream: its response must bear it, with its type."""
+    task_id: str
+    is_call: bool
+    """Whether a plain `tools/call` opened it; else `tasks/result` did."""
+    updated: int
+    """The last change of the task that was told, in milliseconds since 1970."""
+    progress: float = -1
+    """The last progress that was told."""
+    asked: int = 0
+    """The number of the last question that was asked."""
+    polls: int = 0
+    """How often the client has come back."""
+    has_ended: bool = False
+    """Whether the response has been sent."""
+
+    def event_id(self) -> str:
+        """Write it as an event's id: printable ASCII, without white space."""
+        fields = [
+            _FORMAT,
+            self.message_id,
+            self.task_id,
+            int(self.is_call),
+            self.updated,
+            self.progress,
+            self.asked,
+            self.polls,
+            int(self.has_ended),
+        ]
+        return base64.urlsafe_b64encode(write(fields).encode()).decode().rstrip("=")
+
+
+def position_of(event_id: str) -> StreamPosition:
+    """Read an event's id.
+
+    Raises:
+        InvalidRequest: it is none of ours.
+    """
+    match _fields(event_id):
+        case [1, message_id, str(task_id), 0 | 1 as is_call, updated, progress, asked, polls, 0 | 1 as has_ended] if (
+            is_id(message_id)
+            and _is_number(progress)
+            and all(_is_count(count) for count in (updated, asked, polls))
+            and not any(isinstance(flag, bool) for flag in (is_call, has_ended))
+        ):
+            return StreamPosition(message_id, task_id, is_call == 1, updated, progress, asked, polls, has_ended == 1)
+        case _:
+            raise InvalidRequest("The Last-Event-ID is none that this server has given out.")
+
+
+def _fields(event_id: str) -> Json:
+    if len(event_id) > LONGEST_EVENT_ID:
+        return None
+    try:
+        padded = event_id + "=" * (-len(event_id) % 4)
+        return parse(base64.b64decode(padded.encode(), altchars=b"-_", validate=True))
+    except (binascii.Error, JsonTextError, ValueError):
+        return None
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST

@@ -1,0 +1,121 @@
+"""What every reader of a task does on the side, so that nothing else has to run: deliver, repair, look.
+
+An answer that was recorded and not delivered is delivered. An execution that should have begun, or whose end was never
+reported, is looked after; and the state that runs now is named. Of all who poll a task, one asks Step Functions, at
+most once in an interval.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from stepwire.errors import (
+    InternalError,
+    StartRefused,
+    StartRefusedForNow,
+    StartUnclear,
+    WorkflowsUnavailable,
+)
+from stepwire.ports import Workflows
+from stepwire.recorder import Recorder, is_due
+from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed
+from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
+from stepwire.tasks.outcomes import Missing, Running, event_of, fitted
+from stepwire.tasks.task import Task, TaskError
+
+NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
+"""The error with which a state fails whose question nobody can answer."""
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """How long nobody has looked at Step Functions for a task before somebody does."""
+
+    repair: timedelta = timedelta(seconds=60)
+    state: timedelta = timedelta(seconds=30)
+    """The same, for tasks that show the state that runs; zero: none does."""
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """Looks after tasks that are being read."""
+
+    recorder: Recorder
+    workflows: Workflows
+    intervals: Intervals
+    report: Callable[[Exception], None]
+    """Told of what kept a task from being looked after; its caller is served with what is known."""
+
+    def kept(self, task: Task) -> Task:
+        """Give a task that was read, after whatever it needs."""
+        task = self.delivered(task)
+        if task.awaits_confirmation or not is_due(task, self.recorder.now(), self._interval(task)):
+            return task
+        # Claimed before looking: of all who poll this task, one asks Step Functions.
+        claimed = self.recorder.claim(task, WorkChecked())
+        if claimed is None:
+            return task
+        try:
+            return self._looked_at(claimed)
+        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
+            self.report(error)
+            return claimed
+
+    def delivered(self, task: Task) -> Task:
+        """Give the workflow the answers that it may not have got yet; whoever waits no more needs none."""
+        done = frozenset(one.token for one in task.inputs.undelivered if self._deliver(one))
+        if not done:
+            return task
+        return self.recorder.record(task, AnswersDelivered(done)) or task
+
+    def started(self, task: Task) -> Task:
+        """Start the execution of a task that nobody waits for; a refusal ends the task."""
+        try:
+            self.workflows.start(task.execution, task.work.input)
+        except StartRefusedForNow:
+            raise
+        except StartRefused as refusal:
+            error = TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}")
+            return self.recorder.record(task, WorkFailed(error)) or task
+        return self._still_wanted(task)
+
+    def _interval(self, task: Task) -> timedelta:
+        intervals = self.intervals
+        return min(intervals.state, intervals.repair) if self._shows_state(task) else intervals.repair
+
+    def _shows_state(self, task: Task) -> bool:
+        # A workflow that reports its own progress has said all that the name of a state could.
+        return task.work.shows_state and task.progress is None and self.intervals.state > timedelta()
+
+    def _looked_at(self, task: Task) -> Task:
+        state = self.workflows.current_state(task.execution) if self._shows_state(task) else None
+        if state is not None:
+            return self.recorder.record(task, StateEntered(state)) or task
+        match self.workflows.describe(task.execution):
+            case Running():
+                return task
+            case Missing():
+                return self.started(task)
+            case end:
+                event = fitted(event_of(end, task.work.output_schema))
+                return self.recorder.record(task, event) or task
+
+    def _still_wanted(self, task: Task) -> Task:
+        """Stop again what was started for a task that somebody has cancelled meanwhile."""
+        current = self.recorder.load(task.key)
+        if current is not None and not current.has_ended:
+            return current
+        self.workflows.stop(task.execution, "The task had ended before its execution began.")
+        return current or task
+
+    def _deliver(self, one: UndeliveredAnswer) -> bool:
+        try:
+            if isinstance(one.answer, InputResponse):
+                self.workflows.resume(one.token, one.answer.text())
+            else:
+                self.workflows.break_off(one.token, NOT_SUPPORTED, "The client cannot ask its user.")
+        except WorkflowsUnavailable as error:
+            self.report(error)
+            return False
+        return True
