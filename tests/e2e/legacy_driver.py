@@ -1,21 +1,25 @@
 """What a client of 2025-11-25 does, with the library `mcp` 1.30, as scenarios that print what they have seen as JSON.
 
-    .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...]
+    .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--name N] [--answer A]
 
 It runs in an environment of its own, because 1.x and 2.x of the library exclude each other; so it imports nothing of
 ours, and whether it fits the library is seen by running it.
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 
+import argparse
 import json
 import sys
+import time
 import warnings
 from typing import Any
 
 import anyio
+import httpx
 import mcp.types
 from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
 
@@ -111,6 +115,31 @@ async def call_without_tasks(session: ClientSession) -> Any:
     return {"tools": [shown(tool) for tool in tools], "result": result}
 
 
+async def call(session: ClientSession, tool: str, arguments: str) -> Any:
+    progress: list[Any] = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        progress.append([done, total, message])
+
+    began = time.monotonic()
+    result = await session.call_tool(tool, json.loads(arguments), progress_callback=note)
+    return {"result": shown(result), "progress": progress, "seconds": time.monotonic() - began}
+
+
+async def call_as_a_task(session: ClientSession, tool: str, arguments: str) -> Any:
+    created = await session.experimental.call_tool_as_task(tool, json.loads(arguments))
+    result = await result_of(session, created.task.taskId)
+    afterwards = shown(await session.experimental.get_task(created.task.taskId))
+    return {"created": shown(created), "result": result, "afterwards": afterwards}
+
+
+async def ask_for_the_result_too_soon(session: ClientSession, tool: str, arguments: str) -> Any:
+    created = await session.experimental.call_tool_as_task(tool, json.loads(arguments))
+    began = time.monotonic()
+    error = await error_of(session.experimental.get_task_result(created.task.taskId, mcp.types.CallToolResult))
+    return {"error": error, "seconds": time.monotonic() - began}
+
+
 async def run_many(session: ClientSession, count: str) -> Any:
     results: dict[str, Any] = {}
 
@@ -136,25 +165,76 @@ SCENARIOS = {
         fail_with_a_protocol_error,
         name_an_unknown_task,
         call_without_tasks,
+        call,
+        call_as_a_task,
+        ask_for_the_result_too_soon,
         run_many,
     )
 }
 
 
-async def main(url: str, scenario: str, *arguments: str) -> None:
-    """Open a session, run a scenario in it, print what it has seen; `VERSION:SCENARIO` asks for an older version."""
-    version, _, name = scenario.rpartition(":")
-    if version:
+class Recorder:
+    """The user, who gives one and the same answer, and what was on the wire."""
+
+    def __init__(self, answer: str | None) -> None:
+        self._answer = json.loads(answer) if answer else None
+        self.asked: list[Any] = []
+        self.wire: list[dict[str, Any]] = []
+
+    @property
+    def callback(self) -> Any:
+        """What the session calls to ask the user; a client without it does not declare that it can."""
+        return self._elicit if self._answer else None
+
+    async def _elicit(self, context: Any, params: Any) -> Any:
+        self.asked.append(shown(params))
+        return mcp.types.ElicitResult.model_validate(self._answer)
+
+    def http_client(self) -> Any:
+        """Give the library's own client, with an ear on what it gets."""
+        client = create_mcp_http_client()
+        client.event_hooks["response"].append(self._note)
+        return client
+
+    async def _note(self, response: httpx.Response) -> None:
+        self.wire.append(
+            {
+                "method": response.request.method,
+                "resumes": "last-event-id" in response.request.headers,
+                "status": response.status_code,
+                "type": response.headers.get("content-type", "").partition(";")[0],
+            }
+        )
+
+
+async def main(options: argparse.Namespace) -> None:
+    """Open a session, run a scenario in it, print what it has seen."""
+    if options.version:
         # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
-        mcp.types.LATEST_PROTOCOL_VERSION = version
+        mcp.types.LATEST_PROTOCOL_VERSION = options.version
+    info = mcp.types.Implementation(name=options.name, version="1") if options.name else None
+    recorder = Recorder(options.answer)
     async with (
-        streamable_http_client(url) as (incoming, outgoing, _session),
-        ClientSession(incoming, outgoing) as session,
+        recorder.http_client() as http,
+        streamable_http_client(options.url, http_client=http) as (incoming, outgoing, _session),
+        ClientSession(incoming, outgoing, elicitation_callback=recorder.callback, client_info=info) as session,
     ):
         initialized = shown(await session.initialize())
-        seen = await SCENARIOS[name](session, *arguments)
-    sys.stdout.write(json.dumps({"initialized": initialized, **seen}))
+        seen = await SCENARIOS[options.scenario](session, *options.arguments)
+    sys.stdout.write(json.dumps({"initialized": initialized, "asked": recorder.asked, "wire": recorder.wire, **seen}))
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("scenario", choices=SCENARIOS)
+    parser.add_argument("arguments", nargs="*")
+    parser.add_argument("--version", help="the protocol version to ask for")
+    parser.add_argument("--name", help="what the client calls itself")
+    parser.add_argument("--answer", help="JSON of the ElicitResult that every question gets")
+    return parser.parse_intermixed_args(arguments)
 
 
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:])
+    anyio.run(main, options_of(sys.argv[1:]))

@@ -83,7 +83,7 @@ def test_a_call_without_a_task_gets_its_result(legacy_client: LegacyClient) -> N
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-03-26"])
 def test_a_client_of_an_older_version_gets_through_without_tasks(legacy_client: LegacyClient, version: str) -> None:
-    seen = legacy_client(f"{version}:call_without_tasks")
+    seen = legacy_client("call_without_tasks", "--version", version)
 
     assert seen["initialized"]["protocolVersion"] == version
     assert "tasks" not in seen["initialized"]["capabilities"]
