@@ -3,18 +3,15 @@
 An id is as trustworthy as any input: it is checked, and the task that it names is looked up under whoever presents it.
 """
 
-import base64
-import binascii
 from dataclasses import dataclass
 from typing import Final
 
 from stepwire.errors import InvalidRequest
-from stepwire.json_text import Json, JsonTextError, parse, write
+from stepwire.json_text import LARGEST_INTEGER, Json
 from stepwire.protocol.messages import MessageId, is_id
+from stepwire.protocol.opaque import unwrap, wrap
 
-LONGEST_EVENT_ID: Final = 2_048  # characters
 _FORMAT: Final = 1
-_LARGEST: Final = 2**53 - 1
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class StreamPosition:
             self.polls,
             int(self.has_ended),
         ]
-        return base64.urlsafe_b64encode(write(fields).encode()).decode().rstrip("=")
+        return wrap(fields)
 
 
 def position_of(event_id: str) -> StreamPosition:
@@ -59,7 +56,7 @@ def position_of(event_id: str) -> StreamPosition:
     Raises:
         InvalidRequest: it is none of ours.
     """
-    match _fields(event_id):
+    match unwrap(event_id):
         case [1, message_id, str(task_id), 0 | 1 as is_call, updated, progress, asked, polls, 0 | 1 as has_ended] if (
             is_id(message_id)
             and _is_number(progress)
@@ -71,19 +68,9 @@ def position_of(event_id: str) -> StreamPosition:
             raise InvalidRequest("The Last-Event-ID is none that this server has given out.")
 
 
-def _fields(event_id: str) -> Json:
-    if len(event_id) > LONGEST_EVENT_ID:
-        return None
-    try:
-        padded = event_id + "=" * (-len(event_id) % 4)
-        return parse(base64.b64decode(padded.encode(), altchars=b"-_", validate=True))
-    except (binascii.Error, JsonTextError, ValueError):
-        return None
-
-
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_count(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_INTEGER

@@ -11,6 +11,7 @@ from typing import Final
 
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject, as_object, read_back, write
+from stepwire.protocol.opaque import encode
 
 LONGEST_STATE: Final = 4_096  # characters
 _PURPOSE: Final = b"stepwire requestState 1\n"
@@ -18,8 +19,8 @@ _PURPOSE: Final = b"stepwire requestState 1\n"
 
 def seal(payload: JsonObject, secret: bytes) -> str:
     """Write a payload that only the holder of the secret can have written."""
-    body = _encode(write(payload).encode())
-    return f"{body}.{_encode(_tag(body, secret))}"
+    body = encode(write(payload).encode())
+    return f"{body}.{encode(_tag(body, secret))}"
 
 
 def unseal(text: str, secret: bytes) -> JsonObject:
@@ -29,14 +30,10 @@ def unseal(text: str, secret: bytes) -> JsonObject:
         InvalidRequestState: it was not sealed with this secret, or has been changed since.
     """
     body, _, tag = text.partition(".")
-    if len(text) > LONGEST_STATE or not hmac.compare_digest(_encode(_tag(body, secret)).encode(), tag.encode()):
+    if len(text) > LONGEST_STATE or not hmac.compare_digest(encode(_tag(body, secret)).encode(), tag.encode()):
         raise InvalidRequestState("The requestState is not valid: call the tool again without it.")
     return as_object(read_back(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()))
 
 
 def _tag(body: str, secret: bytes) -> bytes:
     return hmac.digest(secret, _PURPOSE + body.encode(), hashlib.sha256)
-
-
-def _encode(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).decode().rstrip("=")

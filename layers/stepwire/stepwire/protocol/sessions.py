@@ -4,18 +4,16 @@ It is checked like any input, needs no secret, and gives nobody anything: whoeve
 himself, which `initialize` would have let him do as well. It never tells who is calling (L11).
 """
 
-import base64
-import binascii
 import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stepwire.errors import UnknownSession
-from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, is_object, parse, write
+from stepwire.json_text import Json, JsonObject, as_object, is_object, write
 from stepwire.protocol.messages import MessageId
+from stepwire.protocol.opaque import LONGEST, encode, unwrap, wrap
 
 RANDOM_BYTES: Final = 16
-LONGEST_SESSION_ID: Final = 2_048  # characters
 _FORMAT: Final = 1
 _LONGEST_NAME: Final = 64  # characters
 _MOST_CAPABILITIES: Final = 16
@@ -50,14 +48,10 @@ def session_id_of(version: str, params: JsonObject, random: bytes) -> str:
     """
     name = as_object(params.get("clientInfo")).get("name")
     shown = str(name)[:_LONGEST_NAME] if isinstance(name, str) else ""
-    nonce = base64.urlsafe_b64encode(random).decode().rstrip("=")
-    tokens = (
-        _token([_FORMAT, version, shown, _declared(params.get("capabilities"), depth), nonce]) for depth in (2, 1)
-    )
+    nonce = encode(random)
+    tokens = (wrap([_FORMAT, version, shown, _declared(params.get("capabilities"), depth), nonce]) for depth in (2, 1))
     # Nobody declares so much; who does is taken at his first words, or for one who declares nothing.
-    return next(
-        (token for token in tokens if len(token) <= LONGEST_SESSION_ID), _token([_FORMAT, version, "", {}, nonce])
-    )
+    return next((token for token in tokens if len(token) <= LONGEST), wrap([_FORMAT, version, "", {}, nonce]))
 
 
 def session_of(session_id: str | None) -> Session:
@@ -68,25 +62,11 @@ def session_of(session_id: str | None) -> Session:
     """
     if session_id is None:
         return Session()
-    match _fields(session_id):
+    match unwrap(session_id):
         case [1, str(version), str(name), capabilities, str()] if is_object(capabilities):
             return Session(version, name, capabilities, session_id)
         case _:
             raise UnknownSession("The MCP-Session-Id is none that this server has given out: initialize again.")
-
-
-def _token(fields: Json) -> str:
-    return base64.urlsafe_b64encode(write(fields).encode()).decode().rstrip("=")
-
-
-def _fields(session_id: str) -> Json:
-    if len(session_id) > LONGEST_SESSION_ID:
-        return None
-    try:
-        padded = session_id + "=" * (-len(session_id) % 4)
-        return parse(base64.b64decode(padded.encode(), altchars=b"-_", validate=True))
-    except (binascii.Error, JsonTextError, ValueError):
-        return None
 
 
 def _declared(capabilities: Json, depth: int) -> JsonObject:
