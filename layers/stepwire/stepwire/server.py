@@ -100,16 +100,19 @@ class McpServer:
 
     def _take_note(self, inbound: Legacy, request: HttpRequest) -> HttpResponse:
         """Take a message that has no response; L6: accepted, or an error of HTTP."""
-        match inbound.message:
-            case Response() as response:
-                try:
+        try:
+            match inbound.message:
+                case Response() as response:
                     streams.answer(self.kit, request.principal, response)
-                except ProtocolError as error:
-                    return _error(None, error, InvalidRequest.status)
-            case Notification("notifications/cancelled", params):
-                streams.cancel_request(self.kit, request.principal, inbound.session, params)
-            case _:
-                pass  # no other notification changes anything here
+                case Notification("notifications/cancelled", params):
+                    streams.cancel_request(self.kit, request.principal, inbound.session, params)
+                case _:
+                    pass  # no other notification changes anything here
+        except ProtocolError as error:
+            return _error(None, error, InvalidRequest.status)
+        except Exception as fault:  # noqa: BLE001 - as for requests, but said in HTTP
+            self.report(fault)
+            return _error(None, InternalError("The server failed to take this. Send it again later."), 503)
         return HttpResponse(202)
 
 
