@@ -15,7 +15,15 @@ from stepwire.errors import HttpMethodNotAllowed, InvalidRequest, ProtocolError,
 from stepwire.json_text import Json, JsonObject
 from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise
 from stepwire.principal import Principal
-from stepwire.protocol.messages import Response, error_text, is_id, notification_text, request_text, result_text
+from stepwire.protocol.messages import (
+    MessageId,
+    Response,
+    error_text,
+    is_id,
+    notification_text,
+    request_text,
+    result_text,
+)
 from stepwire.protocol.positions import StreamPosition, position_of
 from stepwire.protocol.sessions import Session
 from stepwire.protocol.sse import ServerSentEvent, body_of
@@ -44,10 +52,11 @@ def can_resume(kit: Kit, call: Call) -> bool:
 def retry_ms(polls: int) -> int:
     """Say how long a client waits before it comes back: longer each time, and longer still where it takes hours.
 
-    0.5 s, 1 s, 2 s, 4 s, 5 s at first. From the hundredth on, 50 ms more each: `mcp` 1.30 breaks after 959 polls of one
-    request, which so take four hours.
+    From 0.5 s to 5 s by a quarter each time, so that nobody waits much longer than the work took. From the hundredth
+    poll on, 50 ms more each: `mcp` 1.30 breaks after 959 polls of one request, which so take four hours.
     """
-    return min(_LONGEST_PAUSE, max(min(5_000, 500 * 2 ** min(polls, 10)), _STEPS * polls))
+    at_first = round(500 * 1.25 ** min(polls, 20))
+    return min(_LONGEST_PAUSE, max(min(5_000, at_first), _STEPS * polls))
 
 
 def opened(kit: Kit, call: Call, task: Task, *, is_call: bool) -> Stream | Written:
@@ -126,8 +135,8 @@ class _Stream:
     """How this client can be asked for input."""
 
     def watch(self, task: Task, patience: timedelta) -> list[Task]:
-        """Give what is seen of a task until there is something that the client waits for."""
-        seen = [task]
+        """Give what is seen of a task, the first as it was read, until there is something that the client waits for."""
+        seen = list[Task]()
         try:
             seen.extend(self.kit.operations.follow(task, patience, self._is_awaited))
         except UnknownTask:
@@ -172,10 +181,10 @@ def _news(kit: Kit, position: StreamPosition, task: Task, modes: frozenset[Mode]
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
         yield _News(notification_text("notifications/tasks/status", legacy_task(task)), position)
-    progress = _further(task, position)
-    if progress is not None and task.origin.progress_token is not None:
+    progress, token = _further(task, position), task.origin.progress_token
+    if progress is not None and token is not None:
         position = replace(position, progress=progress.done)
-        yield _News(_progress_text(task, progress, related), position)
+        yield _News(_progress_text(task, progress, token, related), position)
     for request in _unasked(task, position, modes):  # T30
         message_id = f"{task.task_id}.{request.number}"
         position = replace(position, asked=request.number)
@@ -199,9 +208,9 @@ def _further(task: Task, position: StreamPosition) -> Progress | None:
     return None if task.has_ended and not position.is_call else task.progress
 
 
-def _progress_text(task: Task, progress: Progress, related: str | None) -> str:
+def _progress_text(task: Task, progress: Progress, token: MessageId, related: str | None) -> str:
     message = None if task.has_ended else task.status.message
-    params = progress_params(progress, message, task.origin.progress_token or 0)
+    params = progress_params(progress, message, token)
     meta: JsonObject = {} if related is None else {"_meta": {RELATED_TASK: {"taskId": related}}}  # T29
     return notification_text("notifications/progress", {**params, **meta})
 

@@ -8,7 +8,8 @@ import binascii
 
 from stepwire.json_text import Json, JsonTextError, parse, write
 
-LONGEST = 2_048  # characters
+# An event's id holds that of a request, each of whose characters JSON may write as six.
+LONGEST = 2_304  # characters
 
 
 def wrap(value: Json) -> str:
