@@ -34,6 +34,7 @@ from local import LocalStack, LocalStackError
 
 ROOT: Final = Path(__file__).parent.parent
 DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
+STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 
 
@@ -144,6 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = options.data.read_text(encoding="utf-8-sig")
         with _endpoint(console, options.url) as url:
             asyncio.run(_run(console, url, text, by_itself=options.yes or not sys.stdin.isatty()))
+    except KeyboardInterrupt:
+        console.print("Stopped.")
+        return STOPPED
     except (LocalStackError, MCPError, NotATask, OSError, TaskCancelled, WrongResult, ExceptionGroup) as error:
         for reason in _reasons(error):
             console.print(reason, style="red", markup=False)

@@ -1,4 +1,8 @@
-"""The root template and a template of our own on the local stack, once for each test process, and real clients."""
+"""The root template and one of our own on the local stack, once for each test process, and real clients before them.
+
+Each function is there twice, and its invocations go to one instance after the other: what a client sees may depend on
+nothing that one of them remembers.
+"""
 
 import json
 import subprocess
@@ -29,14 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """The endpoint."""
-    with LocalStack(ROOT / "template.yaml") as stack:
+    with LocalStack(ROOT / "template.yaml", instances=2) as stack:
         yield stack.url
 
 
 @pytest.fixture(scope="session")
 def own_url() -> Iterator[str]:
     """The endpoint of the template with workflows that no example has."""
-    with LocalStack(Path(__file__).parent / "template.yaml") as stack:
+    with LocalStack(Path(__file__).parent / "template.yaml", instances=2) as stack:
         yield stack.url
 
 

@@ -1,15 +1,20 @@
 """The rules of refunds, and the functions that keep them."""
 
 import re
+from datetime import timedelta
+from typing import Any
 
 import pytest
 import yaml
+from pydantic import TypeAdapter
 
 from examples.approve_refund.refunds import rules
 from examples.approve_refund.refunds.money import amount_of, cents_of, whole_cents_of
 from examples.approve_refund.refunds.orders import find_order
 from examples.approve_refund.refunds.rules import Verdict, decide
 from tests.examples.stacks import ROOT
+
+Json = dict[str, Any]
 
 
 class TestMoney:
@@ -65,11 +70,28 @@ class TestDecisions:
         assert decide(find_order("A-1001"), 34_90, "EUR").verdict is Verdict.REFUND
 
 
-def test_the_manifest_tells_the_limits_and_orders_of_the_code() -> None:
-    manifest = yaml.safe_load((ROOT / "functions/mcp/tools/approve_refund.yaml").read_text())
+@pytest.fixture
+def manifest() -> Json:
+    """Read the tool's manifest."""
+    return yaml.safe_load((ROOT / "functions/mcp/tools/approve_refund.yaml").read_text())
+
+
+def test_the_manifest_tells_the_limits_and_orders_of_the_code(manifest: Json) -> None:
     told: str = manifest["description"]
 
     for limit in (rules.WITHOUT_ASKING, rules.AT_MOST):
         assert amount_of(limit) in told
     for order in filter(None, (find_order(f"A-{number}") for number in range(1000, 1010))):
         assert f"{order.order_id} ({amount_of(order.paid)} {order.currency})" in told
+
+
+def test_an_answer_is_waited_for_as_long_as_the_manifest_says_and_no_longer_than_the_task_is_kept(
+    manifest: Json,
+) -> None:
+    workflow = yaml.safe_load((ROOT / "statemachines/approve_refund.asl.yaml").read_text())
+    waiting = manifest["input_schema"]["properties"]["answer_within_seconds"]
+
+    kept_for = TypeAdapter(timedelta).validate_python(manifest["ttl"])
+
+    assert f": {waiting['default']} %" in workflow["States"]["CheckRefund"]["Assign"]["seconds"]
+    assert timedelta(seconds=waiting["maximum"]) < kept_for
