@@ -41,7 +41,7 @@ STREAM_HEADERS: Final = {"accept": "text/event-stream"}
 """Of a GET, which has no body."""
 # Of answers that are given before the body is looked at.
 _BODY_UNREAD: Final = frozenset({403, 405, 406, 413, 415})
-KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404}) | _BODY_UNREAD
+KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404, 503}) | _BODY_UNREAD
 PARSE_ERROR: Final = -32700
 _LONGEST_ID: Final = 256
 SESSION: Final = re.compile("[!-~]+")

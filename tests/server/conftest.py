@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kits import World
-from tests.server.clients import LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 
 @pytest.fixture
@@ -20,6 +20,18 @@ def world() -> Iterator[World]:
 def legacy(world: World) -> LegacyClient:
     """A client of 2025-11-25."""
     return LegacyClient(world)
+
+
+@pytest.fixture
+def resuming(world: World) -> LegacyClient:
+    """A client of 2025-11-25 with a session: it comes back for a response, and can ask its user."""
+    return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+
+
+@pytest.fixture
+def asking(world: World) -> ModernClient:
+    """A client of 2026-07-28 that declares the tasks extension, and can ask its user."""
+    return ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 
 
 @pytest.fixture

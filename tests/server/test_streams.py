@@ -1,0 +1,432 @@
+"""SSE polling: a response that is not there yet begins as a short body, and the client comes back for the rest."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.json_text import LARGEST_INTEGER
+from stepwire.methods import Patience
+from tests.kits import OUTPUT, World
+from tests.server.clients import RELATED_TASK, Answer, Json, LegacyClient, ModernClient
+from tests.wire_oracle import StreamJudge
+
+PROTOCOL_ERROR = json.dumps({"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}})
+MOST_POLLS = 959  # of one request; the next one breaks mcp 1.30
+
+
+def plain_call(client: LegacyClient, tool: str = "optional", **more: Any) -> tuple[Answer, str]:
+    """Call a tool without a task; give the first body, and the id of the task inside."""
+    answer = client.call(tool, **more)
+    newest = client.ask("tasks/list").result["tasks"][0]
+    return answer, newest["taskId"]
+
+
+def of(messages: list[Json], method: str) -> list[Json]:
+    """Choose the parameters of the messages of one method."""
+    return [message["params"] for message in messages if message.get("method") == method]
+
+
+def progress_of(messages: list[Json]) -> list[float]:
+    """Choose how far the work was each time that it was told."""
+    return [params["progress"] for params in of(messages, "notifications/progress")]
+
+
+def end(client: LegacyClient, world: World, task_id: str, how: str) -> None:
+    """Let a task end in one of the ways there are."""
+    match how:
+        case "well":
+            world.succeed(task_id, OUTPUT)
+        case "badly":
+            world.fail(task_id)
+        case "with an error of the protocol":
+            world.fail(task_id, "Stepwire.ProtocolError", PROTOCOL_ERROR)
+        case _:
+            client.task("cancel", task_id)
+
+
+ENDS = ("well", "badly", "with an error of the protocol", "cancelled")
+
+
+# ------------------------------------------------------------------------------------------------ the result of a task
+
+
+# L8, T15, M8, K8
+def test_a_result_that_is_not_there_yet_begins_as_a_stream(resuming: LegacyClient, world: World) -> None:
+    task_id = resuming.start()
+
+    answer = resuming.task("result", task_id)
+
+    assert (answer.status, answer.is_stream, answer.messages) == (200, True, [])
+    assert answer.response.body.startswith("retry: 500\n\nid: ")
+    assert answer.response.headers["cache-control"] == "no-store"
+    assert answer.response.headers["x-accel-buffering"] == "no"
+    assert world.clock.slept == []
+
+
+# L8, T14, T16, T29
+@pytest.mark.parametrize("how", ENDS)
+def test_the_stream_of_a_task_ends_with_what_its_result_is(resuming: LegacyClient, world: World, how: str) -> None:
+    task_id = resuming.start()
+    first = resuming.task("result", task_id)
+
+    messages = resuming.follow(first, between=lambda _: end(resuming, world, task_id, how))
+
+    assert messages == [resuming.task("result", task_id).body]
+    assert LegacyClient(world).task("result", task_id).body == messages[-1]
+
+
+# T14, T16
+@pytest.mark.parametrize("how", ENDS)
+def test_the_result_of_a_task_that_has_ended_is_given_at_once_in_json(
+    resuming: LegacyClient, world: World, how: str
+) -> None:
+    task_id = resuming.start()
+    end(resuming, world, task_id, how)
+
+    answer = resuming.task("result", task_id)
+
+    assert not answer.is_stream
+    assert (answer.status, world.clock.slept) == (200, [])
+
+
+# T17, T34: an error needs no stream
+@pytest.mark.parametrize("task_id", ["0" * 36, "nonsense", None])
+def test_the_result_of_an_unknown_task_is_an_error_in_json(resuming: LegacyClient, task_id: str | None) -> None:
+    answer = resuming.task("result", task_id)
+
+    assert (answer.status, answer.is_stream, answer.code) == (200, False, -32602)
+
+
+# T15, T30
+def test_the_stream_of_a_task_that_waits_for_its_user_goes_on(resuming: LegacyClient, world: World) -> None:
+    task_id = resuming.start()
+    world.ask(task_id)
+
+    first = resuming.task("result", task_id)
+    second = resuming.resume(first.last_event_id, opened_by=first.request)
+
+    assert [message["method"] for message in first.messages] == ["elicitation/create"]
+    assert (second.status, second.messages) == (200, [])
+
+
+# M25, L13: the client knows its response by its id, whatever that is
+@given(st.text(max_size=256) | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER))
+def test_the_response_bears_the_id_of_the_request_that_opened_the_stream(message_id: str | int) -> None:
+    world = World()
+    client = LegacyClient.opened(world)
+    first = client.task("result", client.start(), message_id=message_id)
+    world.succeed(world.workflows.running()[0].name.partition("-")[2], OUTPUT)
+
+    (response,) = client.follow(first, limit=2)
+
+    assert (type(response["id"]), response["id"]) == (type(message_id), message_id)
+
+
+# L13: each character of this id takes six in JSON
+@pytest.mark.parametrize("message_id", ["\x01" * 256, "\u2028" * 256, "\U0010ffff" * 256, '"' * 256])
+def test_the_longest_id_of_a_request_fits_into_that_of_an_event(resuming: LegacyClient, message_id: str) -> None:
+    first = resuming.task("result", resuming.start(), message_id=message_id)
+
+    second = resuming.resume(first.last_event_id, opened_by=first.request)
+
+    assert (second.status, second.is_stream) == (200, True)
+
+
+# -------------------------------------------------------------------------------------------------- calls without task
+
+
+# T6: what is soon there needs no stream
+def test_a_plain_call_that_ends_within_the_inline_wait_is_answered_in_json(
+    resuming: LegacyClient, world: World
+) -> None:
+    world.clock.on_sleep = lambda: world.succeed(world.workflows.running()[0].name.partition("-")[2], OUTPUT)
+
+    answer = resuming.call("optional")
+
+    assert not answer.is_stream
+    assert answer.result["structuredContent"] == OUTPUT
+
+
+# T6, L8, K8
+@pytest.mark.parametrize("tool", ["optional", "forbidden", "structured"])
+def test_a_plain_call_that_takes_longer_is_gone_on_with_until_its_result(
+    resuming: LegacyClient, world: World, tool: str
+) -> None:
+    first, task_id = plain_call(resuming, tool)
+    assert (first.is_stream, first.messages) == (True, [])
+    assert sum(world.clock.slept) == pytest.approx(2)
+
+    (response,) = resuming.follow(first, between=lambda _: world.succeed(task_id, OUTPUT))
+
+    assert response["result"]["structuredContent"] == OUTPUT
+    assert RELATED_TASK not in response["result"].get("_meta", {})
+
+
+# T6: however many hours it takes
+def test_a_plain_call_that_takes_an_hour_gets_its_result(resuming: LegacyClient, world: World) -> None:
+    first, task_id = plain_call(resuming)
+    pauses: list[float] = []
+
+    def wait(_: object) -> None:
+        pauses.append(5)
+        world.clock.advance(seconds=5)
+        if sum(pauses) > 3_500:
+            world.succeed(task_id, OUTPUT)
+
+    (response,) = resuming.follow(first, between=wait, limit=MOST_POLLS)
+
+    assert response["result"]["structuredContent"] == OUTPUT
+    assert len(pauses) < MOST_POLLS
+
+
+# T14, T18
+def test_a_plain_call_whose_workflow_chose_an_error_gets_that_error_at_last(
+    resuming: LegacyClient, world: World
+) -> None:
+    first, task_id = plain_call(resuming)
+
+    (response,) = resuming.follow(
+        first, between=lambda _: world.fail(task_id, "Stepwire.ProtocolError", PROTOCOL_ERROR)
+    )
+
+    assert response["error"] == json.loads(PROTOCOL_ERROR)
+
+
+# T20: its task is the caller's like any other
+def test_the_task_inside_a_plain_call_can_be_cancelled_which_ends_its_stream(
+    resuming: LegacyClient, world: World
+) -> None:
+    first, task_id = plain_call(resuming)
+
+    (response,) = resuming.follow(first, between=lambda _: resuming.task("cancel", task_id))
+
+    assert response["result"]["isError"] is True
+    assert "cancelled" in response["result"]["content"][0]["text"]
+
+
+# L3: each stream has its own request's response, and no other's
+def test_streams_side_by_side_keep_apart(resuming: LegacyClient, world: World) -> None:
+    ids = [resuming.start() for _ in range(3)]
+    firsts = [resuming.task("result", task_id, message_id=f"r{task_id}") for task_id in ids]
+    for number, task_id in enumerate(ids):
+        world.succeed(task_id, {"answer": number})
+
+    lasts = [resuming.resume(one.last_event_id, opened_by=one.request) for one in reversed(firsts)]
+
+    assert [last.result["structuredContent"]["answer"] for last in lasts] == [2, 1, 0]
+    assert [last.body["id"] for last in lasts] == [f"r{task_id}" for task_id in reversed(ids)]
+
+
+# ------------------------------------------------------------------------------------------------------------ progress
+
+
+# T32, M42
+@pytest.mark.parametrize("token", ["a token", 7, 0, "", "7"])
+def test_progress_is_told_in_order_to_the_token_of_the_call(
+    resuming: LegacyClient, world: World, token: str | int
+) -> None:
+    first, task_id = plain_call(resuming, progress_token=token)
+    world.progress(task_id, 10, 80, "one in eight")
+
+    def move(messages: Any) -> None:
+        if progress_of(messages) == [10]:
+            world.progress(task_id, 40, 80)
+        else:
+            world.succeed(task_id, OUTPUT)
+
+    messages = resuming.follow(first, between=lambda told: move(told) if told else None)
+
+    told = of(messages, "notifications/progress")
+    assert [params["progress"] for params in told] == [10, 40]
+    assert told[0] == {"progressToken": token, "progress": 10, "total": 80, "message": "one in eight"}
+    assert {(type(params["progressToken"]), params["progressToken"]) for params in told} == {(type(token), token)}
+    assert messages[-1]["result"]["structuredContent"] == OUTPUT
+
+
+# T32
+@pytest.mark.parametrize("token", [None, 1.5, True, {}, [], "x" * 257])
+def test_no_progress_is_told_where_no_token_was_given(resuming: LegacyClient, world: World, token: Any) -> None:
+    first, task_id = plain_call(resuming, progress_token=token)
+    world.progress(task_id, 10)
+
+    second = resuming.resume(first.last_event_id, opened_by=first.request)
+
+    assert second.messages == []
+
+
+# T32: what was made before the first body is told in it
+def test_progress_and_the_result_may_come_in_one_body(resuming: LegacyClient, world: World) -> None:
+    def move() -> None:
+        task_id = world.workflows.running()[0].name.partition("-")[2]
+        world.progress(task_id, len(world.clock.slept) * 25)
+        if len(world.clock.slept) == 4:
+            world.succeed(task_id, OUTPUT)
+            world.clock.on_sleep = lambda: None
+
+    world.clock.on_sleep = move
+
+    answer = resuming.call("optional", progress_token="t")
+
+    assert answer.is_stream
+    assert progress_of(answer.messages) == [25, 50, 75, 100]
+    assert answer.result["structuredContent"] == OUTPUT
+
+
+# T29, T32: the token of the call goes on to be good on the stream of its task
+def test_progress_of_a_task_is_told_on_the_stream_of_its_result_and_names_the_task(
+    resuming: LegacyClient, world: World
+) -> None:
+    task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
+    world.progress(task_id, 10, 80)
+
+    messages = resuming.task("result", task_id).messages
+
+    (params,) = of(messages, "notifications/progress")
+    assert params == {
+        "progressToken": "t",
+        "progress": 10,
+        "total": 80,
+        "_meta": {RELATED_TASK: {"taskId": task_id}},
+    }
+
+
+# T32: stop after terminal
+def test_no_progress_is_told_of_a_task_that_has_ended(resuming: LegacyClient, world: World) -> None:
+    task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
+    first = resuming.task("result", task_id)
+    world.progress(task_id, 10)
+    world.succeed(task_id, OUTPUT)
+
+    messages = resuming.follow(first)
+
+    assert [message.get("method") for message in messages] == [None]
+
+
+# L8: nothing is lost with a body that is
+@pytest.mark.parametrize("token", ["t", None])
+def test_what_was_in_a_body_that_got_lost_is_told_again_and_only_then(
+    resuming: LegacyClient, world: World, token: str | None
+) -> None:
+    task_id = resuming.call("optional", task={}, progress_token=token).id_in("task")
+    first = resuming.task("result", task_id)
+    world.clock.advance(seconds=5)
+    world.progress(task_id, 10, message="a tenth")
+
+    lost = resuming.resume(first.last_event_id, opened_by=first.request)
+    again = resuming.resume(first.last_event_id, opened_by=first.request)
+    further = resuming.resume(again.last_event_id, opened_by=first.request)
+
+    assert lost.messages
+    assert again.messages == lost.messages
+    assert further.messages == []
+
+
+# L8
+def test_a_client_may_come_back_with_the_id_of_any_event_of_a_body(resuming: LegacyClient, world: World) -> None:
+    task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
+    first = resuming.task("result", task_id)
+    world.clock.advance(seconds=5)
+    world.progress(task_id, 10)
+    world.ask(task_id)
+    body = resuming.resume(first.last_event_id, opened_by=first.request)
+
+    left = [resuming.resume(event_id, opened_by=first.request).messages for event_id in body.event_ids]
+
+    assert [message["method"] for message in body.messages] == [
+        "notifications/tasks/status",
+        "notifications/progress",
+        "elicitation/create",
+    ]
+    assert left == [body.messages[taken:] for taken in range(4)]
+
+
+# -------------------------------------------------------------------------------------------------------------- status
+
+
+# T31, T29
+def test_a_change_of_a_task_is_told_once_on_the_stream_of_its_result(resuming: LegacyClient, world: World) -> None:
+    task_id = resuming.start()
+    first = resuming.task("result", task_id)
+    world.clock.advance(seconds=5)
+    world.progress(task_id, 10, message="a tenth")
+    shown = resuming.task("get", task_id).result
+
+    second = resuming.resume(first.last_event_id, opened_by=first.request)
+    third = resuming.resume(second.last_event_id, opened_by=first.request)
+
+    assert of(second.messages, "notifications/tasks/status") == [shown]
+    assert shown["statusMessage"] == "10%: a tenth"
+    assert third.messages == []
+
+
+# T31: its client knows of no task
+def test_nothing_is_told_of_a_task_on_the_stream_of_a_plain_call(resuming: LegacyClient, world: World) -> None:
+    first, task_id = plain_call(resuming)
+    world.clock.advance(seconds=5)
+    world.progress(task_id, 10, message="a tenth")
+
+    messages = resuming.follow(first, between=lambda told: None, limit=3)
+
+    assert messages == []
+
+
+# --------------------------------------------------------------------------------------------------- pauses and holds
+
+
+# L8: sdk 1.32 waits no longer than 60 s, and mcp 1.30 breaks after 959 polls
+def test_a_client_is_sent_away_for_longer_each_time_and_for_hours_in_all(resuming: LegacyClient) -> None:
+    first = resuming.task("result", resuming.start())
+    judge, answer = StreamJudge(first.request), first
+    judge.check(first.response.body)
+
+    pauses = [first.retry_ms or 0]
+    while len(pauses) < MOST_POLLS:
+        answer = resuming.resume(answer.last_event_id, opened_by=first.request)
+        pauses.append(answer.retry_ms or 0)
+
+    assert pauses[:12] == [500, 625, 781, 977, 1_221, 1_526, 1_907, 2_384, 2_980, 3_725, 4_657, 5_000]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 20_000
+    assert sum(pauses) > 4 * 60 * 60 * 1_000
+
+
+# L8
+@pytest.mark.parametrize("happens", ["nothing", "the end", "a question", "progress"])
+def test_a_client_that_comes_back_is_held_until_there_is_something_that_it_waits_for(happens: str) -> None:
+    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    client = LegacyClient.opened(world, capabilities={"elicitation": {}})
+    task_id = client.call("optional", task={}, progress_token="t").id_in("task")
+    first = client.task("result", task_id)
+    world.clock.slept.clear()
+    actions: dict[str, Any] = {
+        "nothing": lambda: None,
+        "the end": lambda: world.succeed(task_id, OUTPUT),
+        "a question": lambda: world.ask(task_id),
+        "progress": lambda: world.progress(task_id, len(world.clock.slept)),
+    }
+    world.clock.on_sleep = lambda: actions[happens]() if happens == "progress" or len(world.clock.slept) == 3 else None
+
+    second = client.resume(first.last_event_id, opened_by=first.request)
+
+    seen = [message.get("method") for message in second.messages]
+    if happens in {"the end", "a question"}:
+        assert len(world.clock.slept) == 3
+        assert seen[-1] == (None if happens == "the end" else "elicitation/create")
+    else:
+        assert sum(world.clock.slept) == pytest.approx(10)
+        assert progress_of(second.messages) == (list(range(1, len(world.clock.slept) + 1)) if seen else [])
+
+
+# K8: one task, two ways to wait for it
+def test_a_task_of_a_modern_client_can_be_waited_for_by_a_legacy_one(
+    resuming: LegacyClient, modern: ModernClient, world: World
+) -> None:
+    task_id = modern.start()
+
+    (response,) = resuming.follow(resuming.task("result", task_id), between=lambda _: world.succeed(task_id, OUTPUT))
+
+    assert response["result"]["structuredContent"] == modern.task("get", task_id).result["result"]["structuredContent"]
