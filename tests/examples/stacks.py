@@ -44,10 +44,11 @@ def store(stack: LocalStack, key: str, content: bytes) -> str:
     return f"s3://{BUCKET}/{key}"
 
 
-def execute(stack: LocalStack, arguments: Json) -> Execution:
-    """Run profile_dataset to its end."""
+def execute(stack: LocalStack, arguments: Json, machine: str | None = None) -> Execution:
+    """Run profile_dataset, or another state machine, to its end."""
     client = stack.client("stepfunctions")
-    arn = client.start_execution(stateMachineArn=_machine(stack), input=json.dumps(arguments))["executionArn"]
+    started = client.start_execution(stateMachineArn=machine or _machine(stack), input=json.dumps(arguments))
+    arn = started["executionArn"]
     deadline = time.monotonic() + 60
     while (execution := client.describe_execution(executionArn=arn))["status"] == "RUNNING":
         assert time.monotonic() < deadline, "the execution takes too long"
@@ -60,6 +61,16 @@ def execute(stack: LocalStack, arguments: Json) -> Execution:
         cause=execution.get("cause"),
         reports=_reports(client, arn),
     )
+
+
+def without_event_bus(stack: LocalStack) -> str:
+    """Make a profile_dataset whose reports cannot be sent; give its ARN."""
+    client = stack.client("stepfunctions")
+    real = client.describe_state_machine(stateMachineArn=_machine(stack))
+    definition = real["definition"].replace('"Source": "stepwire"', '"Source": "stepwire", "EventBusName": "nowhere"')
+    assert definition != real["definition"]
+    made = client.create_state_machine(name="unheard", definition=definition, roleArn=real["roleArn"])
+    return made["stateMachineArn"]
 
 
 def _reports(client: Any, arn: str) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What the client piece does with states that the local stack cannot yet show: input requests, and their answers."""
+"""What the client piece does with whatever states a server shows: input requests, and their answers, first of all."""
 
 from collections.abc import Mapping
 from typing import Any, cast

@@ -16,7 +16,7 @@ from examples.profile_dataset.dataprofile.errors import DatasetError
 from examples.profile_dataset.dataprofile.table import DELIMITERS
 from examples.tasks_client import TaskHandle, Tasks, get_task
 from local import FunctionError, LocalStack
-from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store
+from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store, without_event_bus
 
 Json = dict[str, Any]
 
@@ -157,6 +157,14 @@ class TestProgress:
         _, *others = execute(stack, {"csv": "c," * 99 + "c\n" + "1," * 99 + "1\n"}).reports
 
         assert sorted(report["progress"] for report in others) == [18, 27, 35, 44, 52, 61, 69, 78, 86, 95]
+
+    def test_a_report_that_cannot_be_sent_changes_nothing(self, stack: LocalStack) -> None:
+        arguments = {"csv": "a,b\n1,2\n3,4\n"}
+
+        heard, unheard = execute(stack, arguments), execute(stack, arguments, without_event_bus(stack))
+
+        assert unheard.status == "SUCCEEDED"
+        assert unheard.output == heard.output
 
     @pytest.mark.anyio
     async def test_the_task_shows_how_far_it_is(self, stack: LocalStack) -> None:
