@@ -13,6 +13,7 @@ the status as it is. A question ends by itself when its time is over (`as_of`).
 
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain, count
 from typing import assert_never
 
 from stepwire.tasks.events import (
@@ -112,7 +113,8 @@ def _asking(task: Task, event: InputRequested) -> Task:
     if event.destination in known or event.destination.token in _tokens(task.inputs):
         return task  # the same state asks the same again: its first word arrived, and the answer to it did not
     number = task.inputs.asked + 1
-    key = event.key if event.key not in task.inputs.used_keys else f"{event.key}-{number}"
+    names = chain((event.key,), (f"{event.key}-{suffix}" for suffix in count(number)))
+    key = next(name for name in names if name not in task.inputs.used_keys)
     request = InputRequest(key, number, event.elicitation, event.destination, event.expires_at)
     inputs = replace(task.inputs, asked=number, used_keys=(*task.inputs.used_keys, key))
     return _with(replace(task, inputs=inputs), (*task.input_requests, request))
