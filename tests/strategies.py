@@ -7,12 +7,43 @@ from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER, Json, write
 from stepwire.principal import Principal
-from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.events import (
+    AnswersDelivered,
+    InputAnswered,
+    InputRefused,
+    InputRequested,
+    ProgressReported,
+    StateEntered,
+    TaskEvent,
+    WorkChecked,
+    WorkCompleted,
+    WorkConfirmed,
+    WorkFailed,
+    WorkStopped,
+)
 from stepwire.tasks.ids import TaskId, new_task_id
+from stepwire.tasks.inputs import (
+    Action,
+    Answer,
+    Callback,
+    Elicitation,
+    FormElicitation,
+    InputRequest,
+    InputResponse,
+    Mode,
+    Unanswerable,
+    UndeliveredAnswer,
+    UrlElicitation,
+    WorkflowInput,
+)
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
     Failed,
+    InputRequired,
+    Inputs,
+    Origin,
+    Progress,
     ResultInExecution,
     Status,
     Task,
@@ -51,15 +82,73 @@ results: st.SearchStrategy[ToolResult | ResultInExecution] = st.builds(
 errors: st.SearchStrategy[TaskError] = st.builds(TaskError, st.integers(-(2**31), 2**31), st.text(), json_values)
 messages: st.SearchStrategy[str | None] = st.none() | st.text()
 
+# Few keys and tokens, so that histories meet the same ones again; one key looks as if it had been made unique before.
+keys: st.SearchStrategy[str] = st.sampled_from(["approval", "approval-2", "approval-3", "amount"])
+tokens: st.SearchStrategy[str] = st.sampled_from(["one", "two", "three", "four"])
+elicitations: st.SearchStrategy[Elicitation] = st.builds(
+    FormElicitation, st.text(min_size=1), json_objects.map(write)
+) | st.builds(UrlElicitation, st.text(min_size=1), st.text(min_size=1))
+callbacks: st.SearchStrategy[Callback] = st.builds(Callback, tokens)
+times_of_expiry: st.SearchStrategy[datetime | None] = st.none() | moments
+input_requests: st.SearchStrategy[InputRequest] = st.builds(
+    InputRequest,
+    keys,
+    st.integers(1, 1000),
+    elicitations,
+    callbacks | st.builds(WorkflowInput, st.none() | st.text()),
+    times_of_expiry,
+    st.none() | st.text(),
+)
+answers: st.SearchStrategy[Answer] = st.builds(
+    InputResponse, st.sampled_from(Action), st.none() | json_objects.map(write)
+) | st.just(Unanswerable())
+
+amounts: st.SearchStrategy[int | float] = st.integers(0, LARGEST_INTEGER) | st.floats(
+    0, allow_nan=False, allow_infinity=False
+)
+progress: st.SearchStrategy[Progress] = st.builds(Progress, amounts, st.none() | amounts)
+origins: st.SearchStrategy[Origin] = st.builds(
+    Origin,
+    st.frozensets(st.sampled_from(Mode)),
+    st.none() | st.text() | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER),
+    st.none() | st.text(),
+)
+inputs: st.SearchStrategy[Inputs] = st.builds(
+    Inputs,
+    st.integers(0, 1000),
+    st.lists(keys, unique=True).map(tuple),
+    st.lists(st.builds(UndeliveredAnswer, tokens, answers), max_size=3).map(tuple),
+)
+
+working: st.SearchStrategy[Status] = st.builds(Working, messages)
+asking: st.SearchStrategy[Status] = st.builds(
+    InputRequired, st.lists(input_requests, min_size=1, max_size=3).map(tuple), messages
+)
 ends: st.SearchStrategy[Status] = (
     st.builds(Completed, results, messages) | st.builds(Failed, errors, messages) | st.builds(Cancelled, messages)
 )
-statuses: st.SearchStrategy[Status] = st.builds(Working, messages) | ends
+statuses: st.SearchStrategy[Status] = working | asking | ends
 
+progress_events: st.SearchStrategy[TaskEvent] = st.builds(ProgressReported, progress, messages)
+questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, elicitations, callbacks, times_of_expiry)
+dialogue_events: st.SearchStrategy[TaskEvent] = (
+    questions
+    | st.builds(InputAnswered, st.dictionaries(keys, answers))
+    | st.builds(InputRefused, keys, st.text())
+    | st.builds(AnswersDelivered, st.frozensets(tokens))
+)
 ending_events: st.SearchStrategy[TaskEvent] = (
     st.builds(WorkCompleted, results, messages) | st.builds(WorkFailed, errors) | st.builds(WorkStopped, st.text())
 )
-events: st.SearchStrategy[TaskEvent] = st.just(WorkChecked()) | ending_events
+lasting_events: st.SearchStrategy[TaskEvent] = (
+    st.just(WorkChecked())
+    | st.builds(StateEntered, st.text(min_size=1))
+    | progress_events
+    | dialogue_events
+    | st.builds(WorkConfirmed, json_objects.map(write))
+)
+"""Events after which a task goes on."""
+events: st.SearchStrategy[TaskEvent] = lasting_events | ending_events
 
 
 def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Task]:
@@ -74,6 +163,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
             state_machine_arn=st.text(min_size=1),
             input=json_objects.map(write),
             output_schema=st.none() | json_objects.map(write),
+            shows_state=st.booleans(),
         ),
         status=status,
         created_at=moments,
@@ -81,5 +171,8 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         ttl=durations,
         poll_interval=durations,
         checked_at=moments,
+        origin=origins,
+        inputs=inputs,
+        progress=st.none() | progress,
         version=st.integers(0, 1000),
     )

@@ -7,13 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.events import (
+    InputRefused,
+    TaskEvent,
+    WorkChecked,
+    WorkCompleted,
+    WorkConfirmed,
+    WorkFailed,
+    WorkStopped,
+)
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
     Completed,
     Failed,
+    Inputs,
     Status,
     Task,
     TaskError,
@@ -21,7 +30,7 @@ from stepwire.tasks.task import (
     Working,
 )
 from tests.kits import World
-from tests.strategies import ending_events, ends, events, moments, statuses, tasks
+from tests.strategies import asking, ending_events, ends, events, moments, statuses, tasks, working
 
 RESULT = ToolResult('{"content":[]}', is_error=False)
 ERROR = TaskError(-32603, "it broke")
@@ -49,8 +58,34 @@ def test_a_working_task_goes_where_the_event_leads(event: TaskEvent, status: Sta
 def test_whatever_happens_a_task_stays_the_same_task(task: Task, event: TaskEvent, at: datetime) -> None:
     after = advance(task, event, at)
 
-    unchanged = replace(after, status=task.status, last_updated_at=task.last_updated_at, checked_at=task.checked_at)
-    assert unchanged == task
+    unchanged = replace(
+        after,
+        status=task.status,
+        last_updated_at=task.last_updated_at,
+        checked_at=task.checked_at,
+        inputs=task.inputs,
+        progress=task.progress,
+    )
+    assert replace(unchanged, work=replace(after.work, input=task.work.input)) == task
+
+
+@given(tasks(statuses), events, moments)
+def test_what_the_workflow_gets_changes_only_when_its_beginning_is_confirmed(
+    task: Task, event: TaskEvent, at: datetime
+) -> None:
+    after = advance(task, event, at)
+
+    assert after.work == task.work or (isinstance(event, WorkConfirmed) and task.awaits_confirmation)
+
+
+@given(tasks(statuses), events, moments)
+def test_the_same_event_again_brings_no_other_status(task: Task, event: TaskEvent, at: datetime) -> None:
+    """X30: but for a question that is asked again, which counts each time."""
+    once = advance(task, event, at)
+
+    twice = advance(once, event, at)
+
+    assert twice.status == once.status or isinstance(event, InputRefused)
 
 
 @given(tasks(ends), events, moments)
@@ -67,14 +102,14 @@ def test_no_time_of_a_task_ever_goes_back(task: Task, event: TaskEvent, at: date
     assert after.checked_at >= task.checked_at
 
 
-@given(tasks(statuses), moments)
+@given(tasks(working | ends), moments)
 def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: datetime) -> None:
     after = advance(task, WorkChecked(), at)
 
     assert (after.status, after.last_updated_at) == (task.status, task.last_updated_at)
 
 
-@given(tasks(st.builds(Working)), ending_events, moments)
+@given(tasks(working | asking), ending_events, moments)
 def test_an_end_is_dated_when_it_came(task: Task, event: TaskEvent, at: datetime) -> None:
     after = advance(task, event, at)
 
@@ -82,15 +117,28 @@ def test_an_end_is_dated_when_it_came(task: Task, event: TaskEvent, at: datetime
     assert after.last_updated_at == max(at, task.last_updated_at)
 
 
-@given(tasks(st.builds(Working)), st.lists(st.tuples(events, moments)))
-def test_the_first_end_decides_whatever_comes_after_it(task: Task, history: list[tuple[TaskEvent, datetime]]) -> None:
+@given(tasks(working | asking), st.lists(st.tuples(events, moments)), ending_events, moments)
+def test_the_first_end_decides_whatever_comes_after_it(
+    task: Task, history: list[tuple[TaskEvent, datetime]], first: TaskEvent, at: datetime
+) -> None:
     """T10, T23: repeated, reordered and contradicting events."""
-    ended = task
-    for event, at in history:
-        ended = advance(ended, event, at)
+    ended = advance(task, first, at)
 
-    deciding = next(((event, at) for event, at in history if event != WorkChecked()), None)
-    assert ended.status == (advance(task, *deciding).status if deciding else task.status)
+    after = ended
+    for event, later in history:
+        after = advance(after, event, later)
+
+    assert ended.has_ended
+    assert after is ended
+
+
+@given(tasks(working | asking), ending_events, moments)
+def test_a_finished_task_keeps_nothing_of_its_questions(task: Task, event: TaskEvent, at: datetime) -> None:
+    """Nobody waits for an answer any more, and tokens are secrets."""
+    after = advance(task, event, at)
+
+    assert after.inputs == Inputs()
+    assert after.input_requests == ()
 
 
 def test_the_words_of_an_error_are_cut_for_the_status_but_kept_in_the_error() -> None:

@@ -1,0 +1,325 @@
+"""What becomes of a task's questions, as properties of every history and of single steps."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import accumulate, pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.tasks.events import (
+    AnswersDelivered,
+    InputAnswered,
+    InputRefused,
+    InputRequested,
+    StateEntered,
+    TaskEvent,
+    WorkConfirmed,
+    WorkStopped,
+)
+from stepwire.tasks.inputs import (
+    Action,
+    Callback,
+    FormElicitation,
+    InputRequest,
+    InputResponse,
+    Unanswerable,
+    UndeliveredAnswer,
+    WorkflowInput,
+)
+from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.task import LONGEST_MESSAGE, InputRequired, Inputs, Task, Working
+from tests.fakes import START_OF_TIME
+from tests.kits import World
+from tests.strategies import (
+    asking,
+    dialogue_events,
+    events,
+    lasting_events,
+    moments,
+    questions,
+    statuses,
+    tasks,
+    working,
+)
+
+FORM = FormElicitation("May it go on?", '{"type":"object","properties":{}}')
+YES = InputResponse(Action.ACCEPT, "{}")
+NO = InputResponse(Action.DECLINE)
+SECOND = timedelta(seconds=1)
+
+History = list[tuple[TaskEvent, datetime]]
+histories: st.SearchStrategy[History] = st.lists(st.tuples(questions | dialogue_events | lasting_events, moments))
+"""What may happen to a task that goes on: questions above all."""
+
+
+def asked(key: str = "approval", token: str = "token", expires_at: datetime | None = None) -> InputRequested:
+    """Let a state ask."""
+    return InputRequested(key, FORM, Callback(token), expires_at)
+
+
+def lived(history: Iterable[tuple[TaskEvent, datetime]]) -> list[Task]:
+    """Give a new task, and again after each event."""
+    return list(accumulate(history, lambda task, step: advance(task, *step), initial=World().call()))
+
+
+def after(*history: TaskEvent) -> Task:
+    """Give a task after some events that came at once."""
+    return lived((event, START_OF_TIME) for event in history)[-1]
+
+
+def open_keys(task: Task) -> list[str]:
+    return [request.key for request in task.input_requests]
+
+
+# ---------------------------------------------------------------------------------------------------------- any history
+
+
+@given(histories)
+def test_the_keys_of_a_task_are_never_used_twice(history: History) -> None:
+    """T29: whatever a workflow calls its questions."""
+    for task in lived(history):
+        assert len(set(task.inputs.used_keys)) == len(task.inputs.used_keys)
+        assert len(set(open_keys(task))) == len(open_keys(task))
+        assert set(open_keys(task)) <= set(task.inputs.used_keys)
+
+
+@given(st.lists(keys))
+def test_every_question_has_a_key_of_its_own_whatever_the_names(names: list[str]) -> None:
+    task = after(*(asked(name, str(number)) for number, name in enumerate(names)))
+
+    assert len(set(open_keys(task))) == len(names)
+
+
+@given(histories)
+def test_the_numbers_of_questions_strictly_grow(history: History) -> None:
+    for before, then in pairwise(lived(history)):
+        known = {request.number for request in before.input_requests}
+        new = [request.number for request in then.input_requests if request.number not in known]
+        assert all(number > before.inputs.asked for number in new)
+        assert then.inputs.asked == max([before.inputs.asked, *new])
+
+
+@given(histories)
+def test_a_token_waits_for_one_answer_at_a_time(history: History) -> None:
+    for task in lived(history):
+        waiting = [request.destination for request in task.input_requests]
+        answered = [Callback(one.token) for one in task.inputs.undelivered]
+        assert len({*waiting, *answered}) == len(waiting) + len(answered)
+
+
+@given(histories)
+def test_an_answer_that_was_taken_stays_until_it_is_delivered(history: History) -> None:
+    for (event, _), (before, then) in zip(history, pairwise(lived(history)), strict=True):
+        delivered = event.tokens if isinstance(event, AnswersDelivered) else frozenset[str]()
+        kept = tuple(one for one in before.inputs.undelivered if one.token not in delivered)
+        assert then.inputs.undelivered[: len(kept)] == kept
+
+
+@given(tasks(statuses), events, moments)
+def test_input_is_required_if_and_only_if_a_question_is_open(task: Task, event: TaskEvent, at: datetime) -> None:
+    then = advance(task, event, at)
+
+    assert isinstance(then.status, InputRequired) == bool(then.input_requests)
+
+
+@given(tasks(working | asking), moments)
+def test_no_question_is_open_when_its_time_is_over(task: Task, at: datetime) -> None:
+    then = as_of(task, at)
+
+    assert all(one.expires_at is None or one.expires_at > at for one in then.input_requests)
+    gone = set(task.input_requests) - set(then.input_requests)
+    assert all(one.expires_at is not None and one.expires_at <= at for one in gone)
+    assert as_of(then, at) is then
+
+
+@given(tasks(working | asking), moments)
+def test_answers_to_keys_that_nobody_knows_change_nothing(task: Task, at: datetime) -> None:
+    """X16."""
+    task = as_of(task, at)
+
+    assert advance(task, InputAnswered({"of another": YES}), at) is task
+
+
+# --------------------------------------------------------------------------------------------------------------- asking
+
+
+def test_a_question_makes_the_task_require_input_and_says_when_it_was_asked() -> None:
+    task = World().call()
+
+    then = advance(task, asked("approval", "token", START_OF_TIME + SECOND), START_OF_TIME + SECOND / 2)
+
+    question = InputRequest("approval", 1, FORM, Callback("token"), START_OF_TIME + SECOND)
+    assert then.status == InputRequired((question,))
+    assert then.last_updated_at == START_OF_TIME + SECOND / 2
+
+
+def test_several_questions_are_open_at_once_the_oldest_first() -> None:
+    task = after(asked("b", "1"), asked("a", "2"), asked("c", "3"))
+
+    assert open_keys(task) == ["b", "a", "c"]
+
+
+def test_a_question_of_a_name_that_was_used_gets_another_key() -> None:
+    task = after(asked("a", "1"), InputAnswered({"a": YES}), asked("a", "2"), asked("a", "3"))
+
+    assert open_keys(task) == ["a-2", "a-3"]
+
+
+def test_a_key_that_is_made_unique_meets_no_other_that_looks_like_it() -> None:
+    task = after(asked("a-3", "1"), asked("a", "2"), asked("a", "3"))
+
+    assert len(set(open_keys(task))) == 3
+
+
+def test_the_same_token_asked_twice_is_one_question() -> None:
+    once = after(asked("a", "1"))
+
+    assert advance(once, asked("a", "1"), START_OF_TIME) is once
+
+
+def test_the_same_token_asked_again_after_its_answer_stays_answered() -> None:
+    """The answer is on its way, so nobody needs to give it twice."""
+    answered = after(asked("a", "1"), InputAnswered({"a": YES}))
+
+    assert advance(answered, asked("a", "1"), START_OF_TIME) is answered
+
+
+def test_what_the_workflow_does_meanwhile_is_still_said() -> None:
+    task = after(asked("a", "1"), StateEntered("Counting"))
+
+    assert isinstance(task.status, InputRequired)
+    assert task.status.message == "The workflow is in its state Counting."
+
+
+def test_a_question_ends_at_the_very_moment_at_which_its_time_is_over() -> None:
+    expires_at = START_OF_TIME + SECOND
+    task = after(asked("a", "1", expires_at), asked("b", "2"))
+
+    assert open_keys(as_of(task, expires_at - SECOND / 1000)) == ["a", "b"]
+    assert open_keys(as_of(task, expires_at)) == ["b"]
+
+
+def test_a_task_whose_last_question_has_expired_works_on() -> None:
+    task = after(asked("a", "1", START_OF_TIME + SECOND), StateEntered("Waiting"))
+
+    assert as_of(task, START_OF_TIME + SECOND).status == Working("The workflow is in its state Waiting.")
+
+
+# ------------------------------------------------------------------------------------------------------------ answering
+
+
+def test_an_answer_closes_its_question_and_waits_for_its_delivery() -> None:
+    task = after(asked("a", "1"), asked("b", "2"), InputAnswered({"a": YES}))
+
+    assert open_keys(task) == ["b"]
+    assert task.inputs.undelivered == (UndeliveredAnswer("1", YES),)
+
+
+def test_the_answer_to_the_last_question_lets_the_task_work_on() -> None:
+    task = after(asked("a", "1"), InputAnswered({"a": Unanswerable()}))
+
+    assert task.status == Working()
+    assert task.inputs.undelivered == (UndeliveredAnswer("1", Unanswerable()),)
+
+
+def test_an_answer_given_twice_is_taken_once() -> None:
+    """X16."""
+    once = after(asked("a", "1"), InputAnswered({"a": YES}))
+
+    assert advance(once, InputAnswered({"a": NO}), START_OF_TIME) is once
+
+
+def test_an_answer_that_comes_when_the_time_is_over_is_none() -> None:
+    task = after(asked("a", "1", START_OF_TIME + SECOND))
+
+    then = advance(task, InputAnswered({"a": YES}), START_OF_TIME + SECOND)
+
+    assert then.status == Working()
+    assert then.inputs.undelivered == ()
+
+
+def test_an_answer_that_was_delivered_is_no_longer_kept() -> None:
+    task = after(asked("a", "1"), asked("b", "2"), InputAnswered({"a": YES, "b": NO}))
+
+    then = advance(task, AnswersDelivered(frozenset({"1", "of nobody"})), START_OF_TIME)
+
+    assert then.inputs.undelivered == (UndeliveredAnswer("2", NO),)
+    assert then.inputs.used_keys == ("a", "b")
+
+
+def test_a_delivery_is_no_change_that_a_client_could_see() -> None:
+    task = after(asked("a", "1"), InputAnswered({"a": YES}))
+
+    then = advance(task, AnswersDelivered(frozenset({"1"})), START_OF_TIME + SECOND)
+
+    assert (then.status, then.last_updated_at) == (task.status, task.last_updated_at)
+
+
+# -------------------------------------------------------------------------------------------------------- asking again
+
+
+def test_a_question_that_is_asked_again_keeps_its_key_and_gets_another_number() -> None:
+    task = after(asked("a", "1"), asked("b", "2"))
+
+    then = advance(task, InputRefused("a", "amount must be a number"), START_OF_TIME)
+
+    first, second = then.input_requests
+    assert (first.key, first.number, first.refusal) == ("a", 3, "amount must be a number")
+    assert second == task.input_requests[1]
+    assert then.inputs.used_keys == ("a", "b")
+
+
+def test_a_question_that_nobody_knows_is_not_asked_again() -> None:
+    task = after(asked("a", "1"))
+
+    assert advance(task, InputRefused("b", "wrong"), START_OF_TIME) is task
+
+
+def test_a_question_that_has_been_answered_is_not_asked_again() -> None:
+    task = after(asked("a", "1"), InputAnswered({"a": YES}))
+
+    assert advance(task, InputRefused("a", "wrong"), START_OF_TIME) is task
+
+
+def test_what_was_wrong_with_an_answer_is_said_at_some_length() -> None:
+    task = after(asked("a", "1"), InputRefused("a", "x" * 5_000))
+
+    assert task.input_requests[0].refusal == "x" * LONGEST_MESSAGE
+
+
+# ----------------------------------------------------------------------------------------------------------- confirming
+
+
+def unconfirmed() -> Task:
+    """Give a task that waits to be confirmed."""
+    question = InputRequest("confirm", 1, FORM, WorkflowInput(None))
+    return replace(World().call(), status=InputRequired((question,)), inputs=Inputs(asked=1, used_keys=(question.key,)))
+
+
+def test_a_confirmed_task_works_with_the_input_that_was_confirmed() -> None:
+    then = advance(unconfirmed(), WorkConfirmed('{"a":1}'), START_OF_TIME)
+
+    assert then.status == Working()
+    assert then.work.input == '{"a":1}'
+    assert not then.awaits_confirmation
+
+
+def test_a_task_that_waits_for_no_confirmation_keeps_its_input() -> None:
+    task = after(asked())
+
+    assert advance(task, WorkConfirmed('{"a":1}'), START_OF_TIME) is task
+
+
+def test_an_answer_for_a_state_is_none_to_the_question_that_comes_before_all_states() -> None:
+    task = unconfirmed()
+
+    assert advance(task, InputAnswered({"confirm": YES}), START_OF_TIME) is task
+
+
+def test_a_task_that_was_cancelled_unconfirmed_is_not_confirmed_any_more() -> None:
+    """T23."""
+    cancelled = advance(unconfirmed(), WorkStopped("cancelled"), START_OF_TIME)
+
+    assert advance(cancelled, WorkConfirmed("{}"), START_OF_TIME) is cancelled
