@@ -12,6 +12,7 @@ from stepwire.json_text import LARGEST_INTEGER
 from stepwire.methods import Patience
 from tests.kits import OUTPUT, World
 from tests.server.clients import RELATED_TASK, Answer, Json, LegacyClient, ModernClient
+from tests.server.messages import of, only_task, progress_of
 from tests.wire_oracle import StreamJudge
 
 PROTOCOL_ERROR = json.dumps({"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}})
@@ -21,18 +22,7 @@ MOST_POLLS = 959  # of one request; the next one breaks mcp 1.30
 def plain_call(client: LegacyClient, tool: str = "optional", **more: Any) -> tuple[Answer, str]:
     """Call a tool without a task; give the first body, and the id of the task inside."""
     answer = client.call(tool, **more)
-    newest = client.ask("tasks/list").result["tasks"][0]
-    return answer, newest["taskId"]
-
-
-def of(messages: list[Json], method: str) -> list[Json]:
-    """Choose the parameters of the messages of one method."""
-    return [message["params"] for message in messages if message.get("method") == method]
-
-
-def progress_of(messages: list[Json]) -> list[float]:
-    """Choose how far the work was each time that it was told."""
-    return [params["progress"] for params in of(messages, "notifications/progress")]
+    return answer, client.ask("tasks/list").result["tasks"][0]["taskId"]
 
 
 def end(client: LegacyClient, world: World, task_id: str, how: str) -> None:
@@ -119,7 +109,7 @@ def test_the_response_bears_the_id_of_the_request_that_opened_the_stream(message
     world = World()
     client = LegacyClient.opened(world)
     first = client.task("result", client.start(), message_id=message_id)
-    world.succeed(world.workflows.running()[0].name.partition("-")[2], OUTPUT)
+    world.succeed(only_task(world), OUTPUT)
 
     (response,) = client.follow(first, limit=2)
 
@@ -143,7 +133,7 @@ def test_the_longest_id_of_a_request_fits_into_that_of_an_event(resuming: Legacy
 def test_a_plain_call_that_ends_within_the_inline_wait_is_answered_in_json(
     resuming: LegacyClient, world: World
 ) -> None:
-    world.clock.on_sleep = lambda: world.succeed(world.workflows.running()[0].name.partition("-")[2], OUTPUT)
+    world.clock.on_sleep = lambda: world.succeed(only_task(world), OUTPUT)
 
     answer = resuming.call("optional")
 
@@ -261,7 +251,7 @@ def test_no_progress_is_told_where_no_token_was_given(resuming: LegacyClient, wo
 # T32: what was made before the first body is told in it
 def test_progress_and_the_result_may_come_in_one_body(resuming: LegacyClient, world: World) -> None:
     def move() -> None:
-        task_id = world.workflows.running()[0].name.partition("-")[2]
+        task_id = only_task(world)
         world.progress(task_id, len(world.clock.slept) * 25)
         if len(world.clock.slept) == 4:
             world.succeed(task_id, OUTPUT)

@@ -1,0 +1,39 @@
+"""What tests look for: among the messages of a stream, and in what a workflow was told."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from stepwire.json_text import read_back
+from tests.kits import World
+from tests.server.clients import Json
+
+
+def of(messages: Iterable[Json], method: str) -> list[Json]:
+    """Choose the parameters of the messages of one method."""
+    return [message["params"] for message in messages if message.get("method") == method]
+
+
+def questions(messages: Iterable[Json]) -> list[Json]:
+    """Choose what is asked."""
+    return [message for message in messages if message.get("method") == "elicitation/create"]
+
+
+def progress_of(messages: Iterable[Json]) -> list[float]:
+    """Choose how far the work was, each time that it was told."""
+    return [params["progress"] for params in of(messages, "notifications/progress")]
+
+
+def answers_of(world: World) -> dict[str, Any]:
+    """Give what the states that waited went on with, by their tokens; None where they failed."""
+    return {one.token: read_back(one.output or "null") for one in world.workflows.resumptions}
+
+
+def failures_of(world: World) -> dict[str, str | None]:
+    """Give the errors that the states which waited failed with, by their tokens; None where they went on."""
+    return {one.token: one.error for one in world.workflows.resumptions}
+
+
+def only_task(world: World) -> str:
+    """Give the id of the one task whose workflow runs: a plain call does not tell it."""
+    (execution,) = world.workflows.running()
+    return execution.name.partition("-")[2]
