@@ -9,14 +9,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from stepwire.errors import SaveConflict, StartRefused, StartUnclear, StoreBusy, TaskExists, WorkflowsUnavailable
+from stepwire.errors import (
+    KeyTaken,
+    NotAdmitted,
+    SaveConflict,
+    StartRefused,
+    StartUnclear,
+    StoreBusy,
+    TaskExists,
+    WorkflowsUnavailable,
+)
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import Json, write
-from stepwire.ports import Followed, Randomness, TaskPage
+from stepwire.ports import Followed, IdempotencyKey, KeyedTask, Randomness, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.usage import Limits, Usage, admitted
 
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -71,15 +81,48 @@ class InMemoryTaskStore:
         """Called once, before the next save writes: what somebody else does between its load and its save."""
         self.cancelled: dict[tuple[Principal, str], datetime] = {}
         """The requests that were cancelled, and until when that is remembered."""
+        self.keys: dict[tuple[Principal, str], KeyedTask] = {}
+        """The tasks of idempotency keys."""
+        self.usage: dict[Principal, Usage] = {}
+        """What each caller uses."""
         self.is_available = True
         """Whether reads give an answer."""
 
-    def create(self, task: Task) -> Task:
+    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
         self.calls.append("create")
         created = replace(task, version=1)
         if self.tasks.get(task.key, created) != created:
             raise TaskExists
+        if key is not None:
+            self._put_key(created, key)
         return self._put(created)
+
+    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
+        self.calls.append("keyed")
+        self._check_available()
+        return self.keys.get((owner, digest))
+
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+        self.calls.append("reserve")
+        usage = self.usage.get(key.owner, Usage())
+        if key.task_id in usage.active:
+            return
+        decided = admitted(usage, limits, key.task_id, at)
+        if not isinstance(decided, Usage):
+            raise NotAdmitted(decided)
+        self.usage[key.owner] = decided
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+        self.calls.append("release")
+        self._check_available()
+        usage = self.usage.get(owner, Usage())
+        self.usage[owner] = replace(usage, active=usage.active - task_ids)
+
+    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+        self.calls.append("several")
+        self._check_available()
+        keys = [TaskKey(owner, task_id) for task_id in task_ids]
+        return {key.task_id: self.tasks[key] for key in keys if key in self.tasks}
 
     def load(self, key: TaskKey) -> Task | None:
         self.calls.append("load")
@@ -103,8 +146,10 @@ class InMemoryTaskStore:
             raise SaveConflict
         return self._put(replace(task, version=task.version + 1))
 
-    def delete(self, task: Task) -> None:
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
         self.calls.append("delete")
+        if key is not None:
+            self.keys.pop((task.owner, key.digest), None)
         if self._is_as_loaded(task):
             del self.tasks[task.key]
 
@@ -115,6 +160,12 @@ class InMemoryTaskStore:
         # Like DynamoDB: a full page promises another one, which may turn out to be empty.
         next_after = found[-1] if len(found) == limit else None
         return TaskPage(tuple(self.tasks[TaskKey(owner, task_id)] for task_id in found), next_after)
+
+    def _put_key(self, task: Task, key: IdempotencyKey) -> None:
+        known = self.keys.get((task.owner, key.digest))
+        if known is not None and known.expires_at > task.created_at:
+            raise KeyTaken
+        self.keys[task.owner, key.digest] = KeyedTask(task.task_id, key.call_digest, task.expires_at)
 
     def _check_available(self) -> None:
         if not self.is_available:

@@ -12,11 +12,13 @@ from stepwire.input_requests import InputRequests, Question
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.methods import Kit, Patience
 from stepwire.operations import Operations, ToolCall
+from stepwire.polls import PollLimit
 from stepwire.principal import Principal, principal_of
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
+from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
 from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore, counting
 
@@ -58,6 +60,7 @@ OPTIONAL: Final = Tool(
     task_support=TaskSupport.OPTIONAL,
     ttl=timedelta(hours=1),
     poll_interval=timedelta(seconds=2),
+    longest_poll_interval=timedelta(minutes=1),
     annotations={"readOnlyHint": True},
     client_capabilities={},
     shows_state=False,
@@ -125,6 +128,9 @@ class World:
 
     patience: Patience = field(default_factory=Patience)
     intervals: Intervals = field(default_factory=Intervals)
+    limits: Limits = field(default_factory=Limits)
+    polls_per_second: float = 0
+    """0: as many as anybody likes."""
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
@@ -137,12 +143,21 @@ class World:
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.store, self.clock)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
-        self.operations = Operations(self.recorder, self.workflows, counting(), self.upkeep, self.troubles.append)
+        self.operations = Operations(
+            self.recorder, self.workflows, counting(), self.upkeep, self.limits, self.troubles.append
+        )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
         self.requests = InputRequests(self.recorder, self.workflows)
         self.kit = Kit(
-            self.catalog, self.operations, self.dialogue, self.patience, self._secret, NO_RESUME, self.troubles.append
+            self.catalog,
+            self.operations,
+            self.dialogue,
+            self.patience,
+            self._secret,
+            NO_RESUME,
+            PollLimit(self.polls_per_second, self.clock),
+            self.troubles.append,
         )
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 

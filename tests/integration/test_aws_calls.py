@@ -190,6 +190,9 @@ def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, mo
         "REPAIR_AFTER_SECONDS": "60",
         "STATE_AFTER_SECONDS": "30",
         "SECRET_ARN": "never-asked-for",
+        "MOST_ACTIVE_TASKS": "100",
+        "MOST_TASKS_PER_MINUTE": "120",
+        "POLLS_PER_SECOND": "10",
         "STATE_MACHINES": json.dumps(names),
     }.items():
         monkeypatch.setenv(name, value)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stepwire.tasks.outcomes import Running
+from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME
 from tests.kits import BOB, OUTPUT, World
 from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient, untouched
@@ -34,7 +35,7 @@ def test_a_task_is_durable_before_its_workflow_starts(legacy: LegacyClient, worl
 
     (start,) = world.workflows.starts
 
-    assert world.store.calls == ["create"]
+    assert world.store.calls == ["reserve", "create"]
     assert start.execution.name.endswith(task_id)
     assert json.loads(start.input_text) == {"text": "hello"}
 
@@ -275,7 +276,8 @@ def test_all_of_a_callers_tasks_are_listed_newest_first_and_nobody_elses(legacy:
 
 
 # T19, T20
-def test_many_tasks_are_listed_page_by_page_each_of_them_once(legacy: LegacyClient) -> None:
+def test_many_tasks_are_listed_page_by_page_each_of_them_once() -> None:
+    legacy = LegacyClient(World(limits=Limits(active=120)))
     ids = [legacy.start() for _ in range(120)]
 
     pages = [legacy.ask("tasks/list").result]

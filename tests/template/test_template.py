@@ -28,12 +28,14 @@ WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
+    "ExpirationsFunction.StopExecutions": "each task has an execution of its own name, below its state machine's",
+    "ExpirationsFunction.FindTheStream": "the action knows no resources",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
     "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
 }
 
 # Actions that can be allowed for every resource only, for they know none.
-WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure"}
+WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", "dynamodb:ListStreams"}
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
@@ -57,6 +59,7 @@ NAMELESS: Final = {
     "AWS::ApiGatewayV2::Route",
     "AWS::ApiGatewayV2::Stage",
     "AWS::IAM::Policy",
+    "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Permission",
     "AWS::SQS::QueuePolicy",
 }
@@ -131,6 +134,25 @@ def test_the_progress_of_every_state_machines_executions_is_reported() -> None:
 
     assert references(pattern["resources"]) == state_machines()
     assert (pattern["source"], pattern["detail-type"]) == (["stepwire"], ["Stepwire Task Progress"])
+
+
+def test_the_executions_of_every_state_machine_are_stopped_when_their_task_expires() -> None:
+    (allowed,) = [part for part in statements() if part.name == "ExpirationsFunction.StopExecutions"]
+
+    assert references(allowed.resources) == state_machines()
+
+
+def test_only_what_dynamodb_itself_removes_of_the_tasks_reaches_the_function() -> None:
+    mapping = resource("Expirations").properties
+
+    (wanted,) = mapping["FilterCriteria"]["Filters"]
+
+    assert json.loads(wanted["Pattern"]) == {
+        "eventName": ["REMOVE"],
+        "userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]},
+        "dynamodb": {"Keys": {"sk": {"S": [{"prefix": "task#"}]}}},
+    }
+    assert references(mapping["DestinationConfig"]) == {"DeadLetters"}
 
 
 @pytest.mark.parametrize("machine", resources(STATE_MACHINE), ids=named)

@@ -48,12 +48,12 @@ class TestCall:
 
         assert there_at_the_start == [True]
 
-    def test_costs_one_write_and_one_start(self) -> None:
+    def test_costs_two_writes_and_one_start(self) -> None:
         world = World()
 
         world.call()
 
-        assert world.store.calls == ["create"]
+        assert world.store.calls == ["reserve", "create"]
         assert len(world.workflows.starts) == 1
         assert world.workflows.described == []
 

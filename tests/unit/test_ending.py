@@ -27,14 +27,14 @@ class TestCancel:
         assert world.workflows.stops == [Stop(task.execution, "Cancelled by the caller.")]
         assert world.workflows.states[task.execution] == Aborted()
 
-    def test_costs_a_read_a_stop_and_a_write(self) -> None:
+    def test_costs_a_read_a_stop_and_two_writes(self) -> None:
         world = World()
         task = world.call()
         world.store.calls.clear()
 
         world.operations.cancel(ALICE, task.task_id)
 
-        assert world.store.calls == ["load", "save"]
+        assert world.store.calls == ["load", "save", "release"]
         assert world.workflows.described == []
 
     def test_stays_though_the_work_finishes_later(self) -> None:

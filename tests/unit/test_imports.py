@@ -24,6 +24,9 @@ ENVIRONMENT = {
     "REPAIR_AFTER_SECONDS": "60",
     "STATE_AFTER_SECONDS": "30",
     "SECRET_ARN": "a secret",
+    "MOST_ACTIVE_TASKS": "100",
+    "MOST_TASKS_PER_MINUTE": "120",
+    "POLLS_PER_SECOND": "10",
 }
 
 REPORT = """
@@ -79,7 +82,14 @@ def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tm
         "source": "a",
     }
     arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Greet"
-    entry = {**tool, "state_machine": arn, "ttl_ms": 60_000, "poll_interval_ms": 1000, "show_state": True}
+    entry = {
+        **tool,
+        "state_machine": arn,
+        "ttl_ms": 60_000,
+        "poll_interval_ms": 1000,
+        "longest_poll_interval_ms": 1000,
+        "show_state": True,
+    }
     (tmp_path / "catalog.json").write_text(json.dumps({"format": 2, "tools": [entry]}))
 
     found = after("import app; app.handler.warm()", "mcp", {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(tmp_path)})

@@ -7,6 +7,7 @@ import pytest
 
 from stepwire.aws.settings import McpSettings, SettingsError, read_mcp_settings, read_table_name
 from stepwire.methods import Patience
+from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
 
 ENVIRONMENT = {
@@ -22,6 +23,9 @@ ENVIRONMENT = {
     "STATE_AFTER_SECONDS": "30",
     "NO_RESUME_CLIENTS": "Visual Studio Code, another",
     "SECRET_ARN": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
+    "MOST_ACTIVE_TASKS": "100",
+    "MOST_TASKS_PER_MINUTE": "120",
+    "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
 }
 
@@ -38,6 +42,8 @@ def test_a_whole_environment_is_read() -> None:
         patience=Patience(timedelta(seconds=20), timedelta(seconds=2), timedelta(seconds=0.5)),
         intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
         no_resume=("Visual Studio Code", "another"),
+        limits=Limits(active=100, per_minute=120),
+        polls_per_second=10,
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
     )

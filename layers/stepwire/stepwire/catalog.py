@@ -65,12 +65,16 @@ class Tool:
     ttl: timedelta
     """How long a task is kept, from its creation; a client may ask for longer."""
     poll_interval: timedelta
+    """The first hint; it grows with the age of a task."""
+    longest_poll_interval: timedelta
     annotations: JsonObject | None
     client_capabilities: JsonObject
     """What a client must declare to call the tool, in the shape in which it declares it."""
     confirmation: Confirmation | None = None
     shows_state: bool = True
     """Whether the caller may read the names of the workflow's states."""
+    scopes: tuple[str, ...] = ()
+    """What a caller's token must allow, beside what every call needs."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,12 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         task_support=TaskSupport(entry["task_support"]),
         ttl=timedelta(milliseconds=entry["ttl_ms"]),
         poll_interval=timedelta(milliseconds=entry["poll_interval_ms"]),
+        longest_poll_interval=timedelta(milliseconds=entry["longest_poll_interval_ms"]),
         annotations=entry.get("annotations"),
         client_capabilities=entry.get("client_capabilities", {}),
         confirmation=_confirmation(entry.get("confirm")),
         shows_state=entry["show_state"],
+        scopes=tuple(entry.get("scopes", ())),
     )
 
 

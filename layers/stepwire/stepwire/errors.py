@@ -25,9 +25,18 @@
     │   ├── MissingClientCapability    -32021
     │   ├── UnsupportedProtocolVersion -32022
     │   ├── TaskStillRunning           -31001  our own: the wait was too short
+    │   ├── LimitReached               -31002  our own: the caller does too much at once; HTTP 429
+    │   │   └── TooManyPolls
+    │   ├── IdempotencyKeyReused       -31003  our own: the key stands for another call
+    │   ├── AccessDenied               -31004  our own: the sign-in is not enough; HTTP 403
+    │   │   ├── InvalidToken                   HTTP 401
+    │   │   ├── InsufficientScope              a scope is missing
+    │   │   └── IncompleteIdentity             a claim is missing that names the caller
     │   └── WorkflowError                      the code that a workflow chose to end its task with
     ├── CatalogError                   a manifest cannot be served; for the operator
     ├── TaskExists                     a port's: the id is taken
+    ├── KeyTaken                       a port's: an idempotency key has its task already
+    ├── NotAdmitted                    a port's: the caller is at a limit
     ├── SaveConflict                   a port's: somebody else saved first
     ├── StoreBusy                      a port's: the store gives no answer now
     ├── StartRefused                   a port's: Step Functions will not run it
@@ -39,6 +48,7 @@ A message says what is wrong and what would be right; it never carries the text 
 """
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any, ClassVar
 
 
@@ -56,7 +66,7 @@ class ProtocolError(StepwireError):
     code: int
     status: ClassVar[int] = 400
     legacy_status: ClassVar[int] = 200
-    headers: ClassVar[Mapping[str, str]] = {}
+    headers: Mapping[str, str] = {}
 
     def __init__(self, message: str, data: Any = None) -> None:
         """Keep what goes on the wire."""
@@ -89,7 +99,7 @@ class HttpMethodNotAllowed(InvalidRequest):
     """Only POST carries messages, and GET goes on with a response that is not whole yet."""
 
     status = legacy_status = 405
-    headers: ClassVar[Mapping[str, str]] = {"allow": "POST"}
+    headers: Mapping[str, str] = {"allow": "POST"}
 
 
 class UnknownSession(InvalidRequest):
@@ -222,6 +232,75 @@ class TaskStillRunning(ProtocolError):
     status = 200
 
 
+class LimitReached(ProtocolError):
+    """The caller is at a limit of ours; the message names it, and says when to try again."""
+
+    code = -31002
+    status = 429
+
+    def __init__(self, message: str, limit: str, retry_after: float) -> None:
+        """Keep what goes on the wire.
+
+        Args:
+            message: says which limit, and what to do.
+            limit: its name.
+            retry_after: seconds.
+        """
+        super().__init__(message, {"limit": limit, "retryAfterMs": ceil(retry_after * 1000)})
+        self.headers = {"retry-after": str(max(1, ceil(retry_after)))}
+
+
+class TooManyPolls(LimitReached):
+    """One task is asked for far too often."""
+
+    legacy_status = 429
+
+    def __init__(self, retry_after: float) -> None:
+        """Say when to ask again; `retry_after` is seconds."""
+        super().__init__("The task is polled too often: keep to its poll interval.", "polls per second", retry_after)
+
+
+class IdempotencyKeyReused(ProtocolError):
+    """The idempotency key stands for a call of another tool, or with other arguments."""
+
+    code = -31003
+    status = 409
+
+
+class AccessDenied(ProtocolError):
+    """The caller has signed in, but not in a way that is enough."""
+
+    code = -31004
+    status = legacy_status = 403
+
+
+class InvalidToken(AccessDenied):
+    """F4: the token is good, but not for calling this server."""
+
+    status = legacy_status = 401
+    headers: Mapping[str, str] = {"www-authenticate": 'Bearer error="invalid_token"'}
+
+
+class InsufficientScope(AccessDenied):
+    """F6: the caller's token lacks a scope; the challenge names all that are needed."""
+
+    def __init__(self, needed: tuple[str, ...], metadata_url: str) -> None:
+        """Keep what goes on the wire: API Gateway renames the header, so the data say the same."""
+        scope = " ".join(needed)
+        message = f"Your sign-in does not allow this. Sign in again with the scopes: {scope}."
+        challenge = {"error": "insufficient_scope", "scope": scope, "resource_metadata": metadata_url}
+        super().__init__(message, challenge)
+        self.headers = {"www-authenticate": "Bearer " + ", ".join(f'{key}="{value}"' for key, value in challenge.items())}
+
+
+class IncompleteIdentity(AccessDenied):
+    """What the authorizer vouches for lacks a part that names the caller."""
+
+    def __init__(self, missing: list[str]) -> None:
+        """Name the missing claims; the values of the others are nobody's business."""
+        super().__init__(f"Your sign-in does not say who you are: it has no {', '.join(missing)}.", {"missing": missing})
+
+
 class WorkflowError(ProtocolError):
     """A workflow ended its task with this JSON-RPC error on purpose."""
 
@@ -239,6 +318,19 @@ class CatalogError(StepwireError):
 
 class TaskExists(StepwireError):
     """A task with this id is already in the store."""
+
+
+class KeyTaken(StepwireError):
+    """An idempotency key belongs to a task already."""
+
+
+class NotAdmitted(StepwireError):
+    """The caller is at a limit; `refusal` says at which."""
+
+    def __init__(self, refusal: Any) -> None:
+        """Keep what the store decided by (`stepwire.tasks.usage.Refusal`)."""
+        super().__init__(type(refusal).__name__)
+        self.refusal = refusal
 
 
 class SaveConflict(StepwireError):

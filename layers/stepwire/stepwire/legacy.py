@@ -25,9 +25,10 @@ from stepwire.methods import (
     next_cursor,
     rejection,
     task_cursor,
+    tool_of,
     tools_page,
 )
-from stepwire.operations import ToolCall, faults_of
+from stepwire.operations import ToolCall, faults_of, key_of
 from stepwire.protocol import params as read
 from stepwire.protocol.sessions import RANDOM_BYTES, session_id_of
 from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS
@@ -41,7 +42,8 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
     """Agree on a version: the client's where we speak it, else our latest (L2)."""
     asked = read.text(call.params, "protocolVersion")
     version = asked if asked in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
-    tasks: JsonObject = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}  # T1
+    listing: JsonObject = {"list": {}} if kit.access.knows_callers else {}  # T21
+    tasks: JsonObject = {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}  # T1
     result: JsonObject = {
         "protocolVersion": version,
         "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {})},
@@ -65,52 +67,57 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
 
 def call_tool(kit: Kit, call: Call) -> Reply:
     """Run a tool: as a task where asked to, else the client waits or comes back for the result."""
-    tool = kit.catalog.find(read.text(call.params, "name"))
+    tool = tool_of(kit, call)
     arguments = arguments_of(call)
     # T2: before 2025-11-25 the parameter means nothing.
     asked = read.optional_object(call.params, "task") if call.version == LEGACY_WITH_TASKS else None
     _check_kind_of_call(tool, as_task=asked is not None)
     _check_client(kit, call, tool)
-    faults = faults_of(tool, arguments)
+    faults, key = faults_of(tool, arguments), key_of(call.idempotency_key, tool, arguments)
     if asked is not None:
         ttl = read.optional_milliseconds(asked, "ttl", "params.task.ttl")
         if faults:  # a CallToolResult is no answer to a request for a task (T7)
             raise InvalidParams(rejection(tool, faults))
-        task = _begun(kit, ToolCall(call.owner, tool, arguments, ttl, _origin(kit, call)))
-        return {"task": {**legacy_task(task), "status": "working"}}  # T9: though it may be waiting for an answer
+        task = _begun(kit, ToolCall(call.owner, tool, arguments, ttl, _origin(kit, call), key))
+        return {"task": _created(kit, task)}
     if faults:
         return legacy_result(tool_error(rejection(tool, faults)))
     origin = replace(_origin(kit, call), request=call.session.digest_of(call.message_id))
-    return _awaited(kit, call, _begun(kit, ToolCall(call.owner, tool, arguments, origin=origin)))
+    return _awaited(kit, call, _begun(kit, ToolCall(call.owner, tool, arguments, None, origin, key)))
 
 
 def get_task(kit: Kit, call: Call) -> JsonObject:
     """Tell how a task stands."""
-    return legacy_task(kit.operations.get(call.owner, call.params.get("taskId")))
+    kit.polls.check(call.owner, call.params.get("taskId"))
+    return legacy_task(kit.operations.get(call.owner, call.params.get("taskId")), kit.now())
 
 
 def get_task_result(kit: Kit, call: Call) -> Reply:
     """Give what the call would have returned; who cannot come back for it waits as long as API Gateway allows (T15)."""
+    kit.polls.check(call.owner, call.params.get("taskId"))
     task = kit.operations.get(call.owner, call.params.get("taskId"))
     if can_resume(kit, call):
         return opened(kit, call, task, is_call=False)
     *_, task = kit.operations.follow(task, kit.patience.wait, has_ended)
     if not task.has_ended:
         raise TaskStillRunning(
-            "The task is still running. Poll tasks/get, and call tasks/result when it has ended.", legacy_task(task)
+            "The task is still running. Poll tasks/get, and call tasks/result when it has ended.",
+            legacy_task(task, kit.now()),
         )
     return legacy_result(answer_or_raise(kit, task), related_task=task.task_id)
 
 
 def list_tasks(kit: Kit, call: Call) -> JsonObject:
-    """List the caller's tasks, newest first."""
+    """List the caller's tasks, newest first; T21: not where callers are not told apart."""
+    if not kit.access.knows_callers:
+        raise MethodNotFound("Without sign-in, this server lists no tasks: keep the ids of yours.")
     page = kit.operations.page(call.owner, task_cursor(call))
-    return {"tasks": [legacy_task(task) for task in page.tasks], **next_cursor(page.next_after)}
+    return {"tasks": [legacy_task(task, kit.now()) for task in page.tasks], **next_cursor(page.next_after)}
 
 
 def cancel_task(kit: Kit, call: Call) -> JsonObject:
     """Stop a task; one that has ended is an error in this era (T22)."""
-    return legacy_task(kit.operations.cancel(call.owner, call.params.get("taskId")))
+    return legacy_task(kit.operations.cancel(call.owner, call.params.get("taskId")), kit.now())
 
 
 def _check_kind_of_call(tool: Tool, *, as_task: bool) -> None:
@@ -139,10 +146,17 @@ def _origin(kit: Kit, call: Call) -> Origin:
     return Origin(call.modes, read.progress_token(call.params))
 
 
+def _created(kit: Kit, task: Task) -> JsonObject:
+    shown = legacy_task(task, kit.now())
+    # T9: a task begins as working, though it may wait for an answer already; one that a repeated call finds has begun.
+    return {**shown, "status": "working"} if task.awaits_confirmation else shown
+
+
 def _begun(kit: Kit, call: ToolCall) -> Task:
-    if call.tool.confirmation is None:
-        return kit.operations.call(call)
-    return kit.operations.ask_first(call, call.tool.confirmation)
+    confirmation = call.tool.confirmation
+    if confirmation is None:
+        return kit.operations.once(call, lambda: kit.operations.call(call))
+    return kit.operations.once(call, lambda: kit.operations.ask_first(call, confirmation))
 
 
 def _awaited(kit: Kit, call: Call, task: Task) -> Reply:

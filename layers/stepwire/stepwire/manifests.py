@@ -92,10 +92,15 @@ class Manifest(BaseModel):
     poll_interval: timedelta = Field(
         default=timedelta(seconds=2), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
     )
+    longest_poll_interval: timedelta = Field(
+        default=timedelta(minutes=1), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
+    )
     annotations: Annotations | None = None
     client_capabilities: dict[str, JsonObject] = Field(default_factory=dict[str, JsonObject])
     confirm: Confirm | None = None
     show_state: bool = True
+    # RFC 6749: what a scope may be made of.
+    scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
 
     @model_validator(mode="after")
     def asks_of_arguments_that_there_are(self) -> Self:
@@ -112,7 +117,9 @@ class Manifest(BaseModel):
 
     def compiled(self) -> JsonObject:
         """Give the form that the function reads; times are milliseconds."""
-        entry = self.model_dump(mode="json", exclude_none=True, exclude={"ttl", "poll_interval"}, by_alias=True)
+        entry = self.model_dump(
+            mode="json", exclude_none=True, exclude={"ttl", "poll_interval", "longest_poll_interval"}, by_alias=True
+        )
         # As written: dumping a schema through the model would drop its nulls.
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
         return {
@@ -120,6 +127,7 @@ class Manifest(BaseModel):
             **schemas,
             "ttl_ms": _milliseconds(self.ttl),
             "poll_interval_ms": _milliseconds(self.poll_interval),
+            "longest_poll_interval_ms": _milliseconds(max(self.poll_interval, self.longest_poll_interval)),
         }
 
 

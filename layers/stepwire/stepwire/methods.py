@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from stepwire import __version__
+from stepwire.access import Access, Scopes
 from stepwire.catalog import Catalog, Tool
 from stepwire.dialogue import Dialogue
 from stepwire.errors import InvalidCursor, WorkflowError
 from stepwire.json_text import JsonObject
 from stepwire.operations import Operations
+from stepwire.polls import PollLimit
 from stepwire.principal import Principal
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import MessageId
@@ -55,8 +57,10 @@ class Kit:
     """Seals what a client keeps for us; asked for only when something is sealed."""
     no_resume: tuple[str, ...]
     """How the names of legacy clients begin that do not come back for a response, though their version says so."""
+    polls: PollLimit
     report: Callable[[Exception], None]
     """Told of what went wrong where the client is served all the same."""
+    access: Access = Access()
 
     def now(self) -> datetime:
         """Tell the time."""
@@ -75,8 +79,11 @@ class Call:
     client_capabilities: JsonObject = field(default_factory=dict[str, Any])
     """What the client declares: a modern one in each request, a legacy one in its session."""
     session: Session = field(default_factory=Session)
+    idempotency_key: str | None = None
+    """With which the client names its call, so that repeating it runs nothing twice."""
     takes_events: bool = True
     """Whether the client takes a response that is a stream of events."""
+    scopes: Scopes = None
 
     @property
     def modes(self) -> frozenset[Mode]:
@@ -120,11 +127,15 @@ class ToolsPage:
 
 
 def tools_page(kit: Kit, call: Call) -> ToolsPage:
-    """Give the page of tools that the cursor asks for: those after the name it holds (M33: in a stable order)."""
+    """Give the page of tools that the cursor asks for: those after the name it holds (M33: in a stable order).
+
+    What the caller may not call is left out.
+    """
     after = _decoded(read.cursor(call.params))
     if after is not None and after not in kit.catalog.tools:
         raise InvalidCursor
-    tools = [tool for tool in kit.catalog.in_order if after is None or tool.name > after]
+    allowed = (tool for tool in kit.catalog.in_order if kit.access.allows(tool, call.scopes))
+    tools = [tool for tool in allowed if after is None or tool.name > after]
     page = tuple(tools[:TOOLS_PAGE_SIZE])
     return ToolsPage(page, page[-1].name if len(tools) > len(page) else None)
 
@@ -141,6 +152,18 @@ def task_cursor(call: Call) -> TaskId | None:
     if text is not None and after is None:
         raise InvalidCursor
     return after
+
+
+def tool_of(kit: Kit, call: Call) -> Tool:
+    """Find the tool that is called.
+
+    Raises:
+        UnknownTool: there is none of that name.
+        InsufficientScope: the caller may not call it.
+    """
+    tool = kit.catalog.find(read.text(call.params, "name"))
+    kit.access.check_tool(tool, call.scopes, kit.catalog)
+    return tool
 
 
 def arguments_of(call: Call) -> JsonObject:

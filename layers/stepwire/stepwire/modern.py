@@ -50,6 +50,7 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
 def get_task(kit: Kit, call: Call) -> JsonObject:
     """Tell how a task stands, with all that belongs to its status (X10)."""
     _check_declared(call)
+    kit.polls.check(call.owner, call.params.get("taskId"))
     return _detailed(kit, call, kit.operations.get(call.owner, call.params.get("taskId")))
 
 
@@ -100,7 +101,7 @@ def _check_declared(call: Call) -> None:
 
 
 def _detailed(kit: Kit, call: Call, task: Task) -> JsonObject:
-    shown = modern_task(task)
+    shown = modern_task(task, kit.now())
     match task.status:
         case InputRequired(requests):
             return {**shown, "inputRequests": modern_requests(requests, call.modes)}

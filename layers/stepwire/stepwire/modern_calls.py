@@ -26,8 +26,9 @@ from stepwire.methods import (
     arguments_of,
     missing_capabilities,
     rejection,
+    tool_of,
 )
-from stepwire.operations import ToolCall, confirmation_request, faults_of
+from stepwire.operations import ToolCall, confirmation_request, faults_of, key_of
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
@@ -52,7 +53,7 @@ MOST_ROUNDS_WITHOUT_NEWS: Final = 6
 
 def call_tool(kit: Kit, call: Call) -> Reply:
     """Run a tool, or go on with a call of it."""
-    tool = kit.catalog.find(read.text(call.params, "name"))
+    tool = tool_of(kit, call)
     arguments = arguments_of(call)
     state = read.optional_text(call.params, "requestState")
     responses = read.optional_object(call.params, "inputResponses") or {}
@@ -81,10 +82,11 @@ class _Started:
 
     def first(self) -> Reply:
         """Begin; or ask first, where the tool wants it."""
-        if self.tool.confirmation is not None:
-            return self._ask(self.tool.confirmation)
-        task = self.kit.operations.call(self._tool_call(self.arguments))
-        return self._handle_of(task) if self._is_task else self._awaited(task, rounds=0)
+        call, operations = self._tool_call(self.arguments), self.kit.operations
+        if self.tool.confirmation is None:
+            return self._begun(operations.once(call, lambda: operations.call(call)))
+        known = operations.repeated(call)
+        return self._ask(self.tool.confirmation) if known is None else self._begun(known)
 
     def again(self, state: str) -> Reply:
         """Go on where a requestState says."""
@@ -107,10 +109,14 @@ class _Started:
         return Subject(self.call.owner, self.tool.name, self.arguments)
 
     def _tool_call(self, arguments: JsonObject) -> ToolCall:
-        return ToolCall(self.call.owner, self.tool, arguments, origin=Origin(self.call.modes))
+        # The key stands for the call as its caller made it, without what the user answered.
+        origin, key = Origin(self.call.modes), key_of(self.call.idempotency_key, self.tool, self.arguments)
+        return ToolCall(self.call.owner, self.tool, arguments, None, origin, key)
 
-    def _handle_of(self, task: Task) -> JsonObject:
-        return {**modern_task(task), "resultType": "task"}
+    def _begun(self, task: Task) -> Reply:
+        if not self._is_task:
+            return self._awaited(task, rounds=0)
+        return {**modern_task(task, self.kit.now()), "resultType": "task"}
 
     def _ask(self, confirmation: Confirmation) -> JsonObject:
         # M46: asked anew where the answer is missing, and no answer counts that comes without the question's state.
@@ -131,13 +137,14 @@ class _Started:
         if answer.action is not Action.ACCEPT:
             return modern_result(declined(answer))
         arguments = as_object(read_back(merged(write(self.arguments), confirmation.input_key, answer)))
+        call, operations = self._tool_call(arguments), self.kit.operations
         try:
-            task = self.kit.operations.call(self._tool_call(arguments), TaskId(continuation.task_id))
+            task = operations.once(call, lambda: operations.call(call, TaskId(continuation.task_id)))
         except TaskExists:
             raise InvalidRequestState(
                 f"The requestState has been used: its call goes on as the task {continuation.task_id}."
             ) from None
-        return self._handle_of(task) if self._is_task else self._awaited(task, rounds=0)
+        return self._begun(task)
 
     def _awaited(self, task: Task, rounds: int) -> Reply:
         seen = self._watched(task)

@@ -4,27 +4,35 @@ Write, then start, then answer: a task is durable before its handle leaves, and 
 by the next reader, because starting the same execution again is harmless.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
 from stepwire.catalog import Confirmation, Tool
 from stepwire.errors import (
+    IdempotencyKeyReused,
     InternalError,
+    KeyTaken,
+    LimitReached,
+    NotAdmitted,
     StartRefused,
     StartUnclear,
+    StoreBusy,
     TaskAlreadyEnded,
     UnknownTask,
     WorkflowNotStarted,
 )
 from stepwire.json_text import JsonObject, write
-from stepwire.ports import Randomness, TaskPage, Workflows
+from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder
 from stepwire.schemas import Violation, violations_of
 from stepwire.tasks.events import WorkCompleted, WorkStopped
-from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, created_at_of, new_task_id
 from stepwire.tasks.inputs import InputRequest, WorkflowInput
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import (
@@ -42,6 +50,7 @@ from stepwire.tasks.task import (
     Work,
     Working,
 )
+from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive
 from stepwire.upkeep import Upkeep
 
 LONGEST_TTL: Final = timedelta(days=30)
@@ -49,6 +58,9 @@ PAGE_SIZE: Final = 50
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _FIRST_PAUSE: Final = 0.1  # seconds
 _LONGEST_PAUSE: Final = 1.0
+_MOST_AT_ONCE: Final = 100  # tasks that the store reads at once
+_LONGEST_CREATION: Final = timedelta(minutes=1)  # longer than any function runs
+_SLOT_RETRY: Final = 10.0  # seconds; nobody knows when a task ends
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,8 @@ class ToolCall:
     ttl_ms: int | None = None
     """How many milliseconds the caller asks to keep the task; see `_granted`."""
     origin: Origin = field(default_factory=Origin)
+    key: IdempotencyKey | None = None
+    """With which the caller names this call, so that repeating it runs nothing twice."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,7 @@ class Operations:
     workflows: Workflows
     randomness: Randomness
     upkeep: Upkeep
+    limits: Limits
     report: Callable[[Exception], None]
     """Told of what went wrong where the caller is served all the same."""
 
@@ -86,11 +101,11 @@ class Operations:
             WorkflowNotStarted: Step Functions refused; there is no task.
             TaskExists: the id has been used.
         """
-        task = self.recorder.store.create(self._new_task(call, task_id or self.new_task_id(), Working()))
+        task = self._created(self._new_task(call, task_id or self.new_task_id(), Working()), call)
         try:
             self.workflows.start(task.execution, task.work.input)
         except StartRefused as refusal:
-            self.recorder.store.delete(task)
+            self._undo(task, call)
             raise WorkflowNotStarted(
                 f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
             ) from None
@@ -104,7 +119,41 @@ class Operations:
         """Record a task whose workflow begins when its caller has confirmed it."""
         question = confirmation_request(confirmation, call.arguments)
         task = self._new_task(call, self.new_task_id(), InputRequired((question,)))
-        return self.recorder.store.create(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))))
+        return self._created(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))), call)
+
+    def once(self, call: ToolCall, begin: Callable[[], Task]) -> Task:
+        """Begin a call, unless its idempotency key says that it has begun before; of two at once, one begins.
+
+        Raises:
+            IdempotencyKeyReused: the key stands for another call.
+        """
+        known = self.repeated(call)
+        if known is not None:
+            return known
+        try:
+            return begin()
+        except KeyTaken:
+            winner = self.repeated(call)
+            if winner is None:
+                raise InternalError("The call is being made at this moment. Send it again.") from None
+            return winner
+
+    def repeated(self, call: ToolCall) -> Task | None:
+        """Give the task that a call with this idempotency key has made before; None where it is the first.
+
+        Raises:
+            IdempotencyKeyReused: the key stands for another call.
+        """
+        known = self.recorder.store.keyed(call.owner, call.key.digest) if call.key else None
+        if call.key is None or known is None or known.expires_at <= self.recorder.now():
+            return None
+        if known.call_digest != call.key.call_digest:
+            raise IdempotencyKeyReused(
+                "The idempotency key was used for another tool or with other arguments: use another key."
+            )
+        with suppress(UnknownTask):
+            return self.get(call.owner, known.task_id)
+        return None
 
     def new_task_id(self) -> TaskId:
         """Make the id of a task."""
@@ -164,6 +213,47 @@ class Operations:
             case Working() | InputRequired() | Cancelled():
                 raise AssertionError("the task has no answer")
 
+    def _created(self, task: Task, call: ToolCall) -> Task:
+        """Count a task, then write it: what is counted and never written is found out at the limit."""
+        self._admit(task)
+        try:
+            return self.recorder.store.create(task, call.key)
+        except KeyTaken:
+            self._release(task)
+            raise
+
+    def _admit(self, task: Task) -> None:
+        store, now = self.recorder.store, self.recorder.now()
+        try:
+            store.reserve(task.key, self.limits, now)
+        except NotAdmitted as refused:
+            refusal = refused.refusal
+            if isinstance(refusal, TooFast) or not self._freed(task.owner, refusal.usage.active):
+                raise _limit_reached(refusal, self.limits) from None
+            try:
+                store.reserve(task.key, self.limits, now)
+            except NotAdmitted as again:
+                raise _limit_reached(again.refusal, self.limits) from None
+
+    def _freed(self, owner: Principal, counted: frozenset[TaskId]) -> bool:
+        """Free the slots of tasks that have ended and whose end was not counted, and of what never became a task."""
+        now = self.recorder.now()
+        some = frozenset(sorted(counted)[:_MOST_AT_ONCE])
+        tasks = self.recorder.store.several(owner, some)
+        gone = {one for one in some if one not in tasks and now - created_at_of(one) > _LONGEST_CREATION}
+        over = {one for one, task in tasks.items() if task.has_ended or task.expires_at <= now}
+        if gone or over:
+            self.recorder.store.release(owner, frozenset(gone | over))
+        return bool(gone or over)
+
+    def _release(self, task: Task) -> None:
+        with suppress(StoreBusy):
+            self.recorder.store.release(task.owner, frozenset({task.task_id}))
+
+    def _undo(self, task: Task, call: ToolCall) -> None:
+        self.recorder.store.delete(task, call.key)
+        self._release(task)
+
     def _new_task(self, call: ToolCall, task_id: TaskId, status: Status) -> Task:
         now = self.recorder.now()
         tool = call.tool
@@ -176,6 +266,7 @@ class Operations:
             last_updated_at=now,
             ttl=_granted(tool, call.ttl_ms),
             poll_interval=tool.poll_interval,
+            longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
             origin=call.origin,
         )
@@ -189,6 +280,27 @@ class Operations:
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):
             raise InternalError("The result is too large to be kept with the task, and Step Functions has lost it.")
         return event.result
+
+
+def _limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:
+    match refusal:
+        case TooFast(retry_after):
+            words = f"At most {limits.per_minute} tasks a minute may be created: try again later."
+            return LimitReached(words, "created per minute", retry_after.total_seconds())
+        case TooManyActive():
+            words = f"At most {limits.active} tasks may be active at once: wait for one to end, or cancel one."
+            return LimitReached(words, "active tasks", _SLOT_RETRY)
+
+
+def key_of(key: str | None, tool: Tool, arguments: JsonObject) -> IdempotencyKey | None:
+    """Make of a caller's key what the store keeps of it: it stands for this tool with these arguments."""
+    if key is None:
+        return None
+    return IdempotencyKey(_digest(key), _digest(json.dumps([tool.name, arguments], sort_keys=True)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16, person=b"stepwire").hexdigest()
 
 
 def _granted(tool: Tool, asked_ms: int | None) -> timedelta:

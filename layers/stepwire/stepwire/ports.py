@@ -3,7 +3,7 @@
 Adapters in `aws/` fill these; tests fill them with fakes that pass the same contract suite.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -12,6 +12,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.usage import Limits
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,63 @@ class Followed:
     """Whether the client has cancelled the request, and wants to hear no more."""
 
 
+@dataclass(frozen=True)
+class IdempotencyKey:
+    """A key that stands for one call of one caller."""
+
+    digest: str
+    """Of the key; the key itself is nobody's business."""
+    call_digest: str
+    """Of the tool and the arguments."""
+
+
+@dataclass(frozen=True)
+class KeyedTask:
+    """The task that a key stands for."""
+
+    task_id: TaskId
+    call_digest: str
+    expires_at: datetime
+
+
 class TaskStore(Protocol):
     """Durable tasks, each under its owner; every read sees every finished write."""
 
-    def create(self, task: Task) -> Task:
+    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
         """Write a new task (version 0) and give it back with its version; nothing where just this was written before.
+
+        Args:
+            task: the task.
+            key: written in one go with the task, and gone with it.
 
         Raises:
             TaskExists: the id is taken by another task, or this one has been saved since.
+            KeyTaken: the key belongs to another task, which has not expired.
         """
+        ...
+
+    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
+        """Find the task of an idempotency key; expired ones may still be there."""
+        ...
+
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+        """Count a task among the active ones of its owner, if he is at no limit; nothing where it is counted already.
+
+        Raises:
+            NotAdmitted: he is, with the refusal of `stepwire.tasks.usage`.
+        """
+        ...
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+        """Count tasks no more; nothing where they are not counted.
+
+        Raises:
+            StoreBusy: the store may not have done it; doing it again is harmless.
+        """
+        ...
+
+    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
+        """Read several tasks, at most 100; those that are there."""
         ...
 
     def load(self, key: TaskKey) -> Task | None:
@@ -67,8 +116,8 @@ class TaskStore(Protocol):
         """
         ...
 
-    def delete(self, task: Task) -> None:
-        """Remove a task that was loaded, if nobody else has saved it since; nothing where somebody has."""
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
+        """Remove a task that was loaded, and its key, if nobody else has saved it since; nothing where somebody has."""
         ...
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:

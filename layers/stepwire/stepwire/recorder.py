@@ -3,11 +3,12 @@
 A lost race is no error: the task is read anew and advanced from what it is now, and a finished task absorbs the event.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from stepwire.errors import InternalError, SaveConflict, UnknownTask
+from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.ports import Clock, Followed, TaskPage, TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent
@@ -72,9 +73,12 @@ class Recorder:
             if after is current:
                 return current
             try:
-                return self.store.save(after)
+                saved = self.store.save(after)
             except SaveConflict:
                 current = self.load(task.key)
+            else:
+                self._release_if_ended(saved)
+                return saved
         raise InternalError("The task is being changed by too many others at once. Try again.")
 
     def claim(self, task: Task, event: TaskEvent) -> Task | None:
@@ -83,6 +87,12 @@ class Recorder:
             return self.store.save(advance(task, event, self.now()))
         except SaveConflict:
             return None
+
+    def _release_if_ended(self, task: Task) -> None:
+        # What is not released now is found out when its owner is at his limit (`Operations`).
+        if task.has_ended:
+            with suppress(StoreBusy):
+                self.store.release(task.owner, frozenset({task.task_id}))
 
     def _present(self, task: Task | None) -> Task | None:
         now = self.now()

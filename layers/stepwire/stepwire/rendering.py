@@ -30,22 +30,22 @@ from stepwire.tasks.task import (
 UNFINISHED_TASK = "stepwire/task"
 
 
-def legacy_task(task: Task) -> JsonObject:
+def legacy_task(task: Task, at: datetime) -> JsonObject:
     """Write a task of 2025-11-25."""
     status = "failed" if _tool_failed(task.status) else _status(task.status)
     return {
         **_task(task, status),
         "ttl": _milliseconds(task.ttl),
-        "pollInterval": _milliseconds(task.poll_interval),
+        "pollInterval": _milliseconds(task.poll_hint(at)),
     }
 
 
-def modern_task(task: Task) -> JsonObject:
+def modern_task(task: Task, at: datetime) -> JsonObject:
     """Write a task of 2026-07-28, without what its status carries (X6)."""
     return {
         **_task(task, _status(task.status)),
         "ttlMs": _milliseconds(task.ttl),
-        "pollIntervalMs": _milliseconds(task.poll_interval),
+        "pollIntervalMs": _milliseconds(task.poll_hint(at)),
     }
 
 

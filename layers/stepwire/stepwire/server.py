@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from stepwire import legacy, modern, streams
 from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError
 from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
-from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header
+from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header, idempotency_key
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.protocol.inbound import Legacy, Modern, check_transport, classify, takes
 from stepwire.protocol.messages import (
@@ -55,11 +55,13 @@ class McpServer:
             return _error(message_id, error, error.status)
 
     def _go_on(self, request: HttpRequest) -> HttpResponse:
+        self.kit.access.check(request.scopes)
         session = session_of(header(request.headers, SESSION))
         event_id = header(request.headers, LAST_EVENT_ID) or ""
         return _events(streams.resumed(self.kit, request.principal, session, event_id))
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
+        self.kit.access.check(request.scopes)
         inbound = classify(message_of(request.body), request.headers, modern.METHODS)
         if isinstance(inbound, Modern):
             return self._modern(inbound, request)
@@ -76,22 +78,26 @@ class McpServer:
             message.params,
             message.id,
             client_capabilities=inbound.client_capabilities,
+            idempotency_key=idempotency_key(request.headers, message.params),
             takes_events=takes(request.headers, CONTENT_TYPE),
+            scopes=request.scopes,
         )
         return _response(message.id, modern.answer(message.method, self.kit, call))
 
     def _legacy(self, inbound: Legacy, message: Request, request: HttpRequest) -> HttpResponse:
-        call = Call(
-            request.principal,
-            message.params,
-            message.id,
-            inbound.version,
-            inbound.session.capabilities,
-            inbound.session,
-            takes(request.headers, CONTENT_TYPE),
-        )
         method = legacy.METHODS[inbound.version].get(message.method)
         try:
+            call = Call(
+                request.principal,
+                message.params,
+                message.id,
+                inbound.version,
+                inbound.session.capabilities,
+                inbound.session,
+                idempotency_key(request.headers, message.params),
+                takes(request.headers, CONTENT_TYPE),
+                request.scopes,
+            )
             if method is None:
                 raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {inbound.version}.")
             return _response(message.id, method(self.kit, call))

@@ -180,7 +180,7 @@ def _news(kit: Kit, position: StreamPosition, task: Task, modes: frozenset[Mode]
     updated = _updated(task)
     if related and updated > position.updated and not task.has_ended:  # T31
         position = replace(position, updated=updated)
-        yield _News(notification_text("notifications/tasks/status", legacy_task(task)), position)
+        yield _News(notification_text("notifications/tasks/status", legacy_task(task, kit.now())), position)
     progress, token = _further(task, position), task.origin.progress_token
     if progress is not None and token is not None:
         position = replace(position, progress=progress.done)

@@ -13,7 +13,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
-from stepwire.aws.api_gateway import caller_of, request_of, response_of
+from stepwire.aws.api_gateway import request_of, response_of
 from stepwire.aws.callbacks import question_of
 from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
@@ -21,13 +21,16 @@ from stepwire.aws.eventbridge import MalformedProgress, news_of
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, read_mcp_settings, read_table_name
 from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.aws.streams import expired_task_of
 from stepwire.catalog import read_catalog
 from stepwire.dialogue import Dialogue
-from stepwire.errors import NotSignedIn
+from stepwire.errors import AccessDenied, NotSignedIn
 from stepwire.execution_events import ExecutionEvents, StatusChange
+from stepwire.expirations import Expirations
 from stepwire.input_requests import InputRequests
 from stepwire.methods import Kit
 from stepwire.operations import Operations
+from stepwire.polls import PollLimit
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
 from stepwire.upkeep import Upkeep
@@ -50,9 +53,11 @@ class McpHandler:
 
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Answer one request."""
-        settings = self._settings
         try:
-            caller = caller_of(event, settings.principal_salt, needs_sign_in=settings.needs_sign_in)
+            caller = self._settings.sign_in.caller_of(event)
+        except AccessDenied as error:
+            self._logger.warning("a sign-in is not enough", fault=type(error).__name__, detail=error.data)
+            return response_of(refusal(error))
         except NotSignedIn as error:
             self._logger.error("no identity came with the request: the route has no authorizer")  # noqa: TRY400 - nothing broke
             return response_of(refusal(error))
@@ -74,12 +79,14 @@ class McpHandler:
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
         kit = Kit(
             catalog=catalog,
-            operations=Operations(recorder, workflows, secrets.token_bytes, upkeep, self._report),
+            operations=Operations(recorder, workflows, secrets.token_bytes, upkeep, settings.limits, self._report),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
             secret=Secret(settings.secret_arn, secrets_manager_client),
             no_resume=settings.no_resume,
+            polls=PollLimit(settings.polls_per_second, recorder.clock),
             report=self._report,
+            access=settings.access,
         )
         return McpServer(kit, settings.allowed_origins, self._report)
 
@@ -125,6 +132,27 @@ class InputRequestsHandler:
     @cached_property
     def _requests(self) -> InputRequests:
         return InputRequests(_recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client))
+
+
+class ExpirationsHandler:
+    """Looks after tasks that expired while they ran, as the stream of their table tells."""
+
+    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+        """Take a batch; what could not be looked after comes again, from the first that failed."""
+        for record in event["Records"]:
+            try:
+                task = expired_task_of(record)
+                if task is not None:
+                    self._expirations.record(task)
+            except Exception as fault:  # noqa: BLE001 - those before it are done, and it comes again
+                Logger().error("an expired task could not be looked after", fault=type(fault).__name__)
+                return {"batchItemFailures": [{"itemIdentifier": record["dynamodb"]["SequenceNumber"]}]}
+        return {"batchItemFailures": []}
+
+    @cached_property
+    def _expirations(self) -> Expirations:
+        store = DynamoDbTaskStore(read_table_name(os.environ), dynamodb_client)
+        return Expirations(store, StepFunctionsWorkflows(step_functions_client))
 
 
 def _recorder(table_name: str) -> Recorder:

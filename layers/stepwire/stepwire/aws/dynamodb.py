@@ -3,26 +3,35 @@
 Reads are strongly consistent: what a caller was told is there is there (X8). `stepwire.aws.items` has the shape.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
-from stepwire.aws.items import TASK_PREFIX, Item, item_of, key_of, seconds_of, task_of
-from stepwire.errors import SaveConflict, StoreBusy, TaskExists
-from stepwire.ports import Followed, TaskPage
+from stepwire.aws.items import TASK_PREFIX, Item, item_of, key_of, milliseconds_of, moment_of, seconds_of, task_of
+from stepwire.errors import KeyTaken, NotAdmitted, SaveConflict, StoreBusy, TaskExists
+from stepwire.ports import Followed, IdempotencyKey, KeyedTask, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
+from stepwire.tasks.usage import Limits, Usage, admitted, is_idle
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_LOADED: Final = "version = :version"
+_IS_FREE: Final = "attribute_not_exists(pk) OR expires_at <= :now"
+_IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
+_IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
+_HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
+_FAILED: Final = SaveConflict()
+# The caller turns from idle to busy, or back, at most once in a while; more than this is a fault of ours.
+_MOST_TRIES: Final = 5
+_USAGE_KEPT: Final = timedelta(days=31)  # longer than any task
 
 
 @dataclass(frozen=True)
@@ -36,10 +45,16 @@ class DynamoDbTaskStore:
     def _client(self) -> "DynamoDBClient":
         return self.build_client()
 
-    def create(self, task: Task) -> Task:
+    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
         """Write a new task."""
         created = replace(task, version=1)
-        item = item_of(created)
+        if key is None:
+            self._put_new(item_of(created))
+        else:
+            self._put_new_with_key(item_of(created), _key_item(created, key))
+        return created
+
+    def _put_new(self, item: Item) -> None:
         try:
             self._client.put_item(
                 TableName=self.table_name,
@@ -51,7 +66,101 @@ class DynamoDbTaskStore:
             # The very same item is our own: an earlier try was heard, and its answer was lost.
             if error.response.get("Item") != item:
                 raise _unless_condition_failed(error, TaskExists()) from None
-        return created
+
+    def _put_new_with_key(self, item: Item, key_item: Item) -> None:
+        # boto3 gives each transaction a token, so that a try whose answer was lost counts once.
+        put: dict[str, Any] = {"TableName": self.table_name}
+        writes: list[Any] = [
+            {"Put": {**put, "Item": item, "ConditionExpression": _IS_NEW}},
+            {
+                "Put": {
+                    **put,
+                    "Item": key_item,
+                    "ConditionExpression": _IS_FREE,
+                    "ExpressionAttributeValues": {":now": {"N": str(int(item["created_at"]["N"]) // 1000)}},
+                }
+            },
+        ]
+        try:
+            self._client.transact_write_items(TransactItems=writes)
+        except ClientError as error:
+            raise _cancelled(error) from None
+
+    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
+        """Find the task of an idempotency key."""
+        found = self._client.get_item(TableName=self.table_name, Key=_key_key(owner, digest), ConsistentRead=True)
+        item = cast(Item | None, found.get("Item"))
+        if item is None:
+            return None
+        return KeyedTask(TaskId(item["task_id"]["S"]), item["call"]["S"], moment_of(int(item["expires_at"]["N"])))
+
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+        """Count a task among the active ones of its owner."""
+        usage = Usage()
+        for _ in range(_MOST_TRIES):
+            try:
+                self._client.update_item(**self._reservation(key, limits, usage, at))
+            except ClientError as error:
+                if _unless_condition_failed(error, _FAILED) is not _FAILED:
+                    raise
+                usage = usage_of(cast(Item, error.response.get("Item") or {}))
+                if key.task_id in usage.active:
+                    return
+                refusal = admitted(usage, limits, key.task_id, at)
+                if not isinstance(refusal, Usage):
+                    raise NotAdmitted(refusal) from None
+            else:
+                return
+        raise StoreBusy
+
+    def _reservation(self, key: TaskKey, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
+        """Write the one conditional update that counts a task.
+
+        A busy caller's pace goes on from where it is, so that calls at one time all count; an idle one's begins now.
+        """
+        now, pace = milliseconds_of(at), limits.pace // timedelta(milliseconds=1)
+        values: dict[str, Any] = {
+            ":id": {"SS": [key.task_id]},
+            ":text": {"S": key.task_id},
+            ":most": {"N": str(limits.active)},
+            ":now": {"N": str(now)},
+            ":expires": {"N": str(seconds_of(at + _USAGE_KEPT))},
+        }
+        if is_idle(usage, at):
+            paced, condition = ":next", _IS_IDLE
+            values[":next"] = {"N": str(now + pace)}
+        else:
+            paced, condition = "paced_until + :pace", _IS_IN_PACE
+            values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + 60_000 - pace)}}
+        return {
+            "TableName": self.table_name,
+            "Key": _usage_key(key.owner),
+            "UpdateExpression": f"SET paced_until = {paced}, expires_at = :expires ADD active :id",
+            "ConditionExpression": f"{condition} AND {_HAS_A_SLOT}",
+            "ExpressionAttributeValues": values,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+        """Count tasks no more."""
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_usage_key(owner),
+                UpdateExpression="DELETE active :ids",
+                ExpressionAttributeValues={":ids": {"SS": sorted(task_ids)}},
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise StoreBusy from error
+
+    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
+        """Read several tasks."""
+        keys = [key_of(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
+        answer = self._client.batch_get_item(RequestItems={self.table_name: {"Keys": keys, "ConsistentRead": True}})
+        if answer.get("UnprocessedKeys"):
+            raise StoreBusy
+        tasks = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
+        return {task.task_id: task for task in tasks}
 
     def load(self, key: TaskKey) -> Task | None:
         """Read a task."""
@@ -91,8 +200,10 @@ class DynamoDbTaskStore:
             raise _unless_condition_failed(error, SaveConflict()) from None
         return saved
 
-    def delete(self, task: Task) -> None:
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
         """Remove a task that nobody else has saved since."""
+        if key is not None:  # first: a key without its task would find nothing, a task without its key is found
+            self._client.delete_item(TableName=self.table_name, Key=_key_key(task.owner, key.digest))
         try:
             self._client.delete_item(
                 TableName=self.table_name,
@@ -124,6 +235,43 @@ class DynamoDbTaskStore:
 
 def _unless_condition_failed(error: ClientError, expected: Exception) -> Exception:
     return expected if error.response.get("Error", {}).get("Code") == "ConditionalCheckFailedException" else error
+
+
+def usage_of(item: Item) -> Usage:
+    """Read what a caller uses; an empty item means nothing."""
+    paced = item.get("paced_until")
+    return Usage(
+        frozenset(map(TaskId, item.get("active", {}).get("SS", ()))),
+        None if paced is None else moment_of(int(paced["N"]) / 1000),
+    )
+
+
+def _cancelled(error: ClientError) -> Exception:
+    """Say why a transaction was refused: which of its two conditions failed, or that it may be tried again."""
+    reasons = error.response.get("CancellationReasons") or []
+    codes = [reason.get("Code") for reason in cast(list[dict[str, Any]], reasons)]
+    if not codes:
+        return error
+    if codes[0] == "ConditionalCheckFailed":
+        return TaskExists()
+    return KeyTaken() if "ConditionalCheckFailed" in codes else StoreBusy()
+
+
+def _key_item(task: Task, key: IdempotencyKey) -> Item:
+    return {
+        **_key_key(task.owner, key.digest),
+        "task_id": {"S": task.task_id},
+        "call": {"S": key.call_digest},
+        "expires_at": {"N": str(seconds_of(task.expires_at))},
+    }
+
+
+def _key_key(owner: Principal, digest: str) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": f"key#{digest}"}}
+
+
+def _usage_key(owner: Principal) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": "usage"}}
 
 
 def _request_key(owner: Principal, request: str) -> Item:

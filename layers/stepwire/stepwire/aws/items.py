@@ -74,6 +74,7 @@ def item_of(task: Task) -> Item:
         "checked_at": milliseconds_of(task.checked_at),
         "ttl_ms": task.ttl // _MILLISECOND,
         "poll_interval_ms": task.poll_interval // _MILLISECOND,
+        "longest_poll_interval_ms": task.longest_poll_interval // _MILLISECOND,
         "shows_state": int(task.work.shows_state),
         # Rounded up: DynamoDB may delete from this second on, and no reader may still see the task then.
         "expires_at": seconds_of(task.expires_at),
@@ -102,6 +103,7 @@ def task_of(item: Item) -> Task:
         last_updated_at=_moment(item, "last_updated_at"),
         ttl=_number(item, "ttl_ms") * _MILLISECOND,
         poll_interval=_number(item, "poll_interval_ms") * _MILLISECOND,
+        longest_poll_interval=_number(item, _longest_poll_interval(item)) * _MILLISECOND,
         checked_at=_moment(item, "checked_at"),
         origin=_origin_of(_json(item, "origin")),
         inputs=_inputs_of(_json(item, "inputs")),
@@ -118,6 +120,11 @@ def key_of(key: TaskKey) -> Item:
 def seconds_of(moment: datetime) -> int:
     """Write a moment as the table's TTL counts."""
     return -(-milliseconds_of(moment) // 1000)
+
+
+def moment_of(seconds: float) -> datetime:
+    """Read a moment as the table's TTL counts, or finer."""
+    return _EPOCH + timedelta(seconds=seconds)
 
 
 def milliseconds_of(moment: datetime) -> int:
@@ -176,6 +183,10 @@ def _number(item: Item, name: str) -> int:
 
 def _moment(item: Item, name: str) -> datetime:
     return _EPOCH + _number(item, name) * _MILLISECOND
+
+
+def _longest_poll_interval(item: Item) -> str:
+    return "longest_poll_interval_ms" if "longest_poll_interval_ms" in item else "poll_interval_ms"
 
 
 def _json(item: Item, name: str) -> Json:

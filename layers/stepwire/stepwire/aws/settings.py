@@ -5,10 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from stepwire.access import Access
+from stepwire.aws.sign_in import ISSUER_AND_SUBJECT, SignIn
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, parse
 from stepwire.methods import Patience
+from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
 
 # Parts of a function's environment that Lambda itself sets.
@@ -26,12 +30,14 @@ class McpSettings:
     table_name: str
     state_machines: Mapping[str, str]
     """Names that manifests may use, and the ARN of each."""
-    needs_sign_in: bool
-    principal_salt: str
+    sign_in: SignIn
+    access: Access
     allowed_origins: frozenset[str]
     patience: Patience
     intervals: Intervals
     no_resume: tuple[str, ...]
+    limits: Limits
+    polls_per_second: float
     secret_arn: str
     """Of the secret that seals what clients keep for us."""
     catalog: Path
@@ -46,8 +52,8 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
     return McpSettings(
         table_name=read_table_name(environment),
         state_machines=_names(environment, "STATE_MACHINES"),
-        needs_sign_in=_text(environment, "AUTHORIZER") != "none",
-        principal_salt=_text(environment, "PRINCIPAL_SALT"),
+        sign_in=_sign_in(environment),
+        access=_access(environment),
         allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
         patience=Patience(
             wait=_seconds(environment, "WAIT_SECONDS"),
@@ -58,6 +64,10 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             repair=_seconds(environment, "REPAIR_AFTER_SECONDS"), state=_seconds(environment, "STATE_AFTER_SECONDS")
         ),
         no_resume=_list(environment, "NO_RESUME_CLIENTS"),
+        limits=Limits(
+            active=_count(environment, "MOST_ACTIVE_TASKS"), per_minute=_count(environment, "MOST_TASKS_PER_MINUTE")
+        ),
+        polls_per_second=_number(environment, "POLLS_PER_SECOND"),
         secret_arn=_text(environment, "SECRET_ARN"),
         catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
     )
@@ -72,6 +82,33 @@ def read_table_name(environment: Mapping[str, str]) -> str:
     return _text(environment, "TABLE_NAME")
 
 
+def _sign_in(environment: Mapping[str, str]) -> SignIn:
+    return SignIn(
+        salt=_text(environment, "PRINCIPAL_SALT"),
+        is_open=_is_open(environment),
+        claims=_list(environment, "PRINCIPAL_CLAIMS") or ISSUER_AND_SUBJECT,
+    )
+
+
+def _access(environment: Mapping[str, str]) -> Access:
+    return Access(
+        required=_list(environment, "REQUIRED_SCOPE"),
+        prefix=environment.get("SCOPE_PREFIX", ""),
+        metadata_url=_metadata_url(environment.get("RESOURCE", "")),
+        knows_callers=not _is_open(environment),
+    )
+
+
+def _is_open(environment: Mapping[str, str]) -> bool:
+    return _text(environment, "AUTHORIZER") == "none"
+
+
+def _metadata_url(resource: str) -> str:
+    """Say where RFC 9728 puts the metadata of a resource: between its host and its path."""
+    url = urlsplit(resource)
+    return f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}" if resource else ""
+
+
 def _text(environment: Mapping[str, str], name: str) -> str:
     value = environment.get(name, "")
     if not value:
@@ -84,6 +121,15 @@ def _list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
+def _number(environment: Mapping[str, str], name: str) -> float:
+    text = _text(environment, name)
+    with suppress(ValueError):
+        number = float(text)
+        if 0 <= number < float("inf"):
+            return number
+    raise SettingsError(f"The environment variable {name} must be a number, 0 or more.")
+
+
 def _seconds(environment: Mapping[str, str], name: str) -> timedelta:
     text = _text(environment, name)
     with suppress(ValueError, OverflowError):
@@ -91,6 +137,13 @@ def _seconds(environment: Mapping[str, str], name: str) -> timedelta:
         if duration >= timedelta():
             return duration
     raise SettingsError(f"The environment variable {name} must be a number of seconds, 0 or more.")
+
+
+def _count(environment: Mapping[str, str], name: str) -> int:
+    text = _text(environment, name)
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise SettingsError(f"The environment variable {name} must be a whole number, 1 or more.")
 
 
 def _names(environment: Mapping[str, str], name: str) -> Mapping[str, str]:

@@ -9,13 +9,15 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from stepwire.errors import HeaderMismatch
+from stepwire.errors import HeaderMismatch, InvalidParams
+from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol.messages import Request
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
 SESSION: Final = "mcp-session-id"
+IDEMPOTENCY_KEY: Final = "idempotency-key"
 LAST_EVENT_ID: Final = "last-event-id"
 
 # Where each method keeps what Mcp-Name repeats.
@@ -27,6 +29,9 @@ _NAME_PARAMETERS: Final = {
 }
 # X25: FastMCP's and MCP Inspector's clients leave the header out on tasks/*; a wrong one is refused there all the same.
 _NAME_MAY_BE_ABSENT: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+META_KEY: Final = "stepwire/idempotencyKey"
+LONGEST_KEY: Final = 255  # characters
+_KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
 _ENCODED: Final = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
 
@@ -35,6 +40,21 @@ def header(headers: Mapping[str, str], name: str) -> str | None:
     """Give a header's value without the white space around it (M10)."""
     value = headers.get(name)
     return None if value is None else value.strip(" \t")
+
+
+def idempotency_key(headers: Mapping[str, str], params: JsonObject) -> str | None:
+    """Read the key with which a client names its call: from the header, or from `_meta` where it can set none.
+
+    Raises:
+        InvalidParams: it is no key, or the two differ.
+    """
+    in_header, in_meta = header(headers, IDEMPOTENCY_KEY), as_object(params.get("_meta")).get(META_KEY)
+    if in_header is not None and in_meta is not None and in_header != in_meta:
+        raise InvalidParams(f"The header Idempotency-Key differs from _meta's {META_KEY}.")
+    key = in_meta if in_header is None else in_header
+    if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
+        raise InvalidParams(f"The idempotency key must be 1 to {LONGEST_KEY} printable ASCII characters.")
+    return key
 
 
 def check_routing_headers(headers: Mapping[str, str], request: Request) -> None:

@@ -15,6 +15,8 @@ class HttpRequest:
     """Lower-case names; a header given twice is joined by a comma, as API Gateway does."""
     body: bytes
     principal: Principal
+    scopes: frozenset[str] | None = None
+    """What the caller's token allows; None where the sign-in knows no scopes."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ twice is harmless. The names use only letters, digits and hyphens: Step Function
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, NewType
 
 from stepwire.principal import Principal
@@ -34,6 +34,14 @@ def new_task_id(created_at: datetime, random: bytes) -> TaskId:
     """Make an id of the moment of creation and 16 random bytes."""
     milliseconds = int(created_at.timestamp() * 1000)
     return TaskId(_encode(milliseconds, 10) + _encode(int.from_bytes(random, "big"), 26))
+
+
+def created_at_of(task_id: TaskId) -> datetime:
+    """Read the moment of creation from an id, in whole milliseconds."""
+    milliseconds = 0
+    for character in task_id[:10]:
+        milliseconds = milliseconds << 5 | _ALPHABET.index(character)
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def task_id_of(text: object) -> TaskId | None:

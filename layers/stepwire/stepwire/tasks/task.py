@@ -14,6 +14,7 @@ from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
+_HINT_PART: Final = 20  # who polls as hinted learns of an end at most a twentieth of its time later
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 
 
@@ -152,6 +153,7 @@ class Task:
     last_updated_at: datetime
     ttl: timedelta
     poll_interval: timedelta
+    longest_poll_interval: timedelta
     checked_at: datetime
     """When somebody last looked at Step Functions for this task, or its creation."""
     origin: Origin = Origin()
@@ -164,6 +166,11 @@ class Task:
     def key(self) -> TaskKey:
         """What leads to this task."""
         return TaskKey(self.owner, self.task_id)
+
+    def poll_hint(self, at: datetime) -> timedelta:
+        """Say how long to wait before the next poll: the longer, the longer the task has run."""
+        grown = max(self.poll_interval, (at - self.created_at) / _HINT_PART)
+        return min(grown, max(self.poll_interval, self.longest_poll_interval))
 
     @property
     def execution(self) -> Execution:

@@ -1,0 +1,17 @@
+"""The stream of the table, to what the kit understands: tasks that DynamoDB removed when their time was over."""
+
+from typing import Any, Final
+
+from stepwire.aws.items import TASK_PREFIX, task_of
+from stepwire.json_text import as_object
+from stepwire.tasks.task import Task
+
+_BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+
+
+def expired_task_of(record: dict[str, Any]) -> Task | None:
+    """Read a record; None where it tells of anything else. The record has the item as it was (OLD_IMAGE)."""
+    identity, item = as_object(record.get("userIdentity")), as_object(record["dynamodb"].get("OldImage"))
+    is_expiry = record["eventName"] == "REMOVE" and {key: identity.get(key) for key in _BY_TTL} == _BY_TTL
+    is_task = str(as_object(item.get("sk")).get("S")).startswith(TASK_PREFIX)
+    return task_of(item) if is_expiry and is_task else None
