@@ -170,6 +170,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         last_updated_at=moments,
         ttl=durations,
         poll_interval=durations,
+        longest_poll_interval=durations,
         checked_at=moments,
         origin=origins,
         inputs=inputs,

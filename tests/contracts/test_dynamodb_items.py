@@ -95,6 +95,7 @@ def _largest_task() -> Task:
         input_schema="{}",
         output_schema=write(schema),
         poll_interval=timedelta(hours=1),
+        longest_poll_interval=timedelta(hours=1),
     )
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
     assert faults_of(tool, arguments) == ()

@@ -58,6 +58,7 @@ def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
         last_updated_at=created_at,
         ttl=timedelta(days=7),
         poll_interval=timedelta(seconds=2),
+        longest_poll_interval=timedelta(minutes=1),
         checked_at=created_at,
     )
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from stepwire.access import Access
 from stepwire.aws.settings import McpSettings, SettingsError, read_mcp_settings, read_table_name
+from stepwire.aws.sign_in import SignIn
 from stepwire.methods import Patience
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
@@ -15,6 +17,9 @@ ENVIRONMENT = {
     "STATE_MACHINES": '{"WaitAndEcho":"arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"}',
     "AUTHORIZER": "jwt",
     "PRINCIPAL_SALT": "a stack",
+    "PRINCIPAL_CLAIMS": "iss,sub,org_id",
+    "RESOURCE": "https://mcp.example/mcp",
+    "REQUIRED_SCOPE": "tools:call",
     "ALLOWED_ORIGINS": "https://one.example,https://two.example",
     "WAIT_SECONDS": "20",
     "INLINE_WAIT_SECONDS": "2",
@@ -28,6 +33,7 @@ ENVIRONMENT = {
     "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
 }
+OPTIONAL = {"ALLOWED_ORIGINS", "NO_RESUME_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
 
 
 def test_a_whole_environment_is_read() -> None:
@@ -36,8 +42,8 @@ def test_a_whole_environment_is_read() -> None:
     assert settings == McpSettings(
         table_name="tasks",
         state_machines={"WaitAndEcho": "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"},
-        needs_sign_in=True,
-        principal_salt="a stack",
+        sign_in=SignIn("a stack", claims=("iss", "sub", "org_id")),
+        access=Access(("tools:call",), metadata_url="https://mcp.example/.well-known/oauth-protected-resource/mcp"),
         allowed_origins=frozenset({"https://one.example", "https://two.example"}),
         patience=Patience(timedelta(seconds=20), timedelta(seconds=2), timedelta(seconds=0.5)),
         intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
@@ -49,7 +55,7 @@ def test_a_whole_environment_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - {"ALLOWED_ORIGINS", "NO_RESUME_CLIENTS"}))
+@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - OPTIONAL))
 @pytest.mark.parametrize("how", ["missing", "empty"])
 def test_a_variable_that_is_not_there_is_named(name: str, how: str) -> None:
     environment = dict(ENVIRONMENT)
@@ -83,11 +89,21 @@ def test_without_allowed_origins_no_web_page_may_call(origins: dict[str, str]) -
 
 
 @pytest.mark.parametrize(
-    ("authorizer", "needs_sign_in"), [("jwt", True), ("iam", True), ("nonsense", True), ("none", False)]
+    ("authorizer", "is_open"), [("jwt", False), ("cognito", False), ("iam", False), ("nonsense", False), ("none", True)]
 )
-def test_only_a_stack_that_asks_for_it_by_name_needs_no_sign_in(authorizer: str, *, needs_sign_in: bool) -> None:
-    """M4."""
-    assert read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": authorizer}).needs_sign_in == needs_sign_in
+def test_only_a_stack_that_asks_for_it_by_name_is_open(authorizer: str, *, is_open: bool) -> None:
+    """M4, T21: and then nobody is shown a list of what are everybody's tasks."""
+    settings = read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": authorizer})
+
+    assert (settings.sign_in.is_open, settings.access.knows_callers) == (is_open, not is_open)
+
+
+def test_scopes_of_cognito_are_named_after_the_endpoint() -> None:
+    assert read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": "cognito"}).access.prefix == "https://mcp.example/mcp/"
+
+
+def test_a_caller_is_named_by_issuer_and_subject_unless_told_otherwise() -> None:
+    assert read_mcp_settings(ENVIRONMENT | {"PRINCIPAL_CLAIMS": ""}).sign_in.claims == ("iss", "sub")
 
 
 def test_the_table_is_all_that_the_other_function_needs() -> None:

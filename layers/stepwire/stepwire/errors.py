@@ -290,7 +290,8 @@ class InsufficientScope(AccessDenied):
         message = f"Your sign-in does not allow this. Sign in again with the scopes: {scope}."
         challenge = {"error": "insufficient_scope", "scope": scope, "resource_metadata": metadata_url}
         super().__init__(message, challenge)
-        self.headers = {"www-authenticate": "Bearer " + ", ".join(f'{key}="{value}"' for key, value in challenge.items())}
+        parts = ", ".join(f'{key}="{value}"' for key, value in challenge.items())
+        self.headers = {"www-authenticate": f"Bearer {parts}"}
 
 
 class IncompleteIdentity(AccessDenied):
@@ -298,7 +299,8 @@ class IncompleteIdentity(AccessDenied):
 
     def __init__(self, missing: list[str]) -> None:
         """Name the missing claims; the values of the others are nobody's business."""
-        super().__init__(f"Your sign-in does not say who you are: it has no {', '.join(missing)}.", {"missing": missing})
+        message = f"Your sign-in does not say who you are: it has no {', '.join(missing)}."
+        super().__init__(message, {"missing": missing})
 
 
 class WorkflowError(ProtocolError):

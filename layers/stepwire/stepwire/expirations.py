@@ -6,6 +6,7 @@ nothing: an execution is stopped once, and a slot that is free stays free.
 
 from dataclasses import dataclass
 
+from stepwire.audit import Action, Audit, Entry, unheard
 from stepwire.ports import TaskStore, Workflows
 from stepwire.tasks.task import Task
 
@@ -16,6 +17,7 @@ class Expirations:
 
     store: TaskStore
     workflows: Workflows
+    audit: Audit = unheard
 
     def record(self, task: Task) -> None:
         """Take note that a task expired; it is given as it was last saved.
@@ -28,3 +30,4 @@ class Expirations:
         if not task.awaits_confirmation:
             self.workflows.stop(task.execution, "The task expired.")
         self.store.release(task.owner, frozenset({task.task_id}))
+        self.audit(Entry(Action.EXPIRED, task.owner, task.work.tool, task.task_id))

@@ -60,7 +60,7 @@ class Kit:
     polls: PollLimit
     report: Callable[[Exception], None]
     """Told of what went wrong where the client is served all the same."""
-    access: Access = Access()
+    access: Access = field(default_factory=Access)
 
     def now(self) -> datetime:
         """Tell the time."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from stepwire.audit import Action, Entry
 from stepwire.catalog import Confirmation, Tool
 from stepwire.errors import (
     IdempotencyKeyReused,
@@ -29,7 +30,7 @@ from stepwire.errors import (
 from stepwire.json_text import JsonObject, write
 from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.principal import Principal
-from stepwire.recorder import Recorder
+from stepwire.recorder import Recorder, outcome_of
 from stepwire.schemas import Violation, violations_of
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, created_at_of, new_task_id
@@ -165,7 +166,9 @@ class Operations:
         Raises:
             UnknownTask: no such task for this caller.
         """
-        return self.upkeep.kept(self.recorder.known(owner, task_id))
+        task = self.upkeep.kept(self.recorder.known(owner, task_id))
+        self._note(Action.POLLED, task)
+        return task
 
     def follow(self, task: Task, patience: timedelta, until: Callable[[Task], bool]) -> Iterator[Task]:
         """Give a task as it was read, and again whenever it has changed, until it is so or patience ends."""
@@ -197,6 +200,7 @@ class Operations:
             raise UnknownTask
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
+        self._note(Action.CANCELLED, cancelled)
         return cancelled
 
     def page(self, owner: Principal, after: TaskId | None) -> TaskPage:
@@ -205,6 +209,7 @@ class Operations:
 
     def answer_of(self, task: Task) -> ToolResult | TaskError:
         """Give what an ended task answered; a result too large for its item is fetched from Step Functions."""
+        self._note(Action.RETRIEVED, task)
         match task.status:
             case Completed(result):
                 return result if isinstance(result, ToolResult) else self._fetched(task)
@@ -213,14 +218,19 @@ class Operations:
             case Working() | InputRequired() | Cancelled():
                 raise AssertionError("the task has no answer")
 
+    def _note(self, action: Action, task: Task) -> None:
+        self.recorder.audit(Entry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
+
     def _created(self, task: Task, call: ToolCall) -> Task:
         """Count a task, then write it: what is counted and never written is found out at the limit."""
         self._admit(task)
         try:
-            return self.recorder.store.create(task, call.key)
+            created = self.recorder.store.create(task, call.key)
         except KeyTaken:
             self._release(task)
             raise
+        self._note(Action.CREATED, created)
+        return created
 
     def _admit(self, task: Task) -> None:
         store, now = self.recorder.store, self.recorder.now()

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from stepwire.audit import Action, Audit, Entry, unheard
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.ports import Clock, Followed, TaskPage, TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.lifecycle import advance, as_of
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Completed, Status, Task
 
 # Each writer that wins moves the task on, and a task has few moves; more conflicts than this are a fault of ours.
 MOST_TRIES: Final = 5
@@ -26,6 +27,7 @@ class Recorder:
 
     store: TaskStore
     clock: Clock
+    audit: Audit = unheard
 
     def now(self) -> datetime:
         """Tell the time in whole milliseconds: what the wire and the store hold."""
@@ -77,7 +79,8 @@ class Recorder:
             except SaveConflict:
                 current = self.load(task.key)
             else:
-                self._release_if_ended(saved)
+                if saved.has_ended:
+                    self._ended(saved)
                 return saved
         raise InternalError("The task is being changed by too many others at once. Try again.")
 
@@ -88,15 +91,23 @@ class Recorder:
         except SaveConflict:
             return None
 
-    def _release_if_ended(self, task: Task) -> None:
+    def _ended(self, task: Task) -> None:
         # What is not released now is found out when its owner is at his limit (`Operations`).
-        if task.has_ended:
-            with suppress(StoreBusy):
-                self.store.release(task.owner, frozenset({task.task_id}))
+        with suppress(StoreBusy):
+            self.store.release(task.owner, frozenset({task.task_id}))
+        duration = task.last_updated_at - task.created_at
+        self.audit(Entry(Action.ENDED, task.owner, task.work.tool, task.task_id, outcome_of(task.status), duration))
 
     def _present(self, task: Task | None) -> Task | None:
         now = self.now()
         return as_of(task, now) if task is not None and task.expires_at > now else None
+
+
+def outcome_of(status: Status) -> str:
+    """Name how a task ended, or that it has not; a tool that failed is told from one that did not."""
+    if isinstance(status, Completed) and status.result.is_error:
+        return "completed_with_error"
+    return type(status).__name__.lower()
 
 
 def is_due(task: Task, at: datetime, interval: timedelta) -> bool:

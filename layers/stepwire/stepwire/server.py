@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from stepwire import legacy, modern, streams
+from stepwire.audit import Action, Entry
 from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError
 from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
 from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header, idempotency_key
@@ -44,15 +45,21 @@ class McpServer:
                 return self._go_on(request)
             message_id = id_of(read_object(request.body))
         except ProtocolError as error:
+            self._note(request, error)
             return refusal(error)
         try:
             return self._answer(request)
         except ProtocolError as error:
+            self._note(request, error)
             return _error(message_id, error, error.status)
         except Exception as fault:  # noqa: BLE001 - the outermost place that can still answer
             self.report(fault)
             error = InternalError("The server failed to answer. Try again later.")
             return _error(message_id, error, error.status)
+
+    def _note(self, request: HttpRequest, error: ProtocolError) -> None:
+        audit = self.kit.operations.recorder.audit
+        audit(Entry(Action.REFUSED, request.principal, outcome=type(error).__name__))
 
     def _go_on(self, request: HttpRequest) -> HttpResponse:
         self.kit.access.check(request.scopes)
@@ -102,6 +109,7 @@ class McpServer:
                 raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {inbound.version}.")
             return _response(message.id, method(self.kit, call))
         except ProtocolError as error:
+            self._note(request, error)
             return _error(message.id, error, error.legacy_status)
 
     def _take_note(self, inbound: Legacy, request: HttpRequest) -> HttpResponse:
@@ -115,6 +123,7 @@ class McpServer:
                 case _:
                     pass  # no other notification changes anything here
         except ProtocolError as error:
+            self._note(request, error)
             return _error(None, error, InvalidRequest.status)
         except Exception as fault:  # noqa: BLE001 - as for requests, but said in HTTP
             self.report(fault)

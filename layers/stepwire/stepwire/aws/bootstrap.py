@@ -14,6 +14,7 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
 from stepwire.aws.api_gateway import request_of, response_of
+from stepwire.aws.audit import write_down
 from stepwire.aws.callbacks import question_of
 from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
@@ -152,11 +153,11 @@ class ExpirationsHandler:
     @cached_property
     def _expirations(self) -> Expirations:
         store = DynamoDbTaskStore(read_table_name(os.environ), dynamodb_client)
-        return Expirations(store, StepFunctionsWorkflows(step_functions_client))
+        return Expirations(store, StepFunctionsWorkflows(step_functions_client), write_down)
 
 
 def _recorder(table_name: str) -> Recorder:
-    return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock())
+    return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock(), write_down)
 
 
 def _aws_error(fault: BaseException) -> str | None:

@@ -91,10 +91,12 @@ def _sign_in(environment: Mapping[str, str]) -> SignIn:
 
 
 def _access(environment: Mapping[str, str]) -> Access:
+    resource = environment.get("RESOURCE", "")
     return Access(
         required=_list(environment, "REQUIRED_SCOPE"),
-        prefix=environment.get("SCOPE_PREFIX", ""),
-        metadata_url=_metadata_url(environment.get("RESOURCE", "")),
+        # Cognito puts the name of the resource before its scopes.
+        prefix=f"{resource}/" if _text(environment, "AUTHORIZER") == "cognito" else "",
+        metadata_url=_metadata_url(resource),
         knows_callers=not _is_open(environment),
     )
 

@@ -65,14 +65,22 @@ def _check_kind_of_token(claims: Mapping[str, Any]) -> None:
 
 
 def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Give kind, and names and values of the claims. A machine's tokens may have no subject: its client stands for it."""
-    has_subject = _value(claims, "sub") is not None
-    names = [name if name != "sub" or has_subject or not _value(claims, "client_id") else "client_id" for name in names]
-    values = [_value(claims, name) for name in names]
-    missing = [name for name, value in zip(names, values, strict=True) if value is None]
+    """Give the kind of identity, and the names and values of the claims that make it."""
+    identity, missing = ["jwt"], list[str]()
+    for name in (_subject(claims) if name == "sub" else name for name in names):
+        value = _value(claims, name)
+        if value is None:
+            missing.append(name)
+        else:
+            identity += [name, value]
     if missing:
         raise IncompleteIdentity(missing)
-    return "jwt", *(str(part) for pair in zip(names, values, strict=True) for part in pair)
+    return tuple(identity)
+
+
+def _subject(claims: Mapping[str, Any]) -> str:
+    """Name the claim of the subject: a machine's token may have none, and its client stands for it."""
+    return "client_id" if _value(claims, "sub") is None and _value(claims, "client_id") else "sub"
 
 
 def _value(claims: Mapping[str, Any], name: str) -> str | None:
@@ -94,7 +102,7 @@ def _iam_identity(signature: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _scopes(token: Mapping[str, Any], claims: Mapping[str, Any]) -> frozenset[str]:
-    """Read `scope`, else `scp`; a list in a token is a text in brackets here. A route that asks for scopes tells too."""
+    """Read `scope`, else `scp`: words, in brackets where the token has a list; a route that asks for some tells too."""
     told: Any = token.get("scopes")
     listed = [str(scope) for scope in cast(list[Any], told)] if isinstance(told, list) else []
     text = str(claims.get("scope") or claims.get("scp") or "").removeprefix("[").removesuffix("]")
