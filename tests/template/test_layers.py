@@ -49,6 +49,16 @@ def test_a_function_imports_nothing_that_neither_its_layers_nor_lambda_have(func
     assert imported - OURS - OPTIONAL <= in_the_layer() | set(IN_THE_RUNTIME)
 
 
+def test_the_function_without_layers_imports_nothing_but_python() -> None:
+    probe = "import sys; before = set(sys.modules); import app; print(*set(sys.modules) - before)"
+
+    imported = subprocess.run(
+        [sys.executable, "-c", probe], cwd=ROOT / "functions/metadata", check=True, capture_output=True, text=True
+    )
+
+    assert {name.partition(".")[0] for name in imported.stdout.split()} - {"app"} <= sys.stdlib_module_names
+
+
 def test_the_dependencies_layer_holds_nothing_that_lambda_has() -> None:
     held = in_the_layer()
 

@@ -21,8 +21,6 @@ from tests.template.document import (
     template,
 )
 
-ROUTES: Final = {"POST /mcp", "GET /mcp", "DELETE /mcp"}
-
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
@@ -42,6 +40,7 @@ PHYSICAL_NAMES: Final = {
     FUNCTION: "FunctionName",
     STATE_MACHINE: "Name",
     "AWS::ApiGatewayV2::Api": "Name",
+    "AWS::Cognito::UserPool": "UserPoolName",
     "AWS::DynamoDB::Table": "TableName",
     "AWS::Events::Rule": "Name",
     "AWS::IAM::Role": "RoleName",
@@ -58,6 +57,9 @@ NAMELESS: Final = {
     "AWS::ApiGatewayV2::Integration",
     "AWS::ApiGatewayV2::Route",
     "AWS::ApiGatewayV2::Stage",
+    "AWS::Cognito::UserPoolClient",
+    "AWS::Cognito::UserPoolDomain",
+    "AWS::Cognito::UserPoolResourceServer",
     "AWS::IAM::Policy",
     "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Permission",
@@ -223,37 +225,6 @@ def test_every_functions_log_is_kept_for_a_time_that_is_set(function: Resource) 
 # ------------------------------------------------------------------------------------------------------ nothing is open
 
 
-# M4, L4
-def test_the_three_routes_have_one_and_the_same_sign_in() -> None:
-    routes = resources("AWS::ApiGatewayV2::Route")
-
-    sign_ins = [
-        {key: route.properties[key] for key in ("AuthorizationType", "AuthorizerId", "Target")} for route in routes
-    ]
-
-    assert {route.properties["RouteKey"] for route in routes} == ROUTES
-    assert all(sign_in == sign_ins[0] for sign_in in sign_ins)
-    assert {"HasJwt", "HasIam"} <= _conditions(sign_ins[0]["AuthorizationType"])
-
-
-def test_an_endpoint_without_sign_in_must_be_asked_for_by_name() -> None:
-    parameter = template()["Parameters"]["Authorizer"]
-
-    choices = parameter["AllowedValues"]
-
-    assert "Default" not in parameter
-    assert sorted(choices) == ["iam", "jwt", "none"]
-
-
-def test_tokens_are_asked_for_only_with_an_issuer_and_an_audience() -> None:
-    rule = template()["Rules"]["JwtNeedsIssuerAndAudience"]
-
-    checked = references(rule["Assertions"])
-
-    assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "Authorizer"}, "jwt"]}
-    assert checked == {"JwtIssuer", "JwtAudience"}
-
-
 @pytest.mark.parametrize("permission", resources("AWS::Lambda::Permission"), ids=named)
 def test_a_function_is_invoked_only_by_the_one_thing_that_should(permission: Resource) -> None:
     source = permission.properties["SourceArn"]
@@ -331,11 +302,3 @@ def test_every_parameter_is_used_and_shown_in_a_group() -> None:
 
     assert {name for group in groups for name in group["Parameters"]} == parameters
     assert parameters <= references(rest)
-
-
-def _conditions(value: Any) -> set[str]:
-    match value:
-        case {"Fn::If": [str(name), yes, no]}:
-            return {name} | _conditions(yes) | _conditions(no)
-        case _:
-            return set()

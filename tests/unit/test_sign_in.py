@@ -19,8 +19,8 @@ def caller(event: dict[str, Any], sign_in: SignIn = SIGN_IN) -> Caller:
     return sign_in.caller_of(event)
 
 
-def with_token(told: list[str] | None = None, **claims: object) -> dict[str, Any]:
-    """Make an event whose token has these claims and no others."""
+def with_token(told: object = None, **claims: object) -> dict[str, Any]:
+    """Make an event whose token has these claims and no others; `told` are the scopes that a route asks for."""
     event = recorded("http_post_jwt")
     event["requestContext"]["authorizer"]["jwt"] = {"claims": claims, "scopes": told}
     return event

@@ -1,0 +1,319 @@
+"""Who gets in: for each choice of sign-in, what the template then is."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from local.errors import TemplateError
+from local.intrinsics import holds, resolve
+from local.parameters import ParameterValue, parameter_values
+from tests.template.document import FUNCTION, resource, template
+
+ROUTES: Final = {"POST /mcp", "GET /mcp", "DELETE /mcp"}
+METADATA_ROUTES: Final = {
+    "GET /.well-known/oauth-protected-resource",
+    "GET /.well-known/oauth-protected-resource/mcp",
+}
+CHOICES: Final = ("jwt", "cognito", "iam", "none")
+WITH_TOKENS: Final = ("jwt", "cognito")
+ENDPOINT: Final = "Api.ApiEndpoint/mcp"
+OWN_DOMAIN: Final = "https://mcp.example/mcp"
+GIVEN: Final = {
+    "jwt": {"JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"},
+    "cognito": {},
+    "iam": {},
+    "none": {},
+}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The template with values for its parameters. A resource stands for itself: its id, its id and an attribute."""
+
+    parameters: dict[str, ParameterValue]
+
+    def reference(self, name: str) -> Any:
+        """Give the value of a parameter, or the id of a resource, which must then be there."""
+        if name == "AWS::StackId":
+            return "arn:aws:cloudformation:eu-central-1:123456789012:stack/prod/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+        if name.startswith("AWS::") or name in self.parameters:
+            return self.parameters.get(name, name)
+        return self._found(name)
+
+    def attribute(self, name: str, attribute: str) -> Any:
+        """Name an attribute of a resource, which must be there."""
+        return f"{self._found(name)}.{attribute}"
+
+    def condition(self, name: str) -> bool:
+        """Tell whether a condition holds."""
+        return holds(template()["Conditions"][name], self)
+
+    def has(self, name: str) -> bool:
+        """Tell whether a resource or an output is there."""
+        body = template()["Resources"].get(name) or template()["Outputs"][name]
+        return "Condition" not in body or self.condition(body["Condition"])
+
+    def properties(self, name: str) -> dict[str, Any]:
+        """Give the properties of a resource."""
+        return resolve(template()["Resources"][name].get("Properties", {}), self)
+
+    def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Give the properties of all resources of a type."""
+        return {
+            name: self.properties(name)
+            for name, body in template()["Resources"].items()
+            if body["Type"] == kind and self.has(name)
+        }
+
+    def routes(self) -> dict[str, dict[str, Any]]:
+        """Give the routes by their keys."""
+        return {route["RouteKey"]: route for route in self.all_of("AWS::ApiGatewayV2::Route").values()}
+
+    def variables(self, function: str) -> dict[str, Any]:
+        """Give the environment of a function."""
+        return self.properties(function)["Environment"]["Variables"]
+
+    def _found(self, name: str) -> str:
+        assert self.has(name), f"{name} is referred to, but its condition does not hold"
+        return name
+
+
+def stack(authorizer: str, **given: str) -> Stack:
+    """Give the stack for a choice of sign-in; its rules must allow it."""
+    values = parameter_values(template()["Parameters"], {"Authorizer": authorizer, **GIVEN[authorizer], **given})
+    made = Stack(values)
+    for rule in template()["Rules"].values():
+        if holds(rule["RuleCondition"], made):
+            for assertion in rule["Assertions"]:
+                assert holds(assertion["Assert"], made), assertion["AssertDescription"]
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------ who gets in
+
+
+# M4
+def test_an_endpoint_without_sign_in_must_be_asked_for_by_name() -> None:
+    parameter = template()["Parameters"]["Authorizer"]
+
+    assert "Default" not in parameter
+    assert parameter["AllowedValues"] == list(CHOICES)
+
+
+# M4, L4
+@pytest.mark.parametrize(("choice", "kind"), [("jwt", "JWT"), ("cognito", "JWT"), ("iam", "AWS_IAM"), ("none", "NONE")])
+def test_the_three_routes_have_one_and_the_same_sign_in(choice: str, kind: str) -> None:
+    routes = stack(choice).routes()
+
+    sign_ins = [{**routes[key], "RouteKey": ""} for key in ROUTES]
+
+    assert all(sign_in == sign_ins[0] for sign_in in sign_ins)
+    assert sign_ins[0]["AuthorizationType"] == kind
+    assert ("AuthorizerId" in sign_ins[0]) == (kind == "JWT")
+
+
+# M4
+@pytest.mark.parametrize("choice", CHOICES)
+def test_nothing_else_is_without_sign_in_but_the_metadata_where_there_are_tokens(choice: str) -> None:
+    routes = stack(choice).routes()
+
+    is_open = {key for key, route in routes.items() if route["AuthorizationType"] == "NONE"}
+
+    assert set(routes) == ROUTES | (METADATA_ROUTES if choice in WITH_TOKENS else set())
+    assert is_open == (ROUTES if choice == "none" else METADATA_ROUTES if choice in WITH_TOKENS else set[str]())
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_what_is_open_leads_to_the_function_that_can_do_nothing(choice: str) -> None:
+    made = stack(choice)
+
+    targets = {key: route["Target"] for key, route in made.routes().items()}
+
+    assert {targets[key] for key in ROUTES} == {"integrations/McpIntegration"}
+    assert {targets[key] for key in METADATA_ROUTES & set(targets)} <= {"integrations/MetadataIntegration"}
+    assert made.properties("McpIntegration")["IntegrationUri"] == "McpFunction.Arn"
+    assert "Policies" not in resource("MetadataFunction").properties
+    assert "Layers" not in resource("MetadataFunction").properties
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("own_domain", ["", OWN_DOMAIN])
+@pytest.mark.parametrize("origins", ["", "https://app.example"])
+def test_whatever_is_chosen_nothing_refers_to_what_is_not_there(choice: str, own_domain: str, origins: str) -> None:
+    made = stack(choice, EndpointUrl=own_domain, AllowedOrigins=origins)
+
+    for name in template()["Resources"]:
+        if made.has(name):
+            made.properties(name)
+    for name, output in template()["Outputs"].items():
+        if made.has(name):
+            resolve(output["Value"], made)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_function_is_told_how_callers_sign_in(choice: str) -> None:
+    variables = stack(choice, PrincipalClaims="iss,sub,org_id").variables("McpFunction")
+
+    assert (variables["AUTHORIZER"], variables["PRINCIPAL_CLAIMS"]) == (choice, "iss,sub,org_id")
+
+
+# ---------------------------------------------------------------------------------------------------------- tokens
+
+
+@pytest.mark.parametrize("given", [{"JwtIssuer": ""}, {"JwtAudience": ""}])
+def test_tokens_are_asked_for_only_with_an_issuer_and_an_audience(given: dict[str, str]) -> None:
+    with pytest.raises(AssertionError, match="JwtIssuer and JwtAudience"):
+        stack("jwt", **given)
+
+
+def test_the_tokens_of_another_issuer_are_for_the_audience_that_is_given() -> None:
+    made = stack("jwt")
+
+    authorizer = made.properties("JwtAuthorizer")
+
+    assert authorizer["AuthorizerType"] == "JWT"
+    assert authorizer["JwtConfiguration"] == {"Issuer": "https://issuer.example", "Audience": ["stepwire"]}
+
+
+@pytest.mark.parametrize(("own_domain", "endpoint"), [("", ENDPOINT), (OWN_DOMAIN, OWN_DOMAIN)])
+def test_the_tokens_of_the_user_pool_are_for_the_endpoint_or_its_client(own_domain: str, endpoint: str) -> None:
+    made = stack("cognito", EndpointUrl=own_domain)
+
+    configuration = made.properties("JwtAuthorizer")["JwtConfiguration"]
+
+    assert configuration == {"Issuer": "UserPool.ProviderURL", "Audience": [endpoint, "McpClient"]}
+    assert made.properties("McpResource")["Identifier"] == endpoint
+
+
+@pytest.mark.parametrize(("choice", "issuer"), [("jwt", "https://issuer.example"), ("cognito", "UserPool.ProviderURL")])
+def test_clients_are_told_of_the_issuer_that_is_believed(choice: str, issuer: str) -> None:
+    """F1, F4: and the function refuses by the same URL as the one that they are told."""
+    made = stack(choice)
+
+    told = made.variables("MetadataFunction")
+
+    assert told["ISSUER"] == issuer == made.properties("JwtAuthorizer")["JwtConfiguration"]["Issuer"]
+    assert told["RESOURCE"] == made.variables("McpFunction")["RESOURCE"] == ENDPOINT
+    assert told["AUTHORIZER"] == choice
+
+
+@pytest.mark.parametrize("endpoint", ["https://mcp.example", "https://mcp.example/mcp/", "http://mcp.example/mcp", "x"])
+def test_an_endpoint_of_ones_own_is_a_whole_url(endpoint: str) -> None:
+    """F9."""
+    with pytest.raises(TemplateError, match="EndpointUrl"):
+        stack("jwt", EndpointUrl=endpoint)
+
+
+# ---------------------------------------------------------------------------------------------------------- scopes
+
+
+@pytest.mark.parametrize(
+    ("choice", "given", "required", "told"),
+    [
+        ("jwt", {}, "", ","),
+        ("jwt", {"RequiredScope": "tools:call"}, "tools:call", "tools:call,"),
+        ("jwt", {"RequiredScope": "a", "OfferedScopes": "b,c"}, "a", "a,b,c"),
+        ("cognito", {}, "call", "call,"),
+        ("cognito", {"OfferedScopes": "refunds"}, "call", "call,refunds"),
+    ],
+)
+def test_clients_are_told_of_the_scopes_that_are_needed(
+    choice: str, given: dict[str, str], required: str, told: str
+) -> None:
+    made = stack(choice, **given)
+
+    assert made.variables("McpFunction")["REQUIRED_SCOPE"] == required
+    assert made.variables("MetadataFunction")["SCOPES"] == told
+
+
+@pytest.mark.parametrize("choice", ["cognito", "iam", "none"])
+def test_a_scope_that_nobody_would_look_at_is_refused(choice: str) -> None:
+    with pytest.raises(AssertionError, match="RequiredScope"):
+        stack(choice, RequiredScope="tools:call")
+
+
+def test_the_scope_that_cognito_is_asked_for_is_one_that_it_knows() -> None:
+    made = stack("cognito")
+
+    (scope,) = made.properties("McpResource")["Scopes"]
+
+    assert made.variables("McpFunction")["REQUIRED_SCOPE"] == scope["ScopeName"]
+    assert f"{ENDPOINT}/{scope['ScopeName']}" in made.properties("McpClient")["AllowedOAuthScopes"]
+
+
+# ----------------------------------------------------------------------------------------------------- the user pool
+
+
+def test_a_user_pool_is_made_only_where_it_is_asked_for() -> None:
+    kinds = [name for name, body in template()["Resources"].items() if body["Type"].startswith("AWS::Cognito::")]
+
+    assert kinds
+    assert all([stack(choice).has(name) for name in kinds] == [choice == "cognito"] * len(kinds) for choice in CHOICES)
+
+
+def test_the_people_in_the_user_pool_outlive_the_stack_and_are_let_in_by_somebody() -> None:
+    pool = resource("UserPool")
+
+    assert (pool.body["DeletionPolicy"], pool.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert pool.properties["DeletionProtection"] == "ACTIVE"
+    assert pool.properties["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
+
+
+def test_the_domain_of_the_user_pool_is_one_that_no_other_stack_has() -> None:
+    domain = stack("cognito").properties("UserPoolDomain")["Domain"]
+
+    assert domain == "stepwire-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+    assert len(domain) <= 63
+
+
+def test_the_client_has_no_secret_and_no_way_in_but_the_pages_of_cognito() -> None:
+    client = stack("cognito").properties("McpClient")
+
+    assert client["GenerateSecret"] is False
+    assert client["AllowedOAuthFlows"] == ["code"]
+    assert client["ExplicitAuthFlows"] == ["ALLOW_REFRESH_TOKEN_AUTH"]
+
+
+def test_a_sign_in_leads_back_to_this_machine_unless_told_otherwise() -> None:
+    urls = stack("cognito").properties("McpClient")["CallbackURLs"]
+
+    assert urls
+    assert all(url.startswith(("http://localhost:", "http://127.0.0.1:")) for url in urls)
+
+
+# --------------------------------------------------------------------------------------------------------- web pages
+
+
+# M2, L5
+@pytest.mark.parametrize("choice", CHOICES)
+def test_no_web_page_may_call_unless_its_origin_is_named(choice: str) -> None:
+    made = stack(choice)
+
+    assert "CorsConfiguration" not in made.properties("Api")
+    assert made.variables("McpFunction")["ALLOWED_ORIGINS"] == ""
+
+
+# M2, L5
+def test_pages_of_the_named_origins_may_send_and_read_what_the_protocol_needs() -> None:
+    made = stack("jwt", AllowedOrigins="https://one.example, https://two.example")
+
+    cors = made.properties("Api")["CorsConfiguration"]
+
+    assert cors["AllowOrigins"] == ["https://one.example", "https://two.example"]
+    assert made.variables("McpFunction")["ALLOWED_ORIGINS"] == "https://one.example,https://two.example"
+    assert set(cors["AllowMethods"]) == {key.partition(" ")[0] for key in ROUTES}
+    assert {"authorization", "mcp-protocol-version", "mcp-session-id", "last-event-id"} <= set(cors["AllowHeaders"])
+    assert {"mcp-session-id", "x-amzn-remapped-www-authenticate", "retry-after"} <= set(cors["ExposeHeaders"])
+    assert "AllowCredentials" not in cors
+
+
+def test_the_function_that_anybody_may_call_has_no_more_than_it_needs() -> None:
+    functions = [name for name, body in template()["Resources"].items() if body["Type"] == FUNCTION]
+
+    told = stack("cognito").variables("MetadataFunction")
+
+    assert "MetadataFunction" in functions
+    assert set(told) == {"AUTHORIZER", "RESOURCE", "ISSUER", "SCOPES"}
+    assert "Table" not in json.dumps(told)
