@@ -339,3 +339,25 @@ def test_a_catalog_reads_a_schema_of_any_depth_that_a_manifest_may_have(folder: 
     tool = compiled(folder)
 
     assert tool.input_schema.count("properties") == 99
+
+
+# --------------------------------------------------------------------------------------------------------------- scopes
+
+
+def test_a_tool_may_need_scopes(folder: Path) -> None:
+    put(folder, with_line("scopes: ['refunds:write', 'https://mcp.example/mcp/audit']"))
+
+    assert compiled(folder).scopes == ("refunds:write", "https://mcp.example/mcp/audit")
+
+
+def test_a_tool_needs_none_by_default(folder: Path) -> None:
+    put(folder, SMALLEST)
+
+    assert compiled(folder).scopes == ()
+
+
+@pytest.mark.parametrize("scope", ["''", "'two words'", "'quo\"ted'", "'back\\slash'", "ümlaut", "7", "null"])
+def test_a_scope_is_one_word_that_a_header_can_hold(folder: Path, scope: str) -> None:
+    put(folder, with_line(f"scopes: [{scope}]"))
+
+    assert faults(folder)[0].startswith("greet.yaml: scopes.0: ")

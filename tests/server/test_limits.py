@@ -1,0 +1,255 @@
+"""How much one caller may, and that it hurts nobody else."""
+
+import pytest
+
+from stepwire.tasks.usage import Limits
+from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World
+from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+
+Client = LegacyClient | ModernClient
+LIMIT_REACHED = -31002
+
+
+def client_of(world: World, era: str, owner: str = "alice") -> Client:
+    who = ALICE if owner == "alice" else BOB
+    return LegacyClient(world, owner=who) if era == "legacy" else ModernClient(world, who)
+
+
+eras = pytest.mark.parametrize("era", ["legacy", "modern"])
+
+
+def code_of(client: Client) -> int | None:
+    """Call a tool as a task, and give the error's code; None where it has begun."""
+    answer = client.call("optional", task={}) if isinstance(client, LegacyClient) else client.call("optional")
+    return answer.body.get("error", {}).get("code")
+
+
+# T27
+@eras
+def test_more_active_tasks_than_a_caller_may_have_are_refused_and_start_nothing(era: str) -> None:
+    world = World(limits=Limits(active=3))
+    client = client_of(world, era)
+
+    codes = [code_of(client) for _ in range(5)]
+
+    assert codes == [None, None, None, LIMIT_REACHED, LIMIT_REACHED]
+    assert len(world.workflows.starts) == len(world.store.tasks) == 3
+
+
+# T27
+def test_the_refusal_names_the_limit_and_when_to_try_again() -> None:
+    world = World(limits=Limits(active=1))
+    modern = ModernClient(world)
+    modern.start()
+
+    answer = modern.call("optional")
+
+    assert answer.status == 429
+    assert answer.response.headers["retry-after"] == "10"
+    assert answer.error["data"] == {"limit": "active tasks", "retryAfterMs": 10_000}
+    assert "At most 1 tasks" in answer.error["message"]
+
+
+# T27
+@eras
+def test_one_callers_tasks_are_not_counted_for_another(era: str) -> None:
+    world = World(limits=Limits(active=1))
+
+    codes = [code_of(client_of(world, era, owner)) for owner in ("alice", "bob", "alice")]
+
+    assert codes == [None, None, LIMIT_REACHED]
+
+
+# T27
+@pytest.mark.parametrize("how", ["success", "failure", "cancel", "repair", "expiry"])
+def test_the_end_of_a_task_makes_room_for_another(how: str) -> None:
+    world = World(limits=Limits(active=1))
+    modern = ModernClient(world)
+    task_id = modern.start()
+
+    match how:
+        case "success":
+            world.succeed(task_id, OUTPUT)
+        case "failure":
+            world.fail(task_id)
+        case "cancel":
+            modern.task("cancel", task_id)
+        case "repair":
+            world.workflows.succeed(world.workflows.execution_of(task_id), OUTPUT)
+            world.clock.time += world.intervals.repair
+            modern.task("get", task_id)
+        case _:
+            world.clock.advance(hours=2)
+
+    assert [code_of(modern), code_of(modern)] == [None, LIMIT_REACHED]
+
+
+# T27
+def test_a_slot_whose_release_was_lost_is_found_when_the_caller_is_at_his_limit() -> None:
+    world = World(limits=Limits(active=1))
+    modern = ModernClient(world)
+    task_id = modern.start()
+    world.store.before_save = lambda: setattr(world.store, "is_available", False)
+    world.succeed(task_id, OUTPUT)
+    world.store.is_available = True
+
+    assert code_of(modern) is None
+
+
+# T27
+def test_a_workflow_that_could_not_be_started_uses_no_slot(modern: ModernClient, world: World) -> None:
+    from stepwire.errors import StartRefused  # noqa: PLC0415
+
+    world.workflows.start_fault = StartRefused("it is not there")
+
+    modern.call("optional")
+
+    assert world.store.usage[ALICE].active == frozenset()
+
+
+# T27
+@eras
+def test_tasks_are_created_no_faster_than_they_may_be(era: str) -> None:
+    world = World(limits=Limits(per_minute=2))
+    client = client_of(world, era)
+
+    at_once = [code_of(client) for _ in range(3)]
+    world.clock.advance(seconds=30)
+    later = [code_of(client) for _ in range(2)]
+
+    assert at_once == [None, None, LIMIT_REACHED]
+    assert later == [None, LIMIT_REACHED]
+
+
+# X26, T26
+@eras
+def test_polls_far_faster_than_anybody_needs_are_sent_away(era: str) -> None:
+    world = World(polls_per_second=10)
+    client = client_of(world, era)
+    task_id = client.start()
+    world.store.calls.clear()
+
+    statuses = [client.task("get", task_id).status for _ in range(25)]
+
+    assert statuses == [200] * 20 + [429] * 5
+    assert len(world.store.calls) == 20
+
+
+# X26, T26
+@eras
+def test_a_client_that_polls_every_200_milliseconds_is_served(era: str) -> None:
+    world = World(polls_per_second=10)
+    client = client_of(world, era)
+    task_id = client.start()
+
+    for _ in range(200):
+        assert client.task("get", task_id).status == 200
+        world.clock.advance(seconds=0.2)
+
+
+# X26
+def test_polling_one_task_too_fast_keeps_nobody_from_another(modern: ModernClient) -> None:
+    world = World(polls_per_second=1)
+    modern, bob = ModernClient(world), ModernClient(world, BOB)
+    first, second, other = modern.start(), modern.start(), bob.start()
+    for _ in range(5):
+        modern.task("get", first)
+
+    assert modern.task("get", first).status == 429
+    assert modern.task("get", second).status == 200
+    assert bob.task("get", other).status == 200
+
+
+# X7
+def test_the_hint_to_poll_grows_with_the_age_of_a_task(modern: ModernClient, world: World) -> None:
+    task_id = modern.start()
+
+    hints: list[int] = []
+    for seconds in (0, 30, 60, 600, 6000):
+        world.clock.time = world.store.tasks[next(iter(world.store.tasks))].created_at
+        world.clock.advance(seconds=min(seconds, 3500))
+        hints.append(modern.task("get", task_id).result["pollIntervalMs"])
+
+    assert hints == [2000, 2000, 3000, 30_000, 60_000]
+
+
+KEYED = {"idempotency-key": "order-7"}
+
+
+def keyed(client: Client, arguments: dict[str, object], *, key: str = "order-7", in_meta: bool = False) -> str:
+    """Call a tool as a task under a key, and give the task's id, or the error's code."""
+    headers = None if in_meta else {"idempotency-key": key}
+    meta = {"stepwire/idempotencyKey": key} if in_meta else {}
+    params = {"name": "optional", "arguments": arguments}
+    if isinstance(client, LegacyClient):
+        answer = client.ask("tools/call", {**params, "task": {}, "_meta": meta}, headers=headers)
+    else:
+        answer = client.ask("tools/call", params, headers=headers, meta=meta)
+    found = answer.body.get("result", {})
+    return str(found.get("task", found).get("taskId") or answer.code)
+
+
+@eras
+@pytest.mark.parametrize("in_meta", [False, True])
+def test_a_repeated_call_gets_the_same_task_and_runs_nothing_twice(era: str, in_meta: bool, world: World) -> None:
+    client = client_of(world, era)
+
+    ids = {keyed(client, {"text": "x"}, in_meta=in_meta) for _ in range(3)}
+
+    assert len(ids) == 1
+    assert len(world.workflows.starts) == 1
+
+
+def test_a_repeated_call_gets_the_task_in_whatever_state_it_is_from_either_era(world: World) -> None:
+    task_id = keyed(LegacyClient(world), {"text": "x"})
+    world.succeed(task_id, OUTPUT)
+
+    answer = ModernClient(world).ask(
+        "tools/call", {"name": "optional", "arguments": {"text": "x"}}, headers={"idempotency-key": "order-7"}
+    )
+
+    assert (answer.result["taskId"], answer.result["status"]) == (task_id, "completed")
+
+
+@eras
+def test_a_key_with_other_arguments_is_refused(era: str, world: World) -> None:
+    client = client_of(world, era)
+    keyed(client, {"text": "x"})
+
+    assert keyed(client, {"text": "y"}) == "-31003"
+    assert len(world.workflows.starts) == 1
+
+
+@eras
+def test_a_key_is_its_callers_own(era: str, world: World) -> None:
+    mine, other = keyed(client_of(world, era), {"text": "x"}), keyed(client_of(world, era, "bob"), {"text": "x"})
+
+    assert mine != other
+
+
+@pytest.mark.parametrize("key", ["", "a b", "é", "x" * 256])
+def test_what_is_no_key_is_refused(key: str, world: World) -> None:
+    assert keyed(LegacyClient(world), {"text": "x"}, key=key, in_meta=True) == "-32602"
+    assert world.workflows.starts == []
+
+
+def test_a_repeated_call_at_the_limit_still_gets_its_task() -> None:
+    world = World(limits=Limits(active=1))
+    client = ModernClient(world)
+
+    first, again = keyed(client, {"text": "x"}), keyed(client, {"text": "x"})
+
+    assert first == again
+
+
+def test_a_confirmed_call_that_is_repeated_asks_no_more(world: World) -> None:
+    client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY})
+    params = {"name": CONFIRMED.name, "arguments": {"text": "x"}}
+    asked = client.ask("tools/call", params, headers=KEYED).result
+    answers = {"inputResponses": {"confirm": {"action": "accept"}}, "requestState": asked["requestState"]}
+    task_id = client.ask("tools/call", {**params, **answers}, headers=KEYED).result["taskId"]
+
+    again = client.ask("tools/call", params, headers=KEYED).result
+
+    assert again["taskId"] == task_id
+    assert len(world.workflows.starts) == 1

@@ -1,0 +1,246 @@
+"""Scopes: who lacks one is told all that is needed, sees nothing of what it may not call, and keeps what it has."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pytest
+
+from stepwire.access import Access, Scopes
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.server import McpServer
+from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, REQUIRED, World, catalog_of
+from tests.server.clients import LegacyClient, ModernClient, untouched
+
+Client = LegacyClient | ModernClient
+METADATA: Final = "https://mcp.example/.well-known/oauth-protected-resource/mcp"
+CALL: Final = "tools:call"
+REFUNDS: Final = "refunds"
+AUDITS: Final = "audits"
+PLAIN: Final = replace(OPTIONAL, name="plain")
+REFUND: Final = replace(OPTIONAL, name="refund", scopes=(REFUNDS,))
+CONFIRMED_REFUND: Final = replace(CONFIRMED, name="confirmed_refund", scopes=(REFUNDS,))
+AUDIT: Final = replace(REQUIRED, name="audit", scopes=(REFUNDS, AUDITS))
+YES: Final[dict[str, object]] = {"confirm": {"action": "accept", "content": {}}}
+NEEDS_CALL: Final = Access((CALL,), metadata_url=METADATA)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The endpoint, for a caller whose token has some scopes."""
+
+    world: World
+    scopes: Scopes
+    access: Access = NEEDS_CALL
+
+    @property
+    def server(self) -> "SignedIn":
+        """What answers."""
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        kit = replace(self.world.kit, access=self.access)
+        server = McpServer(kit, self.world.server.allowed_origins, self.world.server.report)
+        return server.handle(replace(request, scopes=self.scopes))
+
+
+@pytest.fixture
+def world() -> World:
+    """Stepwire with tools that need scopes."""
+    return World(catalog=catalog_of(PLAIN, REFUND, CONFIRMED_REFUND, AUDIT))
+
+
+@pytest.fixture(params=[LegacyClient, ModernClient])
+def era(request: pytest.FixtureRequest) -> type[Client]:
+    """A kind of client."""
+    return request.param
+
+
+def holding(world: World, *scopes: str) -> SignedIn:
+    return SignedIn(world, frozenset(scopes))
+
+
+def listed(client: Client) -> list[str]:
+    return [tool["name"] for tool in client.ask("tools/list").result["tools"]]
+
+
+def challenged(response: HttpResponse) -> dict[str, str]:
+    """Read the challenge of a refusal."""
+    scheme, _, parameters = response.headers["www-authenticate"].partition(" ")
+    assert scheme == "Bearer"
+    return dict(re.findall(r'(\w+)="([^"]*)"(?:, |$)', parameters))
+
+
+METHODS: Final = {
+    LegacyClient: ("initialize", "ping", "tools/list", "tools/call", "tasks/get", "tasks/list", "nonsense"),
+    ModernClient: ("server/discover", "tools/list", "tools/call", "tasks/get", "subscriptions/listen", "nonsense"),
+}
+
+
+# M4
+def test_without_the_required_scope_nothing_is_answered(world: World, era: type[Client]) -> None:
+    client = era(holding(world, "openid"))
+
+    answers = [client.ask(method, {"name": "plain", "taskId": "x"}) for method in METHODS[era]]
+
+    assert {(answer.status, answer.code, answer.body["id"]) for answer in answers} == {(403, -31004, 1)}
+    assert untouched(world)
+
+
+# M4
+def test_the_challenge_names_what_is_needed_and_where_to_ask_for_it(world: World, era: type[Client]) -> None:
+    answer = era(holding(world)).ask("tools/list")
+
+    facts = {"error": "insufficient_scope", "scope": CALL, "resource_metadata": METADATA}
+    assert challenged(answer.response) == facts
+    assert answer.error["data"] == facts, "API Gateway renames the header"
+
+
+# M4
+def test_notifications_and_streams_need_the_scope_too(world: World) -> None:
+    session = LegacyClient.opened(holding(world, CALL))
+    running = session.call("plain")
+    stranger = replace(session, endpoint=holding(world))
+
+    assert stranger.notify("notifications/cancelled", {"requestId": 1}).status == 403
+    assert stranger.resume(running.last_event_id, opened_by=running.request).status == 403
+    assert len(world.workflows.running()) == 1
+
+
+# M4
+def test_the_origin_is_looked_at_first(world: World) -> None:
+    client = LegacyClient(holding(world))
+
+    assert client.ask("ping", headers={"origin": "https://evil.example"}).code == -32600
+
+
+# M32, M33
+@pytest.mark.parametrize(
+    ("scopes", "tools"),
+    [
+        ((CALL,), ["plain"]),
+        ((CALL, REFUNDS), ["confirmed_refund", "plain", "refund"]),
+        ((CALL, AUDITS), ["plain"]),
+        ((CALL, REFUNDS, AUDITS), ["audit", "confirmed_refund", "plain", "refund"]),
+        ((CALL, "refund", "refunds:all", "Refunds"), ["plain"]),
+    ],
+)
+def test_a_tool_is_listed_for_those_who_may_call_it(
+    world: World, era: type[Client], scopes: tuple[str, ...], tools: list[str]
+) -> None:
+    assert listed(era(holding(world, *scopes))) == tools
+
+
+# M32
+def test_the_list_is_kept_for_one_caller_only(world: World) -> None:
+    assert ModernClient(holding(world, CALL)).ask("tools/list").result["cacheScope"] == "private"
+
+
+# M38, M32
+@pytest.mark.parametrize("tool", ["refund", "confirmed_refund", "audit"])
+def test_a_tool_that_is_not_listed_cannot_be_called(world: World, era: type[Client], tool: str) -> None:
+    client = era(holding(world, CALL))
+
+    answer = client.call(tool)
+
+    assert (answer.status, answer.code) == (403, -31004)
+    assert untouched(world)
+
+
+# M38
+def test_a_call_as_a_task_is_no_way_around(world: World) -> None:
+    answer = LegacyClient(holding(world, CALL)).call("refund", task={})
+
+    assert answer.status == 403
+    assert untouched(world)
+
+
+# M38
+def test_one_challenge_names_all_that_the_tool_needs(world: World, era: type[Client]) -> None:
+    challenge = challenged(era(holding(world, CALL, AUDITS)).call("audit").response)
+
+    assert challenge["scope"].split() == [CALL, REFUNDS, AUDITS]
+
+
+# M38
+def test_a_challenge_names_what_the_caller_has_too_for_a_new_token_replaces_the_old_one(
+    world: World, era: type[Client]
+) -> None:
+    challenge = challenged(era(holding(world, CALL, AUDITS, "openid")).call("refund").response)
+
+    assert challenge["scope"].split() == [CALL, REFUNDS, AUDITS], "and not what is none of ours"
+
+
+# M38
+def test_whoever_has_the_scopes_may_call(world: World, era: type[Client]) -> None:
+    answer = era(holding(world, CALL, REFUNDS, "openid")).call("refund")
+
+    assert answer.status == 200
+    assert len(world.workflows.starts) == 1
+
+
+# M38
+def test_a_round_that_goes_on_needs_the_scope_as_the_first_did(world: World) -> None:
+    asked = ModernClient(holding(world, CALL, REFUNDS), capabilities={"elicitation": {"form": {}}})
+    state = asked.call("confirmed_refund").result["requestState"]
+
+    again = replace(asked, endpoint=holding(world, CALL))
+    answer = again.call("confirmed_refund", more={"requestState": state, "inputResponses": YES})
+
+    assert answer.status == 403
+    assert untouched(world)
+
+
+# X28
+def test_a_task_stays_its_owners_when_the_scope_of_its_tool_is_gone(world: World, era: type[Client]) -> None:
+    before = era(holding(world, CALL, REFUNDS))
+    task_id = before.start("refund")
+
+    after = era(holding(world, CALL))
+    world.succeed(task_id, OUTPUT)
+
+    assert after.task("get", task_id).result["status"] == "completed"
+
+
+# M33
+@pytest.mark.parametrize("access", [Access(), NEEDS_CALL])
+def test_a_sign_in_that_knows_no_scopes_asks_for_none(world: World, era: type[Client], access: Access) -> None:
+    client = era(SignedIn(world, None, access))
+
+    assert listed(client) == sorted(world.catalog.tools)
+    assert client.call("refund").status == 200
+
+
+# M38
+def test_scopes_are_named_after_the_resource_where_the_issuer_does_so(world: World, era: type[Client]) -> None:
+    access = Access(("call",), prefix="https://mcp.example/mcp/", metadata_url=METADATA)
+    client = era(SignedIn(world, frozenset({"https://mcp.example/mcp/call", "refunds"}), access))
+
+    challenge = challenged(client.call("refund").response)
+
+    assert challenge["scope"] == "https://mcp.example/mcp/call https://mcp.example/mcp/refunds"
+
+
+class TestWithoutSignIn:
+    """T21: all callers are one, so a task's id is all that keeps it from the others."""
+
+    @pytest.fixture
+    def anybody(self, world: World) -> LegacyClient:
+        return LegacyClient(SignedIn(world, None, Access(knows_callers=False)))
+
+    def test_the_list_of_tasks_is_not_offered(self, anybody: LegacyClient) -> None:
+        capabilities = anybody.initialize().result["capabilities"]
+
+        assert capabilities["tasks"] == {"cancel": {}, "requests": {"tools": {"call": {}}}}
+
+    def test_and_not_given(self, anybody: LegacyClient) -> None:
+        task_id = anybody.start("plain")
+
+        answer = anybody.ask("tasks/list")
+
+        assert answer.code == -32601
+        assert task_id not in answer.response.body
+
+    def test_a_task_is_given_to_whoever_knows_its_id(self, anybody: LegacyClient) -> None:
+        assert anybody.task("get", anybody.start("plain")).result["status"] == "working"
