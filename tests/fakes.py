@@ -186,6 +186,7 @@ class Start:
 
     execution: Execution
     input_text: str
+    trace_header: str | None = None
 
 
 @dataclass(frozen=True)
@@ -239,8 +240,8 @@ class FakeWorkflows:
     undelivered: list[StatusChange] = field(default_factory=list[StatusChange])
     """The status changes that EventBridge has not brought yet."""
 
-    def start(self, execution: Execution, input_text: str) -> None:
-        self.starts.append(Start(execution, input_text))
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
+        self.starts.append(Start(execution, input_text, trace_header))
         self.on_start()
         if self.start_fault is None or (self.begins_unclear_starts and isinstance(self.start_fault, StartUnclear)):
             self.states.setdefault(execution, Running())

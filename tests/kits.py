@@ -117,6 +117,11 @@ NO_RESUME: Final = ("Visual Studio Code",)
 SECRET: Final = b"a secret of the tests"
 
 
+def signed_url(bucket: str, key: str) -> str:
+    """Stand for a URL that S3 serves for a while."""
+    return f"https://{bucket}.example/{key}?signature=1"
+
+
 def catalog_of(*tools: Tool) -> Catalog:
     """Make a catalog of some tools."""
     return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
@@ -144,7 +149,7 @@ class World:
         self.recorder = Recorder(self.store, self.clock)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
         self.operations = Operations(
-            self.recorder, self.workflows, counting(), self.upkeep, self.limits, self.troubles.append
+            self.recorder, self.workflows, counting(), self.upkeep, self.limits, signed_url, self.troubles.append
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)

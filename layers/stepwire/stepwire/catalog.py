@@ -73,6 +73,8 @@ class Tool:
     confirmation: Confirmation | None = None
     shows_state: bool = True
     """Whether the caller may read the names of the workflow's states."""
+    result_bucket: str | None = None
+    """The bucket in S3 where its workflow leaves what is too large for an output."""
     scopes: tuple[str, ...] = ()
     """What a caller's token must allow, beside what every call needs."""
 
@@ -136,6 +138,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         client_capabilities=entry.get("client_capabilities", {}),
         confirmation=_confirmation(entry.get("confirm")),
         shows_state=entry["show_state"],
+        result_bucket=entry.get("result_bucket"),
         scopes=tuple(entry.get("scopes", ())),
     )
 

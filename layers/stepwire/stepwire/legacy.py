@@ -31,6 +31,7 @@ from stepwire.methods import (
 from stepwire.operations import ToolCall, faults_of, key_of
 from stepwire.protocol import params as read
 from stepwire.protocol.sessions import RANDOM_BYTES, session_id_of
+from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS
 from stepwire.rendering import legacy_result, legacy_task, legacy_tool, unfinished_result
 from stepwire.streams import can_resume, opened
@@ -74,16 +75,17 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     _check_kind_of_call(tool, as_task=asked is not None)
     _check_client(kit, call, tool)
     faults, key = faults_of(tool, arguments), key_of(call.idempotency_key, tool, arguments)
+    trace = trace_header_of(call.params)
     if asked is not None:
         ttl = read.optional_milliseconds(asked, "ttl", "params.task.ttl")
         if faults:  # a CallToolResult is no answer to a request for a task (T7)
             raise InvalidParams(rejection(tool, faults))
-        task = _begun(kit, ToolCall(call.owner, tool, arguments, ttl, _origin(kit, call), key))
+        task = _begun(kit, ToolCall(call.owner, tool, arguments, ttl, _origin(kit, call), trace, key))
         return {"task": _created(kit, task)}
     if faults:
         return legacy_result(tool_error(rejection(tool, faults)))
     origin = replace(_origin(kit, call), request=call.session.digest_of(call.message_id))
-    return _awaited(kit, call, _begun(kit, ToolCall(call.owner, tool, arguments, None, origin, key)))
+    return _awaited(kit, call, _begun(kit, ToolCall(call.owner, tool, arguments, None, origin, trace, key)))
 
 
 def get_task(kit: Kit, call: Call) -> JsonObject:

@@ -99,6 +99,7 @@ class Manifest(BaseModel):
     client_capabilities: dict[str, JsonObject] = Field(default_factory=dict[str, JsonObject])
     confirm: Confirm | None = None
     show_state: bool = True
+    result_bucket: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
 

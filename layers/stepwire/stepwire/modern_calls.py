@@ -32,6 +32,7 @@ from stepwire.operations import ToolCall, confirmation_request, faults_of, key_o
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import TASKS_EXTENSION
 from stepwire.rendering import (
     complete,
@@ -111,7 +112,8 @@ class _Started:
     def _tool_call(self, arguments: JsonObject) -> ToolCall:
         # The key stands for the call as its caller made it, without what the user answered.
         origin, key = Origin(self.call.modes), key_of(self.call.idempotency_key, self.tool, self.arguments)
-        return ToolCall(self.call.owner, self.tool, arguments, None, origin, key)
+        trace = trace_header_of(self.call.params)
+        return ToolCall(self.call.owner, self.tool, arguments, None, origin, trace, key)
 
     def _begun(self, task: Task) -> Reply:
         if not self._is_task:

@@ -35,6 +35,7 @@ from stepwire.schemas import Violation, violations_of
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, created_at_of, new_task_id
 from stepwire.tasks.inputs import InputRequest, WorkflowInput
+from stepwire.tasks.links import Sign, signed
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import (
     LARGEST_INPUT,
@@ -75,6 +76,8 @@ class ToolCall:
     ttl_ms: int | None = None
     """How many milliseconds the caller asks to keep the task; see `_granted`."""
     origin: Origin = field(default_factory=Origin)
+    trace_header: str | None = None
+    """The trace that the call belongs to, as AWS X-Ray writes it."""
     key: IdempotencyKey | None = None
     """With which the caller names this call, so that repeating it runs nothing twice."""
 
@@ -88,6 +91,7 @@ class Operations:
     randomness: Randomness
     upkeep: Upkeep
     limits: Limits
+    sign: Sign
     report: Callable[[Exception], None]
     """Told of what went wrong where the caller is served all the same."""
 
@@ -104,7 +108,7 @@ class Operations:
         """
         task = self._created(self._new_task(call, task_id or self.new_task_id(), Working()), call)
         try:
-            self.workflows.start(task.execution, task.work.input)
+            self.workflows.start(task.execution, task.work.input, call.trace_header)
         except StartRefused as refusal:
             self._undo(task, call)
             raise WorkflowNotStarted(
@@ -212,7 +216,8 @@ class Operations:
         self._note(Action.RETRIEVED, task)
         match task.status:
             case Completed(result):
-                return result if isinstance(result, ToolResult) else self._fetched(task)
+                whole = result if isinstance(result, ToolResult) else self._fetched(task)
+                return signed(whole, task.work.result_bucket, self.sign)
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
@@ -270,7 +275,14 @@ class Operations:
         return Task(
             owner=call.owner,
             task_id=task_id,
-            work=Work(tool.name, tool.state_machine_arn, write(call.arguments), tool.output_schema, tool.shows_state),
+            work=Work(
+                tool.name,
+                tool.state_machine_arn,
+                write(call.arguments),
+                tool.output_schema,
+                tool.shows_state,
+                tool.result_bucket,
+            ),
             status=status,
             created_at=now,
             last_updated_at=now,

@@ -128,8 +128,13 @@ class TaskStore(Protocol):
 class Workflows(Protocol):
     """State machines that run, and states of theirs that wait for an answer."""
 
-    def start(self, execution: Execution, input_text: str) -> None:
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         """Begin an execution; nothing where the same one was begun before, whatever became of it.
+
+        Args:
+            execution: its state machine and its name.
+            input_text: JSON text.
+            trace_header: the trace that it belongs to, as AWS X-Ray writes it.
 
         Raises:
             StartRefused: it certainly was not begun.

@@ -6,9 +6,9 @@ A handler builds nothing when it is imported; the first event, or `warm`, builds
 import os
 import secrets
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
@@ -16,9 +16,10 @@ from botocore.exceptions import ClientError
 from stepwire.aws.api_gateway import request_of, response_of
 from stepwire.aws.audit import write_down
 from stepwire.aws.callbacks import question_of
-from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import dynamodb_client, s3_client, secrets_manager_client, step_functions_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.eventbridge import MalformedProgress, news_of
+from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, read_mcp_settings, read_table_name
 from stepwire.aws.step_functions import StepFunctionsWorkflows
@@ -35,6 +36,8 @@ from stepwire.polls import PollLimit
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
 from stepwire.upkeep import Upkeep
+
+_LINKS_GOOD_FOR: Final = timedelta(minutes=15)
 
 
 class SystemClock:
@@ -80,7 +83,15 @@ class McpHandler:
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
         kit = Kit(
             catalog=catalog,
-            operations=Operations(recorder, workflows, secrets.token_bytes, upkeep, settings.limits, self._report),
+            operations=Operations(
+                recorder,
+                workflows,
+                secrets.token_bytes,
+                upkeep,
+                settings.limits,
+                PresignedUrls(_LINKS_GOOD_FOR, s3_client),
+                self._report,
+            ),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
             secret=Secret(settings.secret_arn, secrets_manager_client),

@@ -8,6 +8,7 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_stepfunctions import SFNClient
 
@@ -27,6 +28,12 @@ def step_functions_client() -> "SFNClient":
     """Build a client of Step Functions."""
     with _LOCK:
         return boto3.client("stepfunctions", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def s3_client() -> "S3Client":
+    """Build a client of S3."""
+    with _LOCK:
+        return boto3.client("s3", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
 
 
 def secrets_manager_client() -> "SecretsManagerClient":

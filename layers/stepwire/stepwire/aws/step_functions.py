@@ -46,11 +46,12 @@ class StepFunctionsWorkflows:
     def _client(self) -> "SFNClient":
         return self.build_client()
 
-    def start(self, execution: Execution, input_text: str) -> None:
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         """Begin an execution."""
+        trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
         try:
             self._client.start_execution(
-                stateMachineArn=execution.state_machine_arn, name=execution.name, input=input_text
+                stateMachineArn=execution.state_machine_arn, name=execution.name, input=input_text, **trace
             )
         except ClientError as error:
             if _code(error) != "ExecutionAlreadyExists":

@@ -101,6 +101,8 @@ class Work:
     """JSON text of the schema that was advertised when the tool was called."""
     shows_state: bool = False
     """Whether the caller may read the names of the workflow's states."""
+    result_bucket: str | None = None
+    """The bucket in S3 into which its results may link."""
 
 
 @dataclass(frozen=True)

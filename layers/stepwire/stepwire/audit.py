@@ -1,0 +1,46 @@
+"""What is written down of what callers do: who, what, which task, how it went; never arguments, results or tokens.
+
+One entry for each creation, end, retrieval of a result, cancellation and refusal (T28). Principals are hashes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import TypeAlias
+
+from stepwire.principal import Principal
+
+
+class Action(Enum):
+    """What was done."""
+
+    CREATED = "created"
+    ENDED = "ended"
+    EXPIRED = "expired"
+    POLLED = "polled"
+    """Counted only: it happens too often to be written down."""
+    RETRIEVED = "retrieved"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that was done."""
+
+    action: Action
+    owner: Principal
+    tool: str | None = None
+    task_id: str | None = None
+    outcome: str | None = None
+    """How a task ended, or why something was refused: a status, or the name of an error."""
+    duration: timedelta | None = None
+    """From the creation of a task to its end."""
+
+
+Audit: TypeAlias = Callable[[Entry], None]
+
+
+def unheard(_entry: Entry) -> None:
+    """Write nothing down."""
