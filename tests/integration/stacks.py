@@ -16,6 +16,8 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.recorded import recorded
 
 ROOT: Final = Path(__file__).parents[2]
+SIGN_IN: Final = {"Authorizer": "jwt", "JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"}
+"""Parameters of a stack that asks everybody to sign in."""
 Event = dict[str, Any]
 
 
@@ -118,8 +120,8 @@ def deployed(template: Path, events: EventPolicy, **parameters: str) -> Generato
 
 
 def event_of(request: HttpRequest) -> Event:
-    """Make the event that API Gateway would make of a request."""
-    event = recorded("http_post_legacy")
+    """Make the event that API Gateway would make of a request by somebody who has signed in with a token."""
+    event = recorded("http_post_jwt")
     event["headers"] = dict(request.headers)
     event["requestContext"]["http"]["method"] = request.method
     return {**event, "body": request.body.decode(), "isBase64Encoded": False}

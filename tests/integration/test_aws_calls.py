@@ -12,7 +12,7 @@ import pytest
 from local import never
 from stepwire.manifests import compile_directory
 from stepwire.protocol.http import HttpRequest
-from tests.integration.stacks import ROOT, AwsCalls, Deployed, body_of, deployed, event_of
+from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed, body_of, deployed, event_of
 from tests.kits import ALICE
 from tests.server.clients import LegacyClient, ModernClient
 
@@ -24,7 +24,7 @@ Client = LegacyClient | ModernClient
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template. No status event ever arrives, so that only requests ask anything of AWS."""
-    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600") as stack:
+    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600", **SIGN_IN) as stack:
         yield stack
 
 

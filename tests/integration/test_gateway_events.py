@@ -8,17 +8,12 @@ from typing import Any
 import pytest
 
 from local import at_once
-from tests.integration.stacks import ROOT, Deployed, Event, body_of, deployed
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, Event, body_of, deployed
 from tests.recorded import recorded
 from tests.wire_oracle import check
 
 NO_SIGN_IN = {"WaitSeconds": "0"}
-WITH_SIGN_IN = {
-    **NO_SIGN_IN,
-    "Authorizer": "jwt",
-    "JwtIssuer": "https://issuer.example",
-    "JwtAudience": "stepwire",
-}
+WITH_SIGN_IN = {**NO_SIGN_IN, **SIGN_IN}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +27,14 @@ def stack() -> Iterator[Deployed]:
 def guarded() -> Iterator[Deployed]:
     """A stack that asks everybody to sign in."""
     with deployed(ROOT / "template.yaml", at_once, **WITH_SIGN_IN) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def needing_scope() -> Iterator[Deployed]:
+    """A stack that asks everybody for a scope too."""
+    scoped = {**WITH_SIGN_IN, "RequiredScope": "workflows", "EndpointUrl": "https://mcp.example/mcp"}
+    with deployed(ROOT / "template.yaml", at_once, **scoped) as stack:
         yield stack
 
 
@@ -155,13 +158,50 @@ def test_a_request_without_an_identity_is_turned_away_where_sign_in_is_asked_for
     assert guarded.executions() == before
 
 
-@pytest.mark.parametrize(
-    "claims", [{}, {"iss": "https://issuer.example"}, {"sub": "alice"}, {"iss": "", "sub": "a"}, None]
-)
-def test_claims_that_identify_nobody_are_no_identity(guarded: Deployed, claims: dict[str, str] | None) -> None:
+# M4
+@pytest.mark.parametrize("claims", [{}, None])
+def test_a_token_that_says_nothing_is_no_identity(guarded: Deployed, claims: dict[str, str] | None) -> None:
     event = recorded("http_post_jwt")
     event["requestContext"]["authorizer"]["jwt"]["claims"] = claims
 
     response = answer(guarded, event)
 
     assert response["statusCode"] == 401
+
+
+# M4, T24
+@pytest.mark.parametrize("claims", [{"iss": "https://issuer.example"}, {"sub": "alice"}, {"iss": "", "sub": "a"}])
+def test_half_an_identity_is_refused_and_told_what_is_missing(guarded: Deployed, claims: dict[str, str]) -> None:
+    before = guarded.executions()
+    event = recorded("http_post_jwt")
+    event["requestContext"]["authorizer"]["jwt"]["claims"] = claims
+
+    response = answer(guarded, event)
+
+    (missing,) = {"iss", "sub"} - {name for name, value in claims.items() if value}
+    assert (response["statusCode"], body_of(response)["error"]["data"]) == (403, {"missing": [missing]})
+    assert guarded.executions() == before
+
+
+# M4
+def test_who_may_not_call_gets_the_challenge_through_api_gateway(needing_scope: Deployed) -> None:
+    response = answer(needing_scope, recorded("http_post_jwt_without_subject"))
+
+    error = body_of(response)["error"]
+    assert (response["statusCode"], error["data"]["scope"]) == (403, "workflows")
+    assert error["data"]["resource_metadata"] == "https://mcp.example/.well-known/oauth-protected-resource/mcp"
+    assert 'error="insufficient_scope"' in response["headers"]["www-authenticate"]
+
+
+# T24
+def test_an_open_stack_knows_nobody_even_if_somebody_says_who_it_is(stack: Deployed) -> None:
+    call = {"name": "wait_and_echo", "arguments": {"message": "everybody's", "seconds": 600}, "task": {}}
+
+    task_id = ask(stack, recorded("http_post_jwt"), "tools/call", **call)["result"]["task"]["taskId"]
+
+    assert ask(stack, recorded("http_post_legacy"), "tasks/get", taskId=task_id)["result"]["status"] == "working"
+
+
+# T21
+def test_an_open_stack_lists_no_tasks(stack: Deployed) -> None:
+    assert ask(stack, recorded("http_post_legacy"), "tasks/list")["error"]["code"] == -32601
