@@ -36,6 +36,7 @@ from tests.strategies import (
     asking,
     dialogue_events,
     events,
+    keys,
     lasting_events,
     moments,
     questions,
