@@ -13,8 +13,8 @@ from tests.server.clients import (
     FORM_CAPABILITY,
     RELATED_TASK,
     URL_CAPABILITY,
-    Json,
     Answer,
+    Json,
     LegacyClient,
     ModernClient,
 )
