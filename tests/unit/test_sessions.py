@@ -78,7 +78,7 @@ def test_what_is_no_capability_is_none(capabilities: Json) -> None:
 
 def test_a_client_that_declares_too_much_is_taken_at_its_first_words() -> None:
     settings: JsonObject = {f"{number:02d}" + "s" * 60: {} for number in range(16)}
-    declared: JsonObject = {"elicitation": {}} | {f"capability {number}": settings for number in range(15)}
+    declared: JsonObject = {"elicitation": {}, **{f"capability {number}": settings for number in range(15)}}
 
     session = begun(capabilities=declared)
 
