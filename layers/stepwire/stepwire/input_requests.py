@@ -32,6 +32,7 @@ INVALID: Final = "Stepwire.InvalidInputRequest"
 # With what else an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
 LARGEST_OPEN: Final = 50_000  # bytes of JSON, of all questions that are open
 MOST_QUESTIONS: Final = 100  # in the life of a task
+_NUMBER_AND_TIME: Final = 40  # bytes
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ class InputRequests:
         if task is None or refusal is not None:
             self.workflows.break_off(question.token, NOT_SUPPORTED, refusal or "")
             return
-        full = _fullness(task, elicitation)
+        if _knows(task, question.token):
+            return
+        full = _fullness(task, question, elicitation)
         if full is not None:
             self.workflows.break_off(question.token, INVALID, full)
             return
@@ -100,14 +103,23 @@ def _refusal(task: Task | None, elicitation: Elicitation) -> str | None:
     return None
 
 
-def _fullness(task: Task, elicitation: Elicitation) -> str | None:
+def _knows(task: Task, token: str) -> bool:
+    """Tell whether a question was asked before, and waits for its answer or has got it."""
+    waiting = any(one.destination == Callback(token) for one in task.input_requests)
+    return waiting or any(one.token == token for one in task.inputs.undelivered)
+
+
+def _fullness(task: Task, question: Question, elicitation: Elicitation) -> str | None:
     if task.inputs.asked >= MOST_QUESTIONS:
         return f"The task has asked {MOST_QUESTIONS} questions; it may ask no more."
-    if sum(map(_size, task.input_requests)) + len(write(params_of(elicitation)).encode()) > LARGEST_OPEN:
+    asked = InputRequest(question.key, MOST_QUESTIONS, elicitation, Callback(question.token))
+    if sum(map(_size, (*task.input_requests, asked))) > LARGEST_OPEN:
         return f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
     return None
 
 
 def _size(request: InputRequest) -> int:
+    """Count what a question takes in a task's item, with its number and its time."""
     token = request.destination.token if isinstance(request.destination, Callback) else ""
-    return len(write(params_of(request.elicitation)).encode()) + len(token) + len(request.refusal or "")
+    written = write([request.key, params_of(request.elicitation), token, request.refusal])
+    return len(written.encode()) + _NUMBER_AND_TIME
