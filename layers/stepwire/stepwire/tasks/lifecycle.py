@@ -135,9 +135,11 @@ def _answered(task: Task, event: InputAnswered) -> Task:
 
 def _asked_again(task: Task, event: InputRefused) -> Task:
     number = task.inputs.asked + 1
+    # So many words for all that is open: each question may be asked again, and the task must fit where it is kept.
+    said = sum(len(one.refusal or "") for one in task.input_requests if one.key != event.key)
+    refusal = event.explanation[: max(0, LONGEST_MESSAGE - said)] or None
     again = tuple(
-        replace(one, number=number, refusal=event.explanation[:LONGEST_MESSAGE]) if one.key == event.key else one
-        for one in task.input_requests
+        replace(one, number=number, refusal=refusal) if one.key == event.key else one for one in task.input_requests
     )
     if again == task.input_requests:
         return task
