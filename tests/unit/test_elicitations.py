@@ -1,5 +1,7 @@
 """What a workflow may ask: all that every client can show is asked as it is, and nothing else is asked at all."""
 
+from collections.abc import Set
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
@@ -262,12 +264,11 @@ def test_what_only_some_readers_of_json_let_pass_is_refused(message: Json) -> No
 
 @given(json_values | st.dictionaries(st.sampled_from(["mode", "message", "requestedSchema", "url"]), json_values))
 def test_whatever_a_workflow_asks_is_asked_as_it_is_or_refused(value: Json) -> None:
-    try:
-        elicitation = elicitation_of(value)
-    except InvalidElicitation as refused:
-        assert str(refused)
-    else:
-        assert params_of(elicitation) == {"mode": "form", **value}
+    asked: JsonObject | None = None
+    with suppress(InvalidElicitation):
+        asked = params_of(elicitation_of(value))
+
+    assert asked is None or asked == {"mode": "form", **value}
 
 
 # ---------------------------------------------------------------------------------------------------------------- modes
@@ -281,14 +282,14 @@ def test_whatever_a_workflow_asks_is_asked_as_it_is_or_refused(value: Json) -> N
         ({"url": {}}, {Mode.URL}),
         ({"form": {}, "url": {}}, {Mode.FORM, Mode.URL}),
         ({"form": {"applyDefaults": True}}, {Mode.FORM}),
-        ({"voice": {}}, set()),
+        ({"voice": {}}, frozenset[Mode]()),
         ({"voice": {}, "url": {}}, {Mode.URL}),
-        (None, set()),
-        (True, set()),
-        ("form", set()),
-        (["form"], set()),
+        (None, frozenset[Mode]()),
+        (True, frozenset[Mode]()),
+        ("form", frozenset[Mode]()),
+        (["form"], frozenset[Mode]()),
     ],
 )
-def test_a_client_is_asked_only_as_it_has_declared(capability: Json, modes: set[Mode]) -> None:
+def test_a_client_is_asked_only_as_it_has_declared(capability: Json, modes: Set[Mode]) -> None:
     """M46: an empty capability means forms."""
     assert modes_of(capability) == modes

@@ -1,5 +1,6 @@
 """What a user may answer: what was asked for reaches the workflow, and nothing else does."""
 
+from contextlib import suppress
 from typing import Final
 
 import pytest
@@ -187,9 +188,8 @@ def test_a_field_may_have_any_name() -> None:
 
 @given(json_values | st.fixed_dictionaries({"action": st.just("accept"), "content": json_values}))
 def test_whatever_a_client_answers_it_is_what_was_asked_for_or_refused(value: Json) -> None:
-    try:
+    response: InputResponse | None = None
+    with suppress(InvalidResponse):
         response = response_of(REFUND, value)
-    except InvalidResponse as refused:
-        assert str(refused)
-    else:
-        assert response == InputResponse(Action(value["action"]), response.content)
+
+    assert response is None or response.action is Action(value["action"])

@@ -290,6 +290,15 @@ def test_what_was_wrong_with_an_answer_is_said_at_some_length() -> None:
     assert task.input_requests[0].refusal == "x" * LONGEST_MESSAGE
 
 
+def test_what_was_wrong_with_all_answers_is_no_longer_than_with_one() -> None:
+    """The task must fit where it is kept."""
+    task = after(*(asked(key, key) for key in "abc"), *(InputRefused(key, "x" * 600) for key in "abca"))
+
+    first, second, third = task.input_requests
+    assert [len(one.refusal or "") for one in (first, second, third)] == [600, 400, 0]
+    assert [one.number for one in (first, second, third)] == [7, 5, 6]
+
+
 # ----------------------------------------------------------------------------------------------------------- confirming
 
 
