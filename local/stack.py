@@ -156,7 +156,7 @@ class LocalStack:
 
     def _api(self) -> HttpApi:
         identifier = self._world.apis[0] if self._world.apis else "none"
-        return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes))
+        return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes), self._world.cors)
 
     def _forget(self) -> None:
         """Stop what runs: its executions end without a word, its functions are invoked no more."""
