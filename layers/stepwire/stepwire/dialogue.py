@@ -12,7 +12,7 @@ from stepwire.errors import InvalidInput, StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, read_back, write
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder
-from stepwire.tasks.events import InputAnswered, InputRefused, WorkCompleted, WorkConfirmed
+from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
 from stepwire.tasks.inputs import (
     Action,
     Answer,
@@ -83,7 +83,7 @@ class Dialogue:
 
     def _decided(self, task: Task, confirmation: InputRequest, answer: Answer) -> Task:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
-            return self.recorder.record(task, WorkCompleted(declined(answer))) or task
+            return self.recorder.record(task, WorkDeclined(declined(answer))) or task
         begun = self.recorder.record(task, WorkConfirmed(_input_of(task, confirmation, answer))) or task
         if begun.has_ended or begun.awaits_confirmation:
             return begun

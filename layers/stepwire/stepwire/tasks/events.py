@@ -71,6 +71,13 @@ class WorkConfirmed:
 
 
 @dataclass(frozen=True)
+class WorkDeclined:
+    """The user did not say yes, so the workflow never begins."""
+
+    result: ToolResult
+
+
+@dataclass(frozen=True)
 class WorkCompleted:
     """The workflow ended with an answer for the caller, good or bad."""
 
@@ -102,5 +109,6 @@ TaskEvent: TypeAlias = (
     | InputRefused
     | AnswersDelivered
     | WorkConfirmed
+    | WorkDeclined
     | WorkEnded
 )
