@@ -10,6 +10,7 @@ from local.cors import Cors
 from local.functions import Function
 from local.http_api import Integration, Route
 from local.jwt_tokens import JwtAuthorizer
+from local.stream_mappings import Mapping as StreamMapping
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class World:
     functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
     state_machines: list[str] = field(default_factory=list[str])  # ARNs
     tables: list[str] = field(default_factory=list[str])  # names
+    mappings: list[StreamMapping] = field(default_factory=list[StreamMapping])
     apis: list[str] = field(default_factory=list[str])  # ids
     cors: Cors | None = None  # of the API
     authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
