@@ -16,7 +16,7 @@ from stepwire.methods import Patience
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
 from tests.kits import BOB, OUTPUT, World
 from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Answer, Door, LegacyClient
-from tests.server.messages import only_task, questions
+from tests.server.messages import answers_of, only_task, questions
 from tests.wire_oracle import LEGACY, MODERN
 
 Opened = Callable[[LegacyClient], Answer]
@@ -349,3 +349,22 @@ def test_a_stream_goes_on_while_step_functions_cannot_be_asked_how_the_work_stan
 
     assert goes_on(second)
     assert second.messages == []
+
+
+# L6: one that could not be taken has not been given
+def test_an_answer_that_cannot_be_taken_now_can_be_sent_again() -> None:
+    world = World()
+    client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+    task_id = client.start()
+    world.ask(task_id)
+    (asked,) = questions(client.task("result", task_id).messages)
+
+    world.store.is_available = False
+    failed = client.respond(asked, result={"action": "decline"})
+    world.store.is_available = True
+    taken = client.respond(asked, result={"action": "decline"})
+
+    assert (failed.status, failed.code) == (503, -32603)
+    assert [type(fault) for fault in world.faults] == [StoreBusy]
+    assert taken.status == 202
+    assert answers_of(world) == {"token of approval": {"action": "decline"}}
