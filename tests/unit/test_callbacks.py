@@ -23,7 +23,7 @@ def test_the_sample_event_says_who_asks_what_and_how_long_he_waits() -> None:
     assert question.execution == World().call(WAIT_AND_ECHO).execution
     assert (question.token, question.key) == (event["task_token"], "approval")
     assert question.elicitation == event["elicitation"]
-    assert question.timeout == timedelta(days=1)
+    assert question.timeout_seconds == 86_400
 
 
 def test_the_sample_event_is_a_question_in_its_task() -> None:
@@ -39,14 +39,19 @@ def test_the_sample_event_is_a_question_in_its_task() -> None:
     assert request.expires_at == START_OF_TIME + timedelta(days=1)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "timeout"),
-    [(None, None), (90, timedelta(seconds=90)), (0.5, timedelta(seconds=0.5)), ("90", timedelta(seconds=90))],
-)
-def test_how_long_a_state_waits_may_be_unknown(seconds: Any, timeout: timedelta | None) -> None:
+@pytest.mark.parametrize("seconds", [0, -1, True, "soon", "90", 1e300, 31_622_401, [], {}])
+def test_a_state_that_waits_for_no_time_that_there_is_asks_nothing(seconds: Any) -> None:
+    world = World()
+    task = world.call()
     event = {**recorded("input_requested"), "timeout_seconds": seconds}
+    question = replace(question_of(event), execution=task.execution)
+    world.workflows.waiting.add(question.token)
 
-    assert question_of(event).timeout == timeout
+    world.requests.record(question)
+
+    (broken,) = world.workflows.resumptions
+    assert broken.error == "Stepwire.InvalidInputRequest"
+    assert "timeout_seconds" in (broken.cause or "")
 
 
 def test_what_may_be_left_out_is_left_to_the_one_who_looks_at_it() -> None:
@@ -56,7 +61,7 @@ def test_what_may_be_left_out_is_left_to_the_one_who_looks_at_it() -> None:
 
     question = question_of(event)
 
-    assert (question.timeout, question.key, question.elicitation) == (None, None, None)
+    assert (question.timeout_seconds, question.key, question.elicitation) == (None, None, None)
 
 
 @pytest.mark.parametrize("name", ["execution_arn", "task_token"])

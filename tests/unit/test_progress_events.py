@@ -237,3 +237,11 @@ def test_progress_keeps_nobody_from_finding_an_end_that_was_not_reported() -> No
     after = world.operations.get(ALICE, TaskId(task.task_id))
 
     assert after.has_ended
+
+
+def test_half_a_character_in_the_words_is_no_text() -> None:
+    event = recorded("progress_reported")
+    event["detail"]["message"] = "half \ud83d"
+
+    with pytest.raises(MalformedProgress, match="message must be a text"):
+        news_of(event)

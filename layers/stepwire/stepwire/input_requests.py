@@ -31,6 +31,7 @@ INVALID: Final = "Stepwire.InvalidInputRequest"
 """The error with which a state fails whose question is none that can be asked."""
 # With what else an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
 LARGEST_OPEN: Final = 50_000  # bytes of JSON, of all questions that are open
+LONGEST_TIMEOUT: Final = 31_622_400  # seconds; as long as an execution may run
 MOST_QUESTIONS: Final = 100  # in the life of a task
 _NUMBER_AND_TIME: Final = 40  # bytes
 
@@ -43,7 +44,7 @@ class Question:
     token: str
     key: Json
     elicitation: Json
-    timeout: timedelta | None = None
+    timeout_seconds: Json = None
     """How long the state waits; None: not known."""
 
 
@@ -61,7 +62,7 @@ class InputRequests:
             WorkflowsUnavailable: neither was possible.
         """
         try:
-            elicitation = _checked(question)
+            elicitation, timeout = _checked(question), _timeout(question)
         except InvalidElicitation as error:
             self.workflows.break_off(question.token, INVALID, f"The input request cannot be asked: {error}.")
             return
@@ -76,7 +77,7 @@ class InputRequests:
         if full is not None:
             self.workflows.break_off(question.token, INVALID, full)
             return
-        expires_at = None if question.timeout is None else self.recorder.now() + question.timeout
+        expires_at = None if timeout is None else self.recorder.now() + timeout
         self.recorder.record(task, InputRequested(question.key, elicitation, Callback(question.token), expires_at))
 
     def _task(self, execution: Execution) -> Task | None:
@@ -89,6 +90,15 @@ def _checked(question: Question) -> Elicitation:
     if not isinstance(question.key, str) or not KEY_PATTERN.fullmatch(question.key):
         raise InvalidElicitation("its key must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
     return elicitation_of(question.elicitation)
+
+
+def _timeout(question: Question) -> timedelta | None:
+    seconds = question.timeout_seconds
+    if seconds is None:
+        return None
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= LONGEST_TIMEOUT:
+        raise InvalidElicitation(f"timeout_seconds must be a number from 0 to {LONGEST_TIMEOUT}")
+    return timedelta(seconds=seconds)
 
 
 def _refusal(task: Task | None, elicitation: Elicitation) -> str | None:
@@ -110,7 +120,7 @@ def _knows(task: Task, token: str) -> bool:
 
 
 def _fullness(task: Task, question: Question, elicitation: Elicitation) -> str | None:
-    if task.inputs.asked >= MOST_QUESTIONS:
+    if len(task.inputs.used_keys) >= MOST_QUESTIONS:
         return f"The task has asked {MOST_QUESTIONS} questions; it may ask no more."
     asked = InputRequest(question.key, MOST_QUESTIONS, elicitation, Callback(question.token))
     if sum(map(_size, (*task.input_requests, asked))) > LARGEST_OPEN:

@@ -38,12 +38,17 @@ def _progress_of(event: dict[str, Any]) -> ProgressMade:
     done, total, message = detail.get("progress"), detail.get("total"), detail.get("message")
     if not (_is_amount(done) and (total is None or _is_amount(total))):
         raise MalformedProgress("progress must be a number from 0 to 2^53 - 1, and so must total where it is given")
-    if message is not None and not isinstance(message, str):
+    if message is not None and not (isinstance(message, str) and _is_whole(message)):
         raise MalformedProgress("message must be a text")
     named = detail.get("execution_arn") or next((arn for arn in event["resources"] if ":execution:" in arn), None)
     if not isinstance(named, str):
         raise MalformedProgress("the event names no execution")
     return ProgressMade(execution_of(named), Progress(done, total), message)
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether a text can be kept: JSON may bring half a character."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_amount(value: Json) -> TypeGuard[int | float]:
