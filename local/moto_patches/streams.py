@@ -37,7 +37,7 @@ written = Signal()
 
 
 def changes_are_recorded_once(replace: _Replace) -> None:
-    """Streams: UpdateItem writes two INSERTs for a new item, no change writes a MODIFY, images share sets with items."""
+    """Streams: UpdateItem inserts a new item twice, no change is a MODIFY, images share their sets with the item."""
 
     def add(self: Any, old: Any, new: Any) -> None:
         if old is not None and new is not None and old == new:
