@@ -5,7 +5,9 @@ import pytest
 from tests.kits import OUTPUT, World
 from tests.server.clients import (
     ASKING_CAPABILITY,
+    FORM_CAPABILITY,
     RELATED_TASK,
+    TASKS_CAPABILITY,
     URL_CAPABILITY,
     Json,
     LegacyClient,
@@ -162,3 +164,19 @@ def test_what_legacy_wants_confirmed_modern_can_confirm(
 
     assert found["inputRequests"] == {"confirm": CONFIRMATION}
     assert inputs_of(world) == [CONFIRMED_INPUT]
+
+
+# T12: what the user takes to answer is not taken from the workflow
+def test_a_task_that_was_confirmed_late_lives_as_long_from_then_on(world: World) -> None:
+    client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
+    task_id = client.start("confirmed")
+    before = client.task("get", task_id).result["ttl"]
+    world.clock.advance(minutes=59)
+
+    ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY}).update(
+        task_id, {"confirm": {"action": "accept"}}
+    )
+    world.clock.advance(minutes=59)
+
+    task = client.task("get", task_id).result
+    assert (task["status"], task["ttl"]) == ("working", before + 59 * 60_000)

@@ -354,3 +354,18 @@ def test_whatever_session_is_forged_any_method_gives_a_well_formed_answer(sessio
     assert answer.status in {200, 404}
     assert task_id not in json.dumps(answer.messages)
     assert world.faults == []
+
+
+# L12
+def test_a_stream_is_not_gone_on_with_in_a_version_that_nobody_knows(world: World) -> None:
+    client = LegacyClient.opened(world)
+    answer = client.call("optional", task={})
+    waiting = client.task("result", answer.id_in("task"))
+
+    resumed = Door(world).get(
+        {**STREAM_HEADERS, "last-event-id": str(waiting.last_event_id), "mcp-protocol-version": "1999-01-01"},
+        opened_by=waiting.request,
+        version=LEGACY,
+    )
+
+    assert (resumed.status, resumed.code) == (400, -32600)

@@ -84,7 +84,9 @@ class Dialogue:
     def _decided(self, task: Task, confirmation: InputRequest, answer: Answer) -> Task:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
             return self.recorder.record(task, WorkDeclined(declined(answer))) or task
-        begun = self.recorder.record(task, WorkConfirmed(_input_of(task, confirmation, answer))) or task
+        waited = self.recorder.now() - task.created_at
+        confirmed = WorkConfirmed(_input_of(task, confirmation, answer), waited)
+        begun = self.recorder.record(task, confirmed) or task
         if begun.has_ended or begun.awaits_confirmation:
             return begun
         try:

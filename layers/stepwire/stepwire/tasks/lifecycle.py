@@ -161,7 +161,8 @@ def _decided(task: Task, event: WorkConfirmed | WorkDeclined) -> Task:
     if isinstance(event, WorkDeclined):
         return replace(task, status=Completed(event.result), inputs=Inputs())
     left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    return _with(replace(task, work=replace(task.work, input=event.input)), left)
+    confirmed = replace(task, work=replace(task.work, input=event.input), ttl=task.ttl + event.waited)
+    return _with(confirmed, left)
 
 
 def _with(task: Task, requests: tuple[InputRequest, ...]) -> Task:
