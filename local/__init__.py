@@ -10,12 +10,15 @@ from local.isolation import isolated
 
 with isolated():
     # moto asks botocore for regions when it is imported, and fails on a profile that is not there.
+    from local.expiry import ExpiredItem, ExpiryPolicy
     from local.stack import FunctionError, LocalStack
     from local.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
 
 __all__ = [
     "EngineError",
     "EventPolicy",
+    "ExpiredItem",
+    "ExpiryPolicy",
     "FunctionError",
     "FunctionLoadError",
     "LocalStack",

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from local import LocalStack, LocalStackError
+from local import LocalStack, LocalStackError, after
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     try:
-        with LocalStack(options.template, port=options.port, parameters=dict(options.parameter)) as stack:
+        expiry, parameters = after(options.expire_after), dict(options.parameter)
+        with LocalStack(options.template, port=options.port, parameters=parameters, expiry=expiry) as stack:
             print(welcome(stack), flush=True)
             stopping.wait()
     except LocalStackError as error:
@@ -46,6 +47,13 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="KEY=VALUE",
         help="of the template; may be repeated",
+    )
+    parser.add_argument(
+        "--expire-after",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="how late items go whose time to live is over (default: %(default)s; in AWS hours or days)",
     )
     return parser
 

@@ -31,7 +31,7 @@ def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) ->
         function = registered(arn)
     except KeyError:
         logger.warning("The target %s of %s is not there.", arn, rule_arn)
-        _bury(dead_letters, event, {"RULE_ARN": rule_arn, "TARGET_ARN": arn, "ERROR_CODE": "RESOURCE_NOT_FOUND"})
+        bury(dead_letters, event, {"RULE_ARN": rule_arn, "TARGET_ARN": arn, "ERROR_CODE": "RESOURCE_NOT_FOUND"})
         return
     invoke_later(function, event)
 
@@ -47,15 +47,16 @@ def _try_repeatedly(function: Function, event: str) -> None:
     if isinstance(outcome, Failed) and is_registered(function):
         message = str(json.loads(outcome.payload)["errorMessage"])[:_LONGEST_ERROR]
         letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
-        _bury(function.settings.dead_letters, event, letter)
+        bury(function.settings.dead_letters, event, letter)
 
 
-def _bury(queue_arn: str | None, event: str, attributes: dict[str, str]) -> None:
+def bury(queue_arn: str | None, letter: str, attributes: dict[str, str]) -> None:
+    """Send what could not be delivered to a queue; without one it is lost, and the log says so."""
     if queue_arn is None:
         logger.error("An event is lost for want of a dead-letter queue: %s", attributes)
         return
     region, name = queue_arn.split(":")[3], queue_arn.split(":")[5]
     sqs = aws_client("sqs", region)
-    letter = {key: {"DataType": "String", "StringValue": value} for key, value in attributes.items()}
+    described = {key: {"DataType": "String", "StringValue": value} for key, value in attributes.items()}
     url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
-    sqs.send_message(QueueUrl=url, MessageBody=event, MessageAttributes=letter)
+    sqs.send_message(QueueUrl=url, MessageBody=letter, MessageAttributes=described)

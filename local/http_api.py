@@ -15,7 +15,10 @@ from datetime import datetime
 from typing import Any, TypeVar, cast, get_origin
 from urllib.parse import parse_qsl, unquote
 
+from local import jwt_tokens
+from local.cors import Cors
 from local.functions import Failed, Function, Outcome
+from local.jwt_tokens import JwtAuthorizer, SignedIn
 
 Shape = TypeVar("Shape")
 
@@ -52,11 +55,13 @@ class Integration:
 
 @dataclass(frozen=True)
 class Route:
-    """A route of the API; `authorization` is NONE, JWT, AWS_IAM or CUSTOM."""
+    """A route of the API; `authorization` is NONE, JWT, AWS_IAM or CUSTOM, of which JWT alone lets anybody in."""
 
     key: str
     integration: Integration
     authorization: str = "NONE"
+    authorizer: JwtAuthorizer | None = None
+    scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class HttpApi:
     account: str
     region: str
     routes: Sequence[Route] = ()
+    cors: Cors | None = None
 
     @property
     def domain(self) -> str:
@@ -98,15 +104,17 @@ class Response:
 
 @dataclass(frozen=True)
 class Match:
-    """A route that serves a request."""
+    """A route that serves a request, and who sent it, where the route wants to know."""
 
     route: Route
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    caller: SignedIn | None = None
 
 
-def message(status: int, text: str) -> Response:
+def message(status: int, text: str, *headers: tuple[str, str]) -> Response:
     """Return a response that API Gateway itself makes."""
-    return Response(status, (("content-type", "application/json"),), json.dumps({"message": text}).encode())
+    body = json.dumps({"message": text}).encode()
+    return Response(status, (("content-type", "application/json"), *headers), body)
 
 
 FORBIDDEN = message(403, "Forbidden")
@@ -117,13 +125,34 @@ SERVICE_UNAVAILABLE = message(503, "Service Unavailable")
 TOO_LARGE = message(413, "Request Entity Too Large")
 UNAUTHORIZED = message(401, "Unauthorized")
 
-# What a caller who has not signed in is told; nobody signs in here, so everybody is told so.
+# What a caller who has not signed in is told; only with a JWT can one sign in here, so the others are told so always.
 _REFUSALS = {"JWT": UNAUTHORIZED, "CUSTOM": UNAUTHORIZED, "AWS_IAM": FORBIDDEN}
 
 
 def refusal(route: Route) -> Response | None:
-    """Return the answer to a caller without credentials, or None where the route needs none."""
-    return None if route.authorization == "NONE" else _REFUSALS.get(route.authorization, FORBIDDEN)
+    """Return the answer that every caller of a route gets whose sign-in is not served; None for the other routes."""
+    if route.authorization == "NONE" or route.authorizer is not None:
+        return None
+    return _REFUSALS.get(route.authorization, FORBIDDEN)
+
+
+def unauthorized(reason: str | None) -> Response:
+    """Return the answer to a caller without a token (no reason) or with one that does not hold."""
+    error = f' scope="" error="invalid_token" error_description="{_quoted(reason)}"' if reason else ""
+    return message(401, "Unauthorized", ("www-authenticate", f"Bearer{error}"))
+
+
+def out_of_scope(route: Route) -> Response:
+    """Return the answer to a caller whose token has none of the route's scopes."""
+    wanted = _quoted(" ".join(route.scopes))
+    reason = "the token does not have a required scope"  # RFC 6750; API Gateway's own words are not documented
+    challenge = f'Bearer scope="{wanted}" error="insufficient_scope" error_description="{reason}"'
+    return message(403, "Forbidden", ("www-authenticate", challenge))
+
+
+def _quoted(text: str) -> str:
+    # What a client wrote into its token must not break out of the header.
+    return re.sub(r"[^ !#-\[\]-~]", "?", text)
 
 
 def find_route(routes: Iterable[Route], method: str, path: str) -> Match | None:
@@ -163,7 +192,7 @@ def event(api: HttpApi, match: Match, request: Request, *, request_id: str, at: 
         "rawPath": unquote(request.path),
         "rawQueryString": request.query,
         "headers": headers,
-        "requestContext": _context(api, match.route, request, headers, request_id, at),
+        "requestContext": _context(api, match, request, headers, request_id, at),
     }
     if cookies is not None:
         made["cookies"] = [cookie.strip() for cookie in re.split(r"[;,]", cookies)]
@@ -187,9 +216,11 @@ def _forwarded(request: Request, request_id: str) -> dict[str, str]:
 
 
 def _context(
-    api: HttpApi, route: Route, request: Request, headers: Mapping[str, str], request_id: str, at: datetime
+    api: HttpApi, match: Match, request: Request, headers: Mapping[str, str], request_id: str, at: datetime
 ) -> dict[str, Any]:
+    caller = {"authorizer": jwt_tokens.told(match.caller, match.route.scopes)} if match.caller else {}
     return {
+        **caller,
         "accountId": api.account,
         "apiId": api.id,
         "domainName": headers.get("host", api.domain),
@@ -202,7 +233,7 @@ def _context(
             "userAgent": headers.get("user-agent", ""),
         },
         "requestId": request_id,
-        "routeKey": route.key,
+        "routeKey": match.route.key,
         "stage": "$default",
         "time": at.strftime("%d/%b/%Y:%H:%M:%S +0000"),
         "timeEpoch": int(at.timestamp() * 1000),

@@ -13,15 +13,18 @@ import threading
 import uuid
 from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import uvicorn
 
-from local import http_api
+from local import cors, http_api, jwt_tokens
 from local.errors import LocalStackError, PortInUse
 from local.functions import PAYLOAD_LIMIT
-from local.http_api import HttpApi, Request, Response
+from local.http_api import HttpApi, Match, Request, Response
+from local.issuers import Issuer
+from local.jwt_tokens import InvalidToken, JwtAuthorizer
 
 # Requests that are answered at the same time; later ones wait. In AWS an account has 1,000.
 CONCURRENCY = 200
@@ -42,6 +45,8 @@ class Gateway:
         self._api = api
         self._hosts = frozenset(f"{name}:{port}" for name in _NAMES)
         self._places = asyncio.Semaphore(CONCURRENCY)
+        authorizers = [route.authorizer for route in api.routes if route.authorizer]
+        self._issuers = {authorizer.issuer: Issuer(authorizer.issuer) for authorizer in authorizers}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -62,20 +67,46 @@ class Gateway:
             return http_api.FORBIDDEN
         if _size(scope) > http_api.HEADERS_LIMIT:
             return http_api.HEADERS_TOO_LARGE
-        path: str = scope["raw_path"].decode("latin-1")
-        match = http_api.find_route(self._api.routes, scope["method"], path)
+        source = scope["client"][0] if scope.get("client") else HOST
+        path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
+        request = Request(scope["method"], path, query, headers, b"", source)
+        match = await self._admit(request)
+        if isinstance(match, Response):
+            return match
+        body = await _read(receive)
+        return http_api.TOO_LARGE if body is None else await self._invoke(match, replace(request, body=body))
+
+    async def _admit(self, request: Request) -> Match | Response:
+        """Return the route for a request, with its caller, or the answer of API Gateway's own.
+
+        1. The route; a page's preflight needs none, and gets past any but one whose sign-in it cannot have (a
+        `$default` or `ANY` route); 2. a token, where the route wants one; 3. one that holds; 4. the route's scopes.
+        """
+        match = http_api.find_route(self._api.routes, request.method, request.path)
+        asked = self._api.cors is not None and cors.is_preflight(request.method, request.headers)
+        if self._api.cors and asked and (match is None or match.route.authorization == "NONE"):
+            return Response(204, cors.preflight(self._api.cors, request.headers))
         if match is None:
             return http_api.NOT_FOUND
         if refusal := http_api.refusal(match.route):
             return refusal
-        body = await _read(receive)
-        if body is None:
-            return http_api.TOO_LARGE
-        source = scope["client"][0] if scope.get("client") else HOST
-        query: str = scope["query_string"].decode("latin-1")
-        return await self._invoke(match, Request(scope["method"], path, query, headers, body, source))
+        return match if match.route.authorizer is None else await self._sign_in(match, match.route.authorizer, request)
 
-    async def _invoke(self, match: http_api.Match, request: Request) -> Response:
+    async def _sign_in(self, match: Match, authorizer: JwtAuthorizer, request: Request) -> Match | Response:
+        token = jwt_tokens.token_of(authorizer.source, request.headers, request.query)
+        if token is None:
+            return http_api.unauthorized(None)
+        keys = self._issuers[authorizer.issuer].keys
+        try:
+            # In a thread: the keys may have to be fetched.
+            caller = await asyncio.to_thread(jwt_tokens.sign_in, token, authorizer, keys, datetime.now(UTC))
+        except InvalidToken as error:
+            return http_api.unauthorized(str(error))
+        if not jwt_tokens.may_use(caller, match.route.scopes):
+            return http_api.out_of_scope(match.route)
+        return replace(match, caller=caller)
+
+    async def _invoke(self, match: Match, request: Request) -> Response:
         event = http_api.event(self._api, match, request, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
         payload = json.dumps(event)
         if len(payload) > PAYLOAD_LIMIT:
@@ -84,9 +115,12 @@ class Gateway:
         async with self._places:
             outcome = asyncio.wrap_future(integration.function.start(payload))
             try:
-                return http_api.response(await asyncio.wait_for(asyncio.shield(outcome), integration.timeout))
+                response = http_api.response(await asyncio.wait_for(asyncio.shield(outcome), integration.timeout))
             except TimeoutError:
                 return http_api.SERVICE_UNAVAILABLE
+        if self._api.cors is None:
+            return response
+        return replace(response, headers=cors.of_response(self._api.cors, request.headers, response.headers))
 
 
 def _size(scope: Scope) -> int:

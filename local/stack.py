@@ -5,8 +5,10 @@ For tests and for the demo; the command line in __main__.py is made of it. Every
 
 import itertools
 import json
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +18,7 @@ from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from local import functions, template
 from local.engine import ACCOUNT, shared_account
 from local.errors import FunctionLoadError, LocalStackError
+from local.expiry import ExpiryPolicy, Sweeper
 from local.functions import Failed, Function
 from local.http_api import HttpApi
 from local.isolation import REGION
@@ -51,6 +54,8 @@ class LocalStack:
         parameters: Of the template. Where it declares them, `Authorizer` defaults to `none` and
             `AllowedOrigins` to this endpoint's own origins.
         events: How the status events of executions travel; may be set anew while the stack runs.
+        expiry: When the items of tables go whose time to live is over: seconds after that, of which the first counts.
+            `never`, `at_once` and `after(seconds)` are such policies; may be set anew while the stack runs.
         instances: How often each function is loaded. Its invocations go to one instance after the other, and nothing
             that one keeps in memory is there for the next: what must be kept must be stored.
 
@@ -65,6 +70,7 @@ class LocalStack:
         port: int = 0,
         parameters: Mapping[str, str] | None = None,
         events: EventPolicy = at_once,
+        expiry: ExpiryPolicy = never,
         instances: int = 1,
     ) -> None:
         self._path = Path(template)
@@ -72,6 +78,7 @@ class LocalStack:
         self._given = dict(parameters or {})
         self._instances = instances
         self.events = events
+        self.expiry = expiry
         self.port = 0
         self.outputs: dict[str, str] = {}
         self.not_served: tuple[str, ...] = ()
@@ -115,6 +122,22 @@ class LocalStack:
             raise FunctionError(result)
         return result
 
+    def expire(self, at: datetime | None = None) -> int:
+        """Remove the items whose time to live is over at a moment (now), whatever the policy; return how many."""
+        return self._sweeper.sweep(at or datetime.now(UTC), at_once)
+
+    def drain(self, *, within: float = 5.0) -> None:
+        """Wait until the functions have processed every record that streams hold, or it was given up.
+
+        Raises:
+            TimeoutError: it took longer than so many seconds.
+        """
+        end = time.monotonic() + within
+        while not all(mapping.has_caught_up() for mapping in self._world.mappings):
+            if time.monotonic() > end:
+                raise TimeoutError(f"The records of the streams are not processed after {within} seconds.")
+            time.sleep(0.005)
+
     def _start(self, undo: ExitStack) -> None:
         undo.enter_context(shared_account())
         listener = listen(self._wanted_port)
@@ -132,6 +155,10 @@ class LocalStack:
         self._functions = self._world.functions
         self._warm()
         self._publish(outputs)
+        self._sweeper = Sweeper(self._world.tables, ACCOUNT, REGION, lambda: self.expiry)
+        for machinery in (*self._world.mappings, self._sweeper):
+            machinery.start()
+            undo.callback(machinery.stop)
         undo.enter_context(serving(Gateway(self._api(), self.port), listener))
 
     def _defaults(self) -> dict[str, str]:
@@ -156,7 +183,7 @@ class LocalStack:
 
     def _api(self) -> HttpApi:
         identifier = self._world.apis[0] if self._world.apis else "none"
-        return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes))
+        return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes), self._world.cors)
 
     def _forget(self) -> None:
         """Stop what runs: its executions end without a word, its functions are invoked no more."""

@@ -194,7 +194,7 @@ class World:
         """Let the workflow of a task ask something, and give the token of the state that waits."""
         token = token or f"token of {key}"
         self.workflows.waiting.add(token)
-        timeout = timedelta(seconds=seconds) if seconds else None
+        timeout = seconds or None
         execution = self.workflows.execution_of(task_id)
         self.requests.record(Question(execution, token, key, elicitation, timeout))
         return token

@@ -18,6 +18,7 @@ from stepwire.tasks.events import (
     WorkChecked,
     WorkCompleted,
     WorkConfirmed,
+    WorkDeclined,
     WorkFailed,
     WorkStopped,
 )
@@ -148,7 +149,10 @@ lasting_events: st.SearchStrategy[TaskEvent] = (
     | st.builds(WorkConfirmed, json_objects.map(write))
 )
 """Events after which a task goes on."""
-events: st.SearchStrategy[TaskEvent] = lasting_events | ending_events
+refusals: st.SearchStrategy[TaskEvent] = st.builds(
+    WorkDeclined, st.builds(ToolResult, json_objects.map(write), st.booleans())
+)
+events: st.SearchStrategy[TaskEvent] = lasting_events | refusals | ending_events
 
 
 def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Task]:

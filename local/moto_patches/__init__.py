@@ -10,7 +10,17 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from local.moto_patches import branches, callbacks, dynamodb, events, executions, functions, integrations, jsonata
+from local.moto_patches import (
+    branches,
+    callbacks,
+    dynamodb,
+    events,
+    executions,
+    functions,
+    integrations,
+    jsonata,
+    streams,
+)
 
 Replace = Callable[[object, str, object], None]
 Patch = Callable[[Replace], None]
@@ -24,6 +34,7 @@ _ALL: tuple[Patch, ...] = (
     *functions.PATCHES,
     *events.PATCHES,
     *dynamodb.PATCHES,
+    *streams.PATCHES,
 )
 PATCHES: dict[str, Patch] = {mended.__name__: mended for mended in _ALL}
 

@@ -12,14 +12,16 @@ _Replace = Callable[[object, str, object], None]
 
 _TOKEN_LIFETIME = 600  # seconds
 
+# Held by a call of DynamoDB while it is under way, and by whoever looks at the tables behind it.
+turns = threading.RLock()
+
 
 def calls_take_turns(replace: _Replace) -> None:
     """Tables are not thread-safe: conditions are lost, transactions are torn, tables change while they are read."""
     original: Any = DynamoHandler.call_action
-    lock = threading.RLock()
 
     def call_action(self: Any) -> Any:
-        with lock:
+        with turns:
             return original(self)
 
     replace(DynamoHandler, "call_action", call_action)

@@ -26,7 +26,9 @@ def _table(resource: Resource, world: World) -> Created:
     table = dynamodb.create_table(TableName=name, **settings)["TableDescription"]
     if time_to_live := properties.get("TimeToLiveSpecification"):
         dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
-    return Created(name, {"Arn": table["TableArn"], "StreamArn": table.get("LatestStreamArn", "")})
+    world.tables.append(name)
+    streams = {"StreamArn": table["LatestStreamArn"]} if "LatestStreamArn" in table else {}
+    return Created(name, {"Arn": table["TableArn"], **streams})
 
 
 def _bucket(resource: Resource, world: World) -> Created:
@@ -48,7 +50,7 @@ KINDS = {
         _table,
         served=(*_TABLE, "TableName", "TimeToLiveSpecification", "StreamSpecification"),
         harmless=("DeletionProtectionEnabled", "PointInTimeRecoverySpecification", "SSESpecification"),
-        note="tables: expired items stay (in AWS for hours or days); no recovery, no encryption, no throttling",
+        note="tables: expired items stay, or go sooner than in AWS; no recovery, no encryption, no throttling",
     ),
     "AWS::S3::Bucket": Kind(
         _bucket,

@@ -3,8 +3,11 @@
 import hashlib
 from typing import Any
 
+from local.cors import Cors
 from local.errors import TemplateError
 from local.http_api import Integration, Route
+from local.issuers import is_on_this_machine
+from local.jwt_tokens import JwtAuthorizer
 from local.resources.kinds import Created, Kind, Resource, World
 
 _LONGEST_TIMEOUT = 30_000  # milliseconds, of an HTTP API
@@ -17,8 +20,20 @@ def _api(resource: Resource, world: World) -> Created:
     world.apis.append(identifier)
     if len(world.apis) > 1:
         raise TemplateError(f"{resource.logical_id}: the local stack serves one API per template.")
+    if configuration := resource.properties.get("CorsConfiguration"):
+        world.cors = _cors(resource, configuration)
     endpoint = f"https://{identifier}.execute-api.{world.region}.amazonaws.com"
     return Created(identifier, {"ApiEndpoint": endpoint, "ApiId": identifier})
+
+
+def _cors(resource: Resource, configuration: dict[str, Any]) -> Cors:
+    lists = ("AllowOrigins", "AllowMethods", "AllowHeaders", "ExposeHeaders")
+    origins, methods, headers, exposed = (tuple(map(str, configuration.get(name, ()))) for name in lists)
+    credentials = str(configuration.get("AllowCredentials", "false")).lower() == "true"
+    if credentials and "*" in origins:
+        raise TemplateError(f"{resource.logical_id}: CorsConfiguration cannot allow credentials to every origin.")
+    age = configuration.get("MaxAge")
+    return Cors(origins, methods, headers, exposed, credentials, None if age is None else int(age))
 
 
 def _stage(resource: Resource, world: World) -> Created:
@@ -50,16 +65,35 @@ def _route(resource: Resource, world: World) -> Created:
     target: str = str(properties.get("Target", "")).removeprefix("integrations/")
     if target not in world.integrations:
         raise TemplateError(f"{resource.logical_id}: its Target is no integration of this template.")
-    authorization: Any = properties.get("AuthorizationType", "NONE")
-    if authorization != "NONE":
+    authorization: str = properties.get("AuthorizationType", "NONE")
+    authorizer = world.authorizers.get(properties.get("AuthorizerId", "")) if authorization == "JWT" else None
+    if authorization != "NONE" and authorizer is None:
         key = properties["RouteKey"]
         world.notes.append(f"{key}: {authorization} sign-in is not verified here, so the route refuses every request")
-    world.routes.append(Route(properties["RouteKey"], world.integrations[target], authorization))
+    scopes = tuple(map(str, properties.get("AuthorizationScopes", ())))
+    world.routes.append(Route(properties["RouteKey"], world.integrations[target], authorization, authorizer, scopes))
     return Created(_identifier(resource, world, length=7))
 
 
 def _authorizer(resource: Resource, world: World) -> Created:
-    return Created(_identifier(resource, world, length=6))
+    """Serve those of type JWT; the routes of another say that they refuse every request."""
+    properties = resource.properties
+    identifier = _identifier(resource, world, length=6)
+    if properties.get("AuthorizerType") == "JWT":
+        issuer: str = properties["JwtConfiguration"]["Issuer"]
+        audiences = tuple(map(str, properties["JwtConfiguration"]["Audience"]))
+        world.authorizers[identifier] = JwtAuthorizer(issuer, audiences, _identity_source(resource))
+        if not is_on_this_machine(issuer):
+            world.notes.append(f"{resource.logical_id}: {issuer} is not on this machine, so it is not asked for keys")
+    return Created(identifier)
+
+
+def _identity_source(resource: Resource) -> str:
+    given: list[str] = resource.properties.get("IdentitySource", [])
+    source = given[0] if len(given) == 1 else ""
+    if not source.startswith(("$request.header.", "$request.querystring.")):
+        raise TemplateError(f"{resource.logical_id}: IdentitySource must be one header or one query parameter.")
+    return source
 
 
 def _identifier(resource: Resource, world: World, *, length: int) -> str:
@@ -67,18 +101,16 @@ def _identifier(resource: Resource, world: World, *, length: int) -> str:
 
 
 KINDS = {
-    "AWS::ApiGatewayV2::Api": Kind(_api, served=("ProtocolType",), harmless=("Name",)),
+    "AWS::ApiGatewayV2::Api": Kind(_api, served=("ProtocolType", "CorsConfiguration"), harmless=("Name",)),
     "AWS::ApiGatewayV2::Stage": Kind(_stage, served=("ApiId", "StageName"), harmless=("AutoDeploy",)),
     "AWS::ApiGatewayV2::Integration": Kind(
         _integration, served=("ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis")
     ),
     "AWS::ApiGatewayV2::Route": Kind(
         _route,
-        served=("ApiId", "RouteKey", "Target", "AuthorizationType"),
-        harmless=("AuthorizerId", "AuthorizationScopes"),
+        served=("ApiId", "RouteKey", "Target", "AuthorizationType", "AuthorizerId", "AuthorizationScopes"),
     ),
-    # Its routes say that sign-in is not verified.
     "AWS::ApiGatewayV2::Authorizer": Kind(
-        _authorizer, harmless=("ApiId", "AuthorizerType", "IdentitySource", "JwtConfiguration", "Name")
+        _authorizer, served=("ApiId", "AuthorizerType", "IdentitySource", "JwtConfiguration"), harmless=("Name",)
     ),
 }

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from local.clients import aws_client
+from local.cors import Cors
 from local.functions import Function
 from local.http_api import Integration, Route
+from local.jwt_tokens import JwtAuthorizer
+from local.stream_mappings import Mapping as StreamMapping
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,11 @@ class World:
     layers: list[Path] = field(default_factory=list[Path])
     functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
     state_machines: list[str] = field(default_factory=list[str])  # ARNs
+    tables: list[str] = field(default_factory=list[str])  # names
+    mappings: list[StreamMapping] = field(default_factory=list[StreamMapping])
     apis: list[str] = field(default_factory=list[str])  # ids
+    cors: Cors | None = None  # of the API
+    authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
     routes: list[Route] = field(default_factory=list[Route])
     notes: list[str] = field(default_factory=list[str])

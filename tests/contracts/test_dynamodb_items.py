@@ -21,7 +21,9 @@ from stepwire.aws.items import FORMAT, Item, item_of, task_of
 from stepwire.json_text import write
 from stepwire.manifests import LARGEST_SCHEMA
 from stepwire.operations import LONGEST_TTL, faults_of
+from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
+from stepwire.tasks.ids import TaskId
 from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.outcomes import (
     LARGEST_INLINE_RESULT,
@@ -31,7 +33,22 @@ from stepwire.tasks.outcomes import (
     event_of,
     fitted,
 )
-from stepwire.tasks.task import LARGEST_INPUT, LONGEST_MESSAGE, Task, ToolResult
+from stepwire.tasks.task import (
+    LARGEST_INPUT,
+    LONGEST_MESSAGE,
+    Cancelled,
+    Completed,
+    Failed,
+    Inputs,
+    Origin,
+    ResultInExecution,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Work,
+    Working,
+)
 from tests.fakes import START_OF_TIME
 from tests.kits import OPTIONAL, World, state_machine_arn
 from tests.strategies import tasks
@@ -64,6 +81,73 @@ def test_an_item_has_its_format_its_keys_and_nothing_but_texts_and_numbers(task:
     assert item["sk"] == {"S": f"task#{task.task_id}"}
     assert item["format"] == {"N": str(FORMAT)}
     assert {kind for value in item.values() for kind in value} == {"S", "N"}
+
+
+# Word for word what the version before this one wrote: tasks live for up to thirty days.
+ITEM_OF_FORMAT_1: Final[Item] = {
+    "pk": {"S": "758ede2a8b140aab9517a5e2031621eb"},
+    "sk": {"S": "task#01kyyk41g000000000000000000000000001"},
+    "tool": {"S": "wait_and_echo"},
+    "state_machine_arn": {"S": "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"},
+    "input": {"S": '{"message":"grüße","seconds":2}'},
+    "output_schema": {"S": '{"type":"object"}'},
+    "status": {"S": "working"},
+    "format": {"N": "1"},
+    "version": {"N": "3"},
+    "created_at": {"N": "1785585600250"},
+    "last_updated_at": {"N": "1785585600250"},
+    "checked_at": {"N": "1785585660250"},
+    "ttl_ms": {"N": "3600000"},
+    "poll_interval_ms": {"N": "2000"},
+    "expires_at": {"N": "1785589201"},
+}
+
+
+def test_an_item_of_the_format_before_is_still_read() -> None:
+    task = task_of(ITEM_OF_FORMAT_1)
+
+    created_at = START_OF_TIME + timedelta(milliseconds=250)
+    assert task == Task(
+        owner=Principal("758ede2a8b140aab9517a5e2031621eb"),
+        task_id=TaskId("01kyyk41g000000000000000000000000001"),
+        work=Work(
+            "wait_and_echo", state_machine_arn("WaitAndEcho"), '{"message":"grüße","seconds":2}', '{"type":"object"}'
+        ),
+        status=Working(),
+        created_at=created_at,
+        last_updated_at=created_at,
+        ttl=timedelta(hours=1),
+        poll_interval=timedelta(seconds=2),
+        longest_poll_interval=timedelta(seconds=2),
+        checked_at=created_at + timedelta(seconds=60),
+        version=3,
+    )
+    assert (task.origin, task.inputs, task.progress, task.work.shows_state) == (Origin(), Inputs(), None, False)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "status"),
+    [
+        ({"status": {"S": "working"}, "message": {"S": "m"}}, Working("m")),
+        (
+            {"status": {"S": "completed"}, "result": {"S": '{"content":[]}'}},
+            Completed(ToolResult('{"content":[]}', is_error=False)),
+        ),
+        (
+            {"status": {"S": "completed_with_error"}, "message": {"S": "m"}},
+            Completed(ResultInExecution(is_error=True), "m"),
+        ),
+        ({"status": {"S": "failed"}, "error": {"S": '[4711,"m",null]'}}, Failed(TaskError(4711, "m"))),
+        ({"status": {"S": "cancelled"}, "message": {"S": "m"}}, Cancelled("m")),
+    ],
+)
+def test_every_status_of_the_format_before_is_still_read(attributes: Item, status: Status) -> None:
+    assert task_of({**ITEM_OF_FORMAT_1, **attributes}).status == status
+
+
+def test_an_item_of_the_format_before_is_saved_as_one_of_this() -> None:
+    """A version before this one would lose what it does not know, so it must see what it has before it."""
+    assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "2"}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +210,7 @@ def test_every_read_is_strongly_consistent() -> None:
 
     def answer(params: dict[str, Any], model: Any, **_: object) -> tuple[AWSResponse, dict[str, Any]]:
         reads[model.name] = json.loads(params["body"])
-        return AWSResponse("", 200, HTTPHeaders(), BytesIO()), {"Items": []}
+        return AWSResponse("", 200, HTTPHeaders(), BytesIO()), {"Items": [], "Responses": {}}
 
     def client() -> DynamoDBClient:
         client = boto3.client(  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
@@ -140,7 +224,10 @@ def test_every_read_is_strongly_consistent() -> None:
 
     store.load(task.key)
     store.page(task.owner, None, 10)
+    store.load_followed(task.key, "a request")
 
+    both = reads.pop("BatchGetItem")["RequestItems"]["tasks"]
+    assert both["ConsistentRead"] is True
     assert {name: read["ConsistentRead"] for name, read in reads.items()} == {"GetItem": True, "Query": True}
 
 

@@ -43,6 +43,15 @@ def refusal(code: str, status: int = 400) -> tuple[int, dict[str, Any]]:
     }
 
 
+SILENT = [
+    refusal("ThrottlingException"),
+    refusal("AccessDeniedException"),
+    refusal("InternalFailure", 500),
+    READ_TIMEOUT,
+]
+SILENCES = ["throttled", "denied", "server error", "time-out"]
+
+
 class _Body(BytesIO):
     def stream(self, **_: object) -> Any:
         yield self.read()
@@ -190,11 +199,7 @@ def test_an_execution_that_step_functions_does_not_know_is_missing() -> None:
     assert Wire([refusal("ExecutionDoesNotExist")]).workflows().describe(EXECUTION) == Missing()
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [refusal("ThrottlingException"), refusal("AccessDeniedException"), refusal("InternalFailure", 500), READ_TIMEOUT],
-    ids=["throttled", "denied", "server error", "time-out"],
-)
+@pytest.mark.parametrize("answer", SILENT, ids=SILENCES)
 def test_any_other_error_makes_step_functions_unavailable(answer: Any) -> None:
     with pytest.raises(WorkflowsUnavailable):
         Wire([answer]).workflows().describe(EXECUTION)
@@ -212,6 +217,93 @@ def test_a_stop_that_failed_is_not_taken_for_one(code: str) -> None:
     """T23: no task is called cancelled whose work goes on."""
     with pytest.raises(ClientError):
         Wire([refusal(code)]).workflows().stop(EXECUTION, "why")
+
+
+# ------------------------------------------------------------------------------------------------------------- history
+
+
+def entered(name: str) -> dict[str, Any]:
+    """Make an event of a history."""
+    return {**happened("TaskStateEntered"), "stateEnteredEventDetails": {"name": name}}
+
+
+def happened(kind: str) -> dict[str, Any]:
+    return {"timestamp": 1785585600.0, "type": kind, "id": 1}
+
+
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [
+        ([happened("TaskScheduled"), entered("Second"), happened("TaskStateExited"), entered("First")], "Second"),
+        ([happened("TaskScheduled")], None),
+        ([], None),
+        ([happened("ExecutionStarted")], None),
+        ([happened("ExecutionSucceeded"), entered("Last")], None),
+        ([happened("ExecutionFailed"), entered("Last")], None),
+        ([happened("ExecutionAborted"), entered("Last")], None),
+        ([happened("ExecutionTimedOut"), entered("Last")], None),
+    ],
+)
+def test_the_state_that_runs_is_the_last_that_was_entered(events: list[Any], state: str | None) -> None:
+    wire = Wire([(200, {"events": events})])
+
+    assert wire.workflows().current_state(EXECUTION) == state
+
+
+def test_the_history_is_asked_for_its_newest_events_and_no_data() -> None:
+    """X26: nobody reads what the caller may not see."""
+    wire = Wire([(200, {"events": []})])
+
+    wire.workflows().current_state(EXECUTION)
+
+    (asked,) = wire.asked
+    assert asked == {
+        "executionArn": execution_arn_of(EXECUTION),
+        "reverseOrder": True,
+        "maxResults": 25,
+        "includeExecutionData": False,
+    }
+
+
+def test_the_state_of_an_execution_that_step_functions_does_not_know_is_not_known() -> None:
+    assert Wire([refusal("ExecutionDoesNotExist")]).workflows().current_state(EXECUTION) is None
+
+
+@pytest.mark.parametrize("answer", SILENT, ids=SILENCES)
+def test_any_other_error_leaves_the_state_unknown_for_now(answer: Any) -> None:
+    with pytest.raises(WorkflowsUnavailable):
+        Wire([answer]).workflows().current_state(EXECUTION)
+
+
+# ------------------------------------------------------------------------------------------------------ waiting states
+
+
+def test_an_answer_goes_to_its_token_as_it_is() -> None:
+    wire = Wire([(200, {}), (200, {})])
+    workflows = wire.workflows()
+
+    workflows.resume("token", '{"action":"accept"}')
+    workflows.break_off("token", "Some.Error", "why")
+
+    assert wire.asked == [
+        {"taskToken": "token", "output": '{"action":"accept"}'},
+        {"taskToken": "token", "error": "Some.Error", "cause": "why"},
+    ]
+
+
+@pytest.mark.parametrize("code", ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"])
+def test_a_state_that_waits_no_more_needs_no_answer(code: str) -> None:
+    Wire([refusal(code)]).workflows().resume("token", "{}")
+    Wire([refusal(code)]).workflows().break_off("token", "Some.Error", "why")
+
+
+@pytest.mark.parametrize("answer", [*SILENT, refusal("InvalidOutput")], ids=[*SILENCES, "refused"])
+def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
+    """X8: the answer is kept, and delivered by the next reader."""
+    with pytest.raises(WorkflowsUnavailable):
+        Wire([answer]).workflows().resume("token", "{}")
+    with pytest.raises(WorkflowsUnavailable):
+        Wire([answer]).workflows().break_off("token", "Some.Error", "why")
 
 
 # ----------------------------------------------------------------------------------------------------------------- ARN

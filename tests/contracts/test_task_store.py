@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.errors import SaveConflict, TaskExists
-from stepwire.ports import TaskStore
+from stepwire.ports import Followed, TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, Task, Work, Working
@@ -220,6 +220,63 @@ def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
     store.delete(created)
 
     assert store.load(created.key) is None
+
+
+# ------------------------------------------------------------------------------------------------------------ following
+
+
+def test_a_followed_task_is_read_like_any_other(store: TaskStore) -> None:
+    """X8."""
+    task = store.create(a_task())
+
+    assert store.load_followed(task.key, "a request") == Followed(task, is_cancelled=False)
+
+
+def test_a_followed_task_that_was_never_created_is_not_there(store: TaskStore) -> None:
+    assert store.load_followed(a_task().key, "a request") == Followed(None, is_cancelled=False)
+
+
+def test_a_request_that_was_cancelled_is_known_to_be_at_once(store: TaskStore) -> None:
+    task = store.create(a_task())
+
+    store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
+
+    assert store.load_followed(task.key, "a request") == Followed(task, is_cancelled=True)
+    assert store.load(task.key) == task
+
+
+def test_a_request_may_be_cancelled_before_there_is_a_task(store: TaskStore) -> None:
+    store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
+
+    assert store.load_followed(a_task().key, "a request") == Followed(None, is_cancelled=True)
+
+
+def test_cancelling_a_request_twice_is_harmless(store: TaskStore) -> None:
+    task = store.create(a_task())
+
+    store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
+    store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=2))
+
+    assert store.load_followed(task.key, "a request").is_cancelled
+
+
+def test_a_request_is_cancelled_for_its_owner_alone(store: TaskStore) -> None:
+    """X28."""
+    alices, bobs = store.create(a_task(ALICE)), store.create(a_task(BOB))
+
+    store.cancel_request(BOB, "a request", START_OF_TIME + timedelta(days=1))
+
+    assert store.load_followed(alices.key, "a request") == Followed(alices, is_cancelled=False)
+    assert store.load_followed(alices.key, "another") == Followed(alices, is_cancelled=False)
+    assert store.load_followed(bobs.key, "a request") == Followed(bobs, is_cancelled=True)
+
+
+def test_a_cancelled_request_is_no_task_of_any_page(store: TaskStore) -> None:
+    """T20."""
+    task = store.create(a_task())
+    store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
+
+    assert all_pages(store, limit=1) == [(task.task_id,), ()]
 
 
 # --------------------------------------------------------------------------------------------------------------- pages

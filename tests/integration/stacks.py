@@ -94,6 +94,10 @@ class Deployed:
         pages = [states.list_executions(stateMachineArn=arn)["executions"] for arn in machines]
         return [execution["name"] for page in pages for execution in page]
 
+    def execution_of(self, task_id: str) -> str:
+        """Give the ARN of a task's execution."""
+        return self._describe(task_id)["executionArn"]
+
     def status_event(self, task_id: str, recording: str, **detail: Any) -> Event:
         """Make a status event about a task's execution of a recorded one."""
         execution = self._describe(task_id)
@@ -112,10 +116,11 @@ class Deployed:
 
 
 @contextmanager
-def deployed(template: Path, events: EventPolicy, **parameters: str) -> Generator[Deployed]:
-    """Run a template."""
+def deployed(template: Path, events: EventPolicy, instances: int = 1, /, **parameters: str) -> Generator[Deployed]:
+    """Run a template, each function in so many instances."""
     calls = AwsCalls()
-    with LocalStack(template, events=events, parameters=parameters) as stack, calls.of_handlers():
+    served = LocalStack(template, events=events, parameters=parameters, instances=instances)
+    with served as stack, calls.of_handlers():
         yield Deployed(stack, calls)
 
 
@@ -124,6 +129,8 @@ def event_of(request: HttpRequest) -> Event:
     event = recorded("http_post_jwt")
     event["headers"] = dict(request.headers)
     event["requestContext"]["http"]["method"] = request.method
+    if request.method == "GET":  # API Gateway leaves out the body that there is not
+        return {name: value for name, value in event.items() if name != "body"}
     return {**event, "body": request.body.decode(), "isBase64Encoded": False}
 
 

@@ -24,7 +24,7 @@ def failed(*arguments: str) -> str:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_told_to_stop(number: signal.Signals) -> None:
-    arguments = ["--template", str(TEMPLATE), "--port", "0", "--parameter", "Greeting=moin"]
+    arguments = ["--template", str(TEMPLATE), "--port", "0", "--parameter", "Greeting=moin", "--expire-after", "5"]
     with subprocess.Popen(
         [*COMMAND, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as served:

@@ -39,11 +39,10 @@ PLAIN_HEADERS: Final = {
 }
 STREAM_HEADERS: Final = {"accept": "text/event-stream"}
 """Of a GET, which has no body."""
-# Of answers that are given before the body is looked at.
+# Of answers that can be given before the body is looked at.
 _BODY_UNREAD: Final = frozenset({403, 405, 406, 413, 415})
 KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404, 409, 429, 503}) | _BODY_UNREAD
 PARSE_ERROR: Final = -32700
-ACCESS_DENIED: Final = -31004
 _LONGEST_ID: Final = 256
 SESSION: Final = re.compile("[!-~]+")
 
@@ -193,8 +192,8 @@ def judge(octets: bytes, answer: Answer, version: str) -> None:
 
 def _readable(octets: bytes, answer: Answer) -> Json:
     """Give of a request what its answer can be held against: nothing, where it could not or need not be read."""
-    code = answer.body.get("error", {}).get("code")
-    if not octets or code == PARSE_ERROR or (answer.status in _BODY_UNREAD and code != ACCESS_DENIED):
+    unread = answer.status in _BODY_UNREAD and answer.body.get("id") is None
+    if not octets or unread or answer.body.get("error", {}).get("code") == PARSE_ERROR:
         return {}
     message = json.loads(octets)
     if not isinstance(message, dict):

@@ -1,11 +1,23 @@
 """What tests look for: among the messages of a stream, and in what a workflow was told."""
 
+import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from stepwire.json_text import read_back
 from tests.kits import World
 from tests.server.clients import Json
+
+CONFIRMING: Final[Json] = {"action": "accept", "content": {"reason": "It is old."}}
+"""The answer that confirms a call of the tool that asks before it begins."""
+_SCHEMA: Final[Json] = {"type": "object", "properties": {"reason": {"type": "string", "maxLength": 20}}}
+CONFIRMATION: Final[Json] = {
+    "method": "elicitation/create",
+    "params": {"mode": "form", "message": "Really do hello?", "requestedSchema": _SCHEMA},
+}
+"""What that tool asks."""
+CONFIRMED_INPUT: Final[Json] = {"text": "hello", "confirmation": {"reason": "It is old."}}
+"""What its workflow then begins with."""
 
 
 def of(messages: Iterable[Json], method: str) -> list[Json]:
@@ -37,3 +49,8 @@ def only_task(world: World) -> str:
     """Give the id of the one task whose workflow runs: a plain call does not tell it."""
     (execution,) = world.workflows.running()
     return execution.name.partition("-")[2]
+
+
+def inputs_of(world: World) -> list[Json]:
+    """Give the inputs of all executions that were begun."""
+    return [json.loads(start.input_text) for start in world.workflows.starts]

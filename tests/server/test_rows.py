@@ -19,29 +19,14 @@ _COMMENT: Final = re.compile(
     r"^# ((?:[A-Z]\d*, )*[A-Z]\d*)(?:, [a-z].*|: .*)?\n(?:@|(?:async )?def test_)", re.MULTILINE
 )
 
-_INPUT: Final = "no tool asks its caller for anything yet"
-_STREAMS: Final = "no response is a stream yet"
 _LIMITS: Final = "there are no limits per caller yet"
 WITHOUT_A_TEST: Final = {
     "A9": "binds a server of the modern era alone",
-    "L8": _STREAMS,
-    "L19": _INPUT,
     "M3": "binds the local stack: tests/local",
-    "M8": _STREAMS,
-    "M9": _STREAMS,
-    **dict.fromkeys(("M43", "M44", "M45", "M46", "M47", "M48", "M49"), _INPUT),
-    **dict.fromkeys(("M50", "M51", "M52", "M53"), _STREAMS),
     "T26": _LIMITS,
     "T27": _LIMITS,
     "T28": "there is no audit log yet",
-    "T30": _INPUT,
-    "T31": _STREAMS,
-    "T32": "a server may send no progress, and none is sent yet",
     "T33": "a server may say nothing to the model at once, and nothing is said",
-    "X9": _INPUT,
-    "X14": _INPUT,
-    "X17": _INPUT,
-    "X23": _STREAMS,
     "X26": _LIMITS,
 }
 

@@ -38,9 +38,9 @@ class TestCall:
         there_at_the_start: list[bool] = []
 
         class Watching(FakeWorkflows):
-            def start(self, execution: Execution, input_text: str) -> None:
+            def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
                 there_at_the_start.append(bool(world.store.tasks))
-                super().start(execution, input_text)
+                super().start(execution, input_text, trace_header)
 
         world = World(workflows=Watching())
 

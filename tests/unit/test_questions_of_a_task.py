@@ -16,6 +16,7 @@ from stepwire.tasks.events import (
     StateEntered,
     TaskEvent,
     WorkConfirmed,
+    WorkDeclined,
     WorkStopped,
 )
 from stepwire.tasks.inputs import (
@@ -29,13 +30,14 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
 )
 from stepwire.tasks.lifecycle import advance, as_of
-from stepwire.tasks.task import LONGEST_MESSAGE, InputRequired, Inputs, Task, Working
+from stepwire.tasks.task import LONGEST_MESSAGE, Completed, InputRequired, Inputs, Task, ToolResult, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import World
 from tests.strategies import (
     asking,
     dialogue_events,
     events,
+    keys,
     lasting_events,
     moments,
     questions,
@@ -47,6 +49,7 @@ from tests.strategies import (
 FORM = FormElicitation("May it go on?", '{"type":"object","properties":{}}')
 YES = InputResponse(Action.ACCEPT, "{}")
 NO = InputResponse(Action.DECLINE)
+DECLINED = ToolResult('{"content":[],"isError":true}', is_error=True)
 SECOND = timedelta(seconds=1)
 
 History = list[tuple[TaskEvent, datetime]]
@@ -289,6 +292,15 @@ def test_what_was_wrong_with_an_answer_is_said_at_some_length() -> None:
     assert task.input_requests[0].refusal == "x" * LONGEST_MESSAGE
 
 
+def test_what_was_wrong_with_all_answers_is_no_longer_than_with_one() -> None:
+    """The task must fit where it is kept."""
+    task = after(*(asked(key, key) for key in "abc"), *(InputRefused(key, "x" * 600) for key in "abca"))
+
+    first, second, third = task.input_requests
+    assert [len(one.refusal or "") for one in (first, second, third)] == [600, 400, 0]
+    assert [one.number for one in (first, second, third)] == [7, 5, 6]
+
+
 # ----------------------------------------------------------------------------------------------------------- confirming
 
 
@@ -310,6 +322,19 @@ def test_a_task_that_waits_for_no_confirmation_keeps_its_input() -> None:
     task = after(asked())
 
     assert advance(task, WorkConfirmed('{"a":1}'), START_OF_TIME) is task
+
+
+def test_a_declined_task_has_ended_with_the_word_of_it() -> None:
+    then = advance(unconfirmed(), WorkDeclined(DECLINED), START_OF_TIME)
+
+    assert then.status == Completed(DECLINED)
+
+
+def test_a_task_that_has_begun_cannot_be_declined() -> None:
+    """What was answered first counts."""
+    begun = advance(unconfirmed(), WorkConfirmed("{}"), START_OF_TIME)
+
+    assert advance(begun, WorkDeclined(DECLINED), START_OF_TIME) is begun
 
 
 def test_an_answer_for_a_state_is_none_to_the_question_that_comes_before_all_states() -> None:

@@ -12,23 +12,25 @@ from stepwire.errors import InvalidInput, StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, read_back, write
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder
-from stepwire.tasks.events import InputAnswered, InputRefused, WorkCompleted, WorkConfirmed
+from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
 from stepwire.tasks.inputs import (
     Action,
     Answer,
+    Callback,
     InputRequest,
     InputResponse,
     InvalidResponse,
     Unanswerable,
+    UndeliveredAnswer,
     WorkflowInput,
     response_of,
 )
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import LARGEST_INPUT, Task, ToolResult
-from stepwire.upkeep import Upkeep
+from stepwire.upkeep import NOT_SUPPORTED, Upkeep
 
 # With what else an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
-LARGEST_UNDELIVERED: Final = 40_000  # bytes
+LARGEST_UNDELIVERED: Final = 45_000  # bytes, with the tokens of the states that wait for them
 
 _REFUSALS: Final = {
     Action.DECLINE: "The user declined, and nothing was started.",
@@ -81,8 +83,10 @@ class Dialogue:
 
     def _decided(self, task: Task, confirmation: InputRequest, answer: Answer) -> Task:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
-            return self.recorder.record(task, WorkCompleted(declined(answer))) or task
-        begun = self.recorder.record(task, WorkConfirmed(_input_of(task, confirmation, answer))) or task
+            return self.recorder.record(task, WorkDeclined(declined(answer))) or task
+        waited = self.recorder.now() - task.created_at
+        confirmed = WorkConfirmed(_input_of(task, confirmation, answer), waited)
+        begun = self.recorder.record(task, confirmed) or task
         if begun.has_ended or begun.awaits_confirmation:
             return begun
         try:
@@ -132,7 +136,15 @@ def _input_of(task: Task, confirmation: InputRequest, answer: InputResponse) -> 
 
 
 def _check_size(task: Task, answers: Mapping[str, Answer]) -> None:
-    waiting = (one.answer for one in task.inputs.undelivered)
-    sizes = (len(one.text().encode()) for one in (*waiting, *answers.values()) if isinstance(one, InputResponse))
-    if sum(sizes) > LARGEST_UNDELIVERED:
+    given = (
+        UndeliveredAnswer(one.destination.token, answers[one.key])
+        for one in task.input_requests
+        if one.key in answers and isinstance(one.destination, Callback)
+    )
+    if sum(map(_size, (*task.inputs.undelivered, *given))) > LARGEST_UNDELIVERED:
         raise InvalidInput(f"The answers are larger than {LARGEST_UNDELIVERED} bytes together: give fewer at a time.")
+
+
+def _size(one: UndeliveredAnswer) -> int:
+    answer = one.answer.text() if isinstance(one.answer, InputResponse) else NOT_SUPPORTED
+    return len(one.token) + len(answer.encode())

@@ -31,7 +31,9 @@ INVALID: Final = "Stepwire.InvalidInputRequest"
 """The error with which a state fails whose question is none that can be asked."""
 # With what else an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
 LARGEST_OPEN: Final = 50_000  # bytes of JSON, of all questions that are open
+LONGEST_TIMEOUT: Final = 31_622_400  # seconds; as long as an execution may run
 MOST_QUESTIONS: Final = 100  # in the life of a task
+_NUMBER_AND_TIME: Final = 40  # bytes
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Question:
     token: str
     key: Json
     elicitation: Json
-    timeout: timedelta | None = None
+    timeout_seconds: Json = None
     """How long the state waits; None: not known."""
 
 
@@ -60,7 +62,7 @@ class InputRequests:
             WorkflowsUnavailable: neither was possible.
         """
         try:
-            elicitation = _checked(question)
+            elicitation, timeout = _checked(question), _timeout(question)
         except InvalidElicitation as error:
             self.workflows.break_off(question.token, INVALID, f"The input request cannot be asked: {error}.")
             return
@@ -69,11 +71,13 @@ class InputRequests:
         if task is None or refusal is not None:
             self.workflows.break_off(question.token, NOT_SUPPORTED, refusal or "")
             return
-        full = _fullness(task, elicitation)
+        if _knows(task, question.token):
+            return
+        full = _fullness(task, question, elicitation)
         if full is not None:
             self.workflows.break_off(question.token, INVALID, full)
             return
-        expires_at = None if question.timeout is None else self.recorder.now() + question.timeout
+        expires_at = None if timeout is None else self.recorder.now() + timeout
         self.recorder.record(task, InputRequested(question.key, elicitation, Callback(question.token), expires_at))
 
     def _task(self, execution: Execution) -> Task | None:
@@ -88,6 +92,15 @@ def _checked(question: Question) -> Elicitation:
     return elicitation_of(question.elicitation)
 
 
+def _timeout(question: Question) -> timedelta | None:
+    seconds = question.timeout_seconds
+    if seconds is None:
+        return None
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= LONGEST_TIMEOUT:
+        raise InvalidElicitation(f"timeout_seconds must be a number from 0 to {LONGEST_TIMEOUT}")
+    return timedelta(seconds=seconds)
+
+
 def _refusal(task: Task | None, elicitation: Elicitation) -> str | None:
     """Say why nobody can answer; None where somebody can."""
     if task is None:
@@ -100,14 +113,23 @@ def _refusal(task: Task | None, elicitation: Elicitation) -> str | None:
     return None
 
 
-def _fullness(task: Task, elicitation: Elicitation) -> str | None:
-    if task.inputs.asked >= MOST_QUESTIONS:
+def _knows(task: Task, token: str) -> bool:
+    """Tell whether a question was asked before, and waits for its answer or has got it."""
+    waiting = any(one.destination == Callback(token) for one in task.input_requests)
+    return waiting or any(one.token == token for one in task.inputs.undelivered)
+
+
+def _fullness(task: Task, question: Question, elicitation: Elicitation) -> str | None:
+    if len(task.inputs.used_keys) >= MOST_QUESTIONS:
         return f"The task has asked {MOST_QUESTIONS} questions; it may ask no more."
-    if sum(map(_size, task.input_requests)) + len(write(params_of(elicitation)).encode()) > LARGEST_OPEN:
+    asked = InputRequest(question.key, MOST_QUESTIONS, elicitation, Callback(question.token))
+    if sum(map(_size, (*task.input_requests, asked))) > LARGEST_OPEN:
         return f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
     return None
 
 
 def _size(request: InputRequest) -> int:
+    """Count what a question takes in a task's item, with its number and its time."""
     token = request.destination.token if isinstance(request.destination, Callback) else ""
-    return len(write(params_of(request.elicitation)).encode()) + len(token) + len(request.refusal or "")
+    written = write([request.key, params_of(request.elicitation), token, request.refusal])
+    return len(written.encode()) + _NUMBER_AND_TIME

@@ -81,7 +81,7 @@ def listen(kit: Kit, call: Call) -> Stream:
     if not call.takes_events:
         raise NotAcceptable("The Accept header must allow text/event-stream.")
     tasks = [task for task_id in task_ids for task in _known(kit, call, task_id)]
-    agreed: JsonObject = {"taskIds": [task.task_id for task in tasks]} if "taskIds" in wanted else {}
+    agreed: JsonObject = {"taskIds": [task.task_id for task in tasks]} if task_ids else {}
     subscription: JsonObject = {META_SUBSCRIPTION: call.message_id}
     texts = [
         notification_text("notifications/subscriptions/acknowledged", {"_meta": subscription, "notifications": agreed}),

@@ -197,9 +197,12 @@ class Operations:
         task = self.recorder.known(owner, task_id)
         if task.has_ended:
             raise TaskAlreadyEnded
-        if not task.awaits_confirmation:
-            self.workflows.stop(task.execution, "Cancelled by the caller.")
-        cancelled = self.recorder.record(task, WorkStopped("The task was cancelled by its caller."))
+        stopped = WorkStopped("The task was cancelled by its caller.")
+        if task.awaits_confirmation:
+            # Only as the first: whoever has confirmed it meanwhile has begun what is to be stopped.
+            return self.recorder.claim(task, stopped) or self.cancel(owner, task_id)
+        self.workflows.stop(task.execution, "Cancelled by the caller.")
+        cancelled = self.recorder.record(task, stopped)
         if cancelled is None:
             raise UnknownTask
         if not isinstance(cancelled.status, Cancelled):

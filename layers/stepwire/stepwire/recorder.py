@@ -3,6 +3,7 @@
 A lost race is no error: the task is read anew and advanced from what it is now, and a finished task absorbs the event.
 """
 
+import random
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,8 +18,9 @@ from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.task import Completed, Status, Task
 
-# Each writer that wins moves the task on, and a task has few moves; more conflicts than this are a fault of ours.
-MOST_TRIES: Final = 5
+# The branches of a workflow may all ask at once, and of those who write at the same time one wins: so many may.
+MOST_TRIES: Final = 20
+_LONGEST_PAUSE: Final = 0.1  # seconds
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ class Recorder:
             event: what happened.
         """
         current: Task | None = task
-        for _ in range(MOST_TRIES):
+        for attempt in range(MOST_TRIES):
+            if attempt > 1:  # two may meet by chance; more than two do better to spread
+                self.clock.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - no secret
             if current is None:
                 return None
             after = advance(current, event, self.now())

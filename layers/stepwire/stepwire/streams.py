@@ -34,6 +34,7 @@ from stepwire.tasks.inputs import InputRequest, Mode, mode_of, modes_of
 from stepwire.tasks.task import Progress, Task
 
 _CANCEL_KEPT: Final = timedelta(days=1)  # longer than any client goes on with a request that it gave up
+_MOST_PAGES: Final = 10  # of a caller's tasks, looked through for the work of a request that was cancelled
 _STEPS: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
 _LONGEST_PAUSE: Final = 20_000  # milliseconds; clients give up on a request that is silent for longer
 
@@ -101,9 +102,21 @@ def cancel_request(kit: Kit, owner: Principal, session: Session, params: JsonObj
     if digest is None:
         return
     kit.operations.recorder.store.cancel_request(owner, digest, kit.now() + _CANCEL_KEPT)
-    for task in kit.operations.page(owner, None).tasks:
-        if task.origin.request == digest and not task.has_ended:
+    for task in _newest(kit, owner):
+        if task.origin.request == digest:
             _cancel(kit, task)
+            return
+
+
+def _newest(kit: Kit, owner: Principal) -> Iterator[Task]:
+    """Give a caller's tasks, newest first; a request that is still waited for is not far down."""
+    after = None
+    for _ in range(_MOST_PAGES):
+        page = kit.operations.page(owner, after)
+        yield from page.tasks
+        after = page.next_after
+        if after is None:
+            return
 
 
 def answer(kit: Kit, owner: Principal, response: Response) -> None:

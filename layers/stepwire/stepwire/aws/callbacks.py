@@ -3,7 +3,6 @@
 {"execution_arn": "...", "task_token": "...", "key": "approval", "elicitation": {...}, "timeout_seconds"?: 86400}
 """
 
-from datetime import timedelta
 from typing import Any
 
 from stepwire.aws.step_functions import execution_of
@@ -16,11 +15,10 @@ def question_of(event: dict[str, Any]) -> Question:
     Raises:
         KeyError: it lacks the token or the execution, so that no state could be answered.
     """
-    timeout = event.get("timeout_seconds")
     return Question(
         execution=execution_of(str(event["execution_arn"])),
         token=str(event["task_token"]),
         key=event.get("key"),
         elicitation=event.get("elicitation"),
-        timeout=None if timeout is None else timedelta(seconds=float(timeout)),
+        timeout_seconds=event.get("timeout_seconds"),
     )

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeGuard
 from stepwire.aws.step_functions import execution_of, state_of
 from stepwire.errors import StepwireError
 from stepwire.execution_events import ProgressMade, StatusChange
-from stepwire.json_text import Json, as_object
+from stepwire.json_text import LARGEST_INTEGER, Json, as_object
 from stepwire.tasks.task import Execution, Progress
 
 PROGRESS: Final = "Stepwire Task Progress"
@@ -37,8 +37,8 @@ def _progress_of(event: dict[str, Any]) -> ProgressMade:
     detail = as_object(event["detail"])
     done, total, message = detail.get("progress"), detail.get("total"), detail.get("message")
     if not (_is_amount(done) and (total is None or _is_amount(total))):
-        raise MalformedProgress("progress must be a number of at least 0, and so must total where it is given")
-    if message is not None and not isinstance(message, str):
+        raise MalformedProgress("progress must be a number from 0 to 2^53 - 1, and so must total where it is given")
+    if message is not None and not (isinstance(message, str) and _is_whole(message)):
         raise MalformedProgress("message must be a text")
     named = detail.get("execution_arn") or next((arn for arn in event["resources"] if ":execution:" in arn), None)
     if not isinstance(named, str):
@@ -46,5 +46,11 @@ def _progress_of(event: dict[str, Any]) -> ProgressMade:
     return ProgressMade(execution_of(named), Progress(done, total), message)
 
 
+def _is_whole(text: str) -> bool:
+    """Tell whether a text can be kept: JSON may bring half a character."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _is_amount(value: Json) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    # No more than what every JSON reader holds exactly: it travels in event ids.
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_INTEGER

@@ -238,11 +238,17 @@ def _inputs_of(value: Json) -> Inputs:
 
 
 def _answer(answer: Answer) -> Json:
-    return None if isinstance(answer, Unanswerable) else [answer.action.value, answer.content]
+    if isinstance(answer, Unanswerable):
+        return None
+    # As a value: as a text in a text, its quotes would take twice the room.
+    return [answer.action.value, None if answer.content is None else read_back(answer.content)]
 
 
 def _answer_of(value: Json) -> Answer:
-    return Unanswerable() if value is None else InputResponse(Action(value[0]), value[1])
+    if value is None:
+        return Unanswerable()
+    action, content = value
+    return InputResponse(Action(action), None if content is None else write(content))
 
 
 def _origin_text(origin: Origin) -> str:

@@ -101,8 +101,22 @@ def check_resumption(headers: Mapping[str, str]) -> None:
     """
     if header(headers, names.LAST_EVENT_ID) is None or header(headers, names.VERSION) in MODERN_VERSIONS:
         raise HttpMethodNotAllowed("GET only goes on with a response that has begun, by its Last-Event-ID.")
+    check_legacy_version(headers)
     if not takes(headers, "text/event-stream"):
         raise NotAcceptable("The Accept header must allow text/event-stream.")
+
+
+def check_legacy_version(headers: Mapping[str, str]) -> str | None:
+    """Give the version that a legacy message names in its headers; None where it names none (A11).
+
+    Raises:
+        InvalidRequest: nobody knows it (L12).
+    """
+    version = header(headers, names.VERSION)
+    if version is not None and version not in LEGACY_VERSIONS:
+        known = ", ".join((*MODERN_VERSIONS, *LEGACY_VERSIONS))
+        raise InvalidRequest(f"The MCP-Protocol-Version {version[:40]!r} is not supported; supported: {known}.")
+    return version
 
 
 def takes(headers: Mapping[str, str], media_type: str) -> bool:
@@ -122,15 +136,13 @@ def classify(message: Message, headers: Mapping[str, str], modern_methods: Colle
     version = header(headers, names.VERSION)
     if META_VERSION in meta or META_CAPABILITIES in meta or version in MODERN_VERSIONS:
         return _modern(message, meta, headers, modern_methods)
-    return _legacy(message, version, headers)
+    return _legacy(message, headers)
 
 
-def _legacy(message: Message, version: str | None, headers: Mapping[str, str]) -> Legacy:
+def _legacy(message: Message, headers: Mapping[str, str]) -> Legacy:
     if isinstance(message, Request) and message.method == "initialize":
         return Legacy(message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
-    if version is not None and version not in LEGACY_VERSIONS:  # L12
-        known = ", ".join((*MODERN_VERSIONS, *LEGACY_VERSIONS))
-        raise InvalidRequest(f"The MCP-Protocol-Version {version[:40]!r} is not supported; supported: {known}.")
+    version = check_legacy_version(headers)
     session = session_of(header(headers, names.SESSION))
     # L3: what was agreed on counts; one client names another version in its headers than it has agreed on.
     agreed = session.version if session.version in LEGACY_VERSIONS else None

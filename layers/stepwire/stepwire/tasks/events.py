@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from stepwire.tasks.inputs import Answer, Callback, Elicitation
@@ -68,6 +68,15 @@ class WorkConfirmed:
 
     input: str
     """Its input, with what the user answered."""
+    waited: timedelta = timedelta()
+    """How long the answer took; the task is kept so much longer, for its workflow needs the time that it was given."""
+
+
+@dataclass(frozen=True)
+class WorkDeclined:
+    """The user did not say yes, so the workflow never begins."""
+
+    result: ToolResult
 
 
 @dataclass(frozen=True)
@@ -102,5 +111,6 @@ TaskEvent: TypeAlias = (
     | InputRefused
     | AnswersDelivered
     | WorkConfirmed
+    | WorkDeclined
     | WorkEnded
 )

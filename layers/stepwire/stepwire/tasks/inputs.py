@@ -147,7 +147,7 @@ def elicitation_of(value: Json) -> Elicitation:
         InvalidElicitation: a client might refuse it.
     """
     params = as_object(value)
-    if len(write(value).encode()) > LARGEST_ELICITATION:
+    if _size_of(value) > LARGEST_ELICITATION:
         raise InvalidElicitation(f"it is larger than {LARGEST_ELICITATION} bytes of JSON")
     is_url = params.get("mode") == Mode.URL.value
     _check(violations_of(_URL_PARAMS if is_url else _FORM_PARAMS, value))
@@ -193,6 +193,13 @@ def _content(elicitation: FormElicitation, value: Json) -> str:
     if violations:
         raise InvalidResponse("; ".join(f"at content{one.pointer}: {one.expected}" for one in violations))
     return text
+
+
+def _size_of(value: Json) -> int:
+    try:
+        return len(write(value).encode())
+    except ValueError:  # the readers of JSON in front of us let both pass
+        raise InvalidElicitation("it has half a character, or a number that JSON does not know") from None
 
 
 def _check(violations: tuple[Violation, ...]) -> None:

@@ -6,6 +6,7 @@ finished task absorbs every event unchanged, so events may come late, twice and 
     working ──WorkCompleted──> completed        working <──InputRequested, InputAnswered──> input_required
             ──WorkFailed─────> failed           input_required ends as working does
             ──WorkStopped────> cancelled        WorkConfirmed: input_required, before the work begins ──> working
+                                        WorkDeclined: the same ──> completed
 
 StateEntered and ProgressReported change what is said of the work, and progress never goes back; the other events leave
 the status as it is. A question ends by itself when its time is over (`as_of`).
@@ -27,6 +28,7 @@ from stepwire.tasks.events import (
     WorkChecked,
     WorkCompleted,
     WorkConfirmed,
+    WorkDeclined,
     WorkEnded,
     WorkFailed,
     WorkStopped,
@@ -72,7 +74,7 @@ def as_of(task: Task, at: datetime) -> Task:
 
 def _changed(
     task: Task,
-    event: StateEntered | ProgressReported | InputRequested | InputAnswered | WorkConfirmed | WorkEnded,
+    event: StateEntered | ProgressReported | InputRequested | InputAnswered | WorkConfirmed | WorkDeclined | WorkEnded,
 ) -> Task:
     match event:
         case StateEntered(name):
@@ -83,8 +85,8 @@ def _changed(
             return _asking(task, event)
         case InputAnswered():
             return _answered(task, event)
-        case WorkConfirmed():
-            return _confirmed(task, event)
+        case WorkConfirmed() | WorkDeclined():
+            return _decided(task, event)
         case WorkCompleted() | WorkFailed() | WorkStopped():
             return replace(task, status=_end(event), inputs=Inputs())
         case _:  # pragma: no cover
@@ -135,9 +137,11 @@ def _answered(task: Task, event: InputAnswered) -> Task:
 
 def _asked_again(task: Task, event: InputRefused) -> Task:
     number = task.inputs.asked + 1
+    # So many words for all that is open: each question may be asked again, and the task must fit where it is kept.
+    said = sum(len(one.refusal or "") for one in task.input_requests if one.key != event.key)
+    refusal = event.explanation[: max(0, LONGEST_MESSAGE - said)] or None
     again = tuple(
-        replace(one, number=number, refusal=event.explanation[:LONGEST_MESSAGE]) if one.key == event.key else one
-        for one in task.input_requests
+        replace(one, number=number, refusal=refusal) if one.key == event.key else one for one in task.input_requests
     )
     if again == task.input_requests:
         return task
@@ -151,11 +155,14 @@ def _delivered(task: Task, event: AnswersDelivered) -> Task:
     return replace(task, inputs=replace(task.inputs, undelivered=left))
 
 
-def _confirmed(task: Task, event: WorkConfirmed) -> Task:
-    if not task.awaits_confirmation:
+def _decided(task: Task, event: WorkConfirmed | WorkDeclined) -> Task:
+    if not task.awaits_confirmation:  # of two answers, the first counts
         return task
+    if isinstance(event, WorkDeclined):
+        return replace(task, status=Completed(event.result), inputs=Inputs())
     left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    return _with(replace(task, work=replace(task.work, input=event.input)), left)
+    confirmed = replace(task, work=replace(task.work, input=event.input), ttl=task.ttl + event.waited)
+    return _with(confirmed, left)
 
 
 def _with(task: Task, requests: tuple[InputRequest, ...]) -> Task:

@@ -30,7 +30,12 @@ def _answer(event: dict[str, Any]) -> Any:
     cookies = ["a=1; Secure", "b=2"]
     return {
         "statusCode": 201,
-        "headers": {"X-Answer": 42, "Content-Type": "text/x"},
+        "headers": {
+            "X-Answer": 42,
+            "Content-Type": "text/x",
+            "Access-Control-Allow-Origin": "the function's own",
+            "WWW-Authenticate": "Bearer",
+        },
         "cookies": cookies,
         "body": "aGk=",
         "isBase64Encoded": True,

@@ -1,0 +1,85 @@
+"""Patches of DynamoDB Streams: one record a change, and none copied; and the sign that a record was written."""
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from moto.dynamodb.models.table import StreamRecord, StreamShard
+
+_Replace = Callable[[object, str, object], None]
+
+_KEPT = 10_000  # records; AWS keeps a day's
+_TRIMMED = 1_000  # at a time
+
+
+class Signal:
+    """Counts what is written, and wakes those who wait for it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self.count = 0
+
+    def give(self) -> None:
+        """Wake those who wait."""
+        with self._changed:
+            self.count += 1
+            self._changed.notify_all()
+
+    def wait(self, seen: int, *, within: float) -> None:
+        """Wait until the count is another one than was seen, but not longer than so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.count != seen, timeout=within)
+
+
+# Given while a call of DynamoDB is under way: who reads because of it takes its turn, and so sees whole transactions.
+written = Signal()
+
+
+def changes_are_recorded_once(replace: _Replace) -> None:
+    """Streams: UpdateItem inserts a new item twice, no change is a MODIFY, images share their sets with the item."""
+
+    def add(self: Any, old: Any, new: Any) -> None:
+        if old is not None and new is not None and old == new:
+            return
+        kind = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
+        view: str = self.table.stream_specification["StreamViewType"]
+        old, new = copy.deepcopy((old, new))
+        number = self.starting_sequence_number + len(self.items)
+        record: Any = StreamRecord(self.table, view, kind, old, new, number)
+        if self.items and _insert_one_item(self.items[-1].record, record.record):
+            record.record["dynamodb"]["SequenceNumber"] = self.items.pop().record["dynamodb"]["SequenceNumber"]
+        self.items.append(record)
+        if len(self.items) > _KEPT:
+            del self.items[:_TRIMMED]
+            self.starting_sequence_number += _TRIMMED
+        written.give()
+
+    replace(StreamShard, "add", add)
+
+
+def _insert_one_item(former: Any, latter: Any) -> bool:
+    return former["eventName"] == latter["eventName"] == "INSERT" and (
+        former["dynamodb"]["Keys"] == latter["dynamodb"]["Keys"]
+    )
+
+
+class _Records(list[Any]):
+    """Records, which never change once a call is over."""
+
+    def __deepcopy__(self, memo: object) -> "_Records":
+        return _Records(self)
+
+
+def transactions_share_the_records(replace: _Replace) -> None:
+    """A transaction copies every record of its tables' streams, and so takes the longer the more were written."""
+    original: Any = StreamShard.__init__
+
+    def __init__(self: Any, account_id: str, table: Any) -> None:  # noqa: N807  # theirs
+        original(self, account_id, table)
+        self.items = _Records()
+
+    replace(StreamShard, "__init__", __init__)
+
+
+PATCHES = (changes_are_recorded_once, transactions_share_the_records)

@@ -1,0 +1,145 @@
+"""Event source mappings: from the stream of a table to a function."""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+from moto.events.exceptions import InvalidEventPatternException
+from moto.events.models import EventPattern
+
+from local.errors import TemplateError
+from local.functions import Function
+from local.resources.kinds import Created, Kind, Resource, World
+from local.stream_mappings import Mapping as StreamMapping
+from local.stream_mappings import MappingSettings
+
+_POSITIONS = ("TRIM_HORIZON", "LATEST")
+_LARGEST_BATCH = 10_000
+_OPERATORS = frozenset(("anything-but", "equals-ignore-case", "exists", "numeric", "prefix", "suffix"))
+
+
+def _mapping(resource: Resource, world: World) -> Created:
+    identifier = str(uuid.UUID(hashlib.sha256(world.name(resource).encode()).hexdigest()[:32]))
+    created = Created(identifier, {"Id": identifier, "EventSourceMappingArn": _arn(world, identifier)})
+    source = str(resource.properties.get("EventSourceArn", ""))
+    service = f"{source}::".split(":")[2]
+    if service != "dynamodb":
+        world.notes.append(f"{resource.logical_id}: events of the service {service or 'that it names'} do not arrive")
+        return created
+    if source.split(":")[5].split("/")[1] not in world.tables:
+        raise TemplateError(f"{resource.logical_id}: {source} is no stream of a table of this template.")
+    settings = _settings(resource, world, source)
+    mapping = StreamMapping(settings, latest=_position(resource) == "LATEST")
+    if str(resource.properties.get("Enabled", True)).lower() == "true":
+        world.mappings.append(mapping)
+    return created
+
+
+def _arn(world: World, identifier: str) -> str:
+    return world.arn("lambda", f"event-source-mapping:{identifier}")
+
+
+def _settings(resource: Resource, world: World, source: str) -> MappingSettings:
+    properties = resource.properties
+    return MappingSettings(
+        stream_arn=source,
+        function=_function(resource, world),
+        batch_size=_number(resource, "BatchSize", 100, most=_LARGEST_BATCH) or 1,
+        filters=_filters(resource, world),
+        reports_failures="ReportBatchItemFailures" in properties.get("FunctionResponseTypes", ()),
+        bisects=str(properties.get("BisectBatchOnFunctionError", False)).lower() == "true",
+        retries=_limit(_number(resource, "MaximumRetryAttempts", -1, most=10_000)),
+        max_age=_limit(_number(resource, "MaximumRecordAgeInSeconds", -1, most=604_800)),
+        dead_letters=_destination(resource, world),
+    )
+
+
+def _function(resource: Resource, world: World) -> Function:
+    """Find it by its name or by its ARN, each with or without a version after it."""
+    named = str(resource.properties["FunctionName"])
+    for function in world.functions.values():
+        known = (function.settings.name, function.settings.arn)
+        if named in known or named.rpartition(":")[0] in known:
+            return function
+    raise TemplateError(f"{resource.logical_id}: {named} is not a function of this template.")
+
+
+def _number(resource: Resource, name: str, default: int, *, most: int) -> int:
+    given = int(resource.properties.get(name, default))
+    if not -1 <= given <= most:
+        raise TemplateError(f"{resource.logical_id}: {name} is {given}, but must be at most {most}.")
+    return given
+
+
+def _limit(given: int) -> int | None:
+    return None if given == -1 else given
+
+
+def _position(resource: Resource) -> str:
+    position = str(resource.properties.get("StartingPosition", ""))
+    if position not in _POSITIONS:
+        raise TemplateError(f"{resource.logical_id}: StartingPosition must be one of {', '.join(_POSITIONS)}.")
+    return position
+
+
+def _destination(resource: Resource, world: World) -> str | None:
+    arn: str | None = resource.properties.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    if arn is not None and arn.split(":")[2] != "sqs":
+        world.notes.append(f"{resource.logical_id}: what fails does not go to {arn}, which is no queue")
+        return None
+    return arn
+
+
+def _filters(resource: Resource, world: World) -> tuple[EventPattern, ...]:
+    filters: list[dict[str, str]] = resource.properties.get("FilterCriteria", {}).get("Filters", [])
+    return tuple(_pattern(resource, world, entry.get("Pattern", "{}")) for entry in filters)
+
+
+def _pattern(resource: Resource, world: World, text: str) -> EventPattern:
+    try:
+        pattern = EventPattern.load(text)
+    except InvalidEventPatternException as error:
+        raise TemplateError(f"{resource.logical_id}: the filter {text} is no pattern: {error.message}") from error
+    operators = _operators_of(json.loads(text))
+    if unknown := sorted(operators - _OPERATORS):
+        raise TemplateError(f"{resource.logical_id}: the filter {text} has an unknown operator: {', '.join(unknown)}.")
+    if "numeric" in operators and re.search(r'"(Keys|NewImage|OldImage)"', text):
+        # As in AWS: the numbers of an item are strings in a record.
+        world.notes.append(f"{resource.logical_id}: numeric matches no number of an item: compare it as a string")
+    return pattern
+
+
+def _operators_of(pattern: Mapping[str, Any]) -> set[str]:
+    """Return the names in the objects that stand in a pattern's lists; those under $or are patterns again."""
+    found: set[str] = set()
+    for name, value in pattern.items():
+        if isinstance(value, dict):
+            found |= _operators_of(cast("dict[str, Any]", value))
+            continue
+        entries = [cast("dict[str, Any]", entry) for entry in value if isinstance(entry, dict)]
+        found.update(*(_operators_of(entry) if name == "$or" else set(entry) for entry in entries))
+    return found
+
+
+KINDS = {
+    "AWS::Lambda::EventSourceMapping": Kind(
+        _mapping,
+        served=(
+            "BatchSize",
+            "BisectBatchOnFunctionError",
+            "DestinationConfig",
+            "Enabled",
+            "EventSourceArn",
+            "FilterCriteria",
+            "FunctionName",
+            "FunctionResponseTypes",
+            "MaximumRecordAgeInSeconds",
+            "MaximumRetryAttempts",
+            "StartingPosition",
+        ),
+        note="streams: a failing function is tried again after tenths of a second; records are kept until the end",
+    ),
+}

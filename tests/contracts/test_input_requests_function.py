@@ -1,0 +1,85 @@
+"""Function input_requests as it is put together for AWS: a state invokes it and waits; the table has the question."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepwire.aws.bootstrap import InputRequestsHandler, SystemClock
+from stepwire.aws.clients import dynamodb_client, step_functions_client
+from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.tasks.inputs import Callback
+from stepwire.tasks.outcomes import Broke, Running
+from stepwire.tasks.task import Task
+from tests.fakes import FixedClock
+from tests.kits import OPTIONAL, World
+from tests.local.polling import until
+from tests.local.simulated import Account, waiting_for_a_token
+from tests.recorded import recorded
+
+TABLE = "tasks-of-input-requests"
+
+
+@pytest.fixture(scope="module")
+def store(aws: None) -> DynamoDbTaskStore:
+    dynamodb_client().create_table(
+        TableName=TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    )
+    return DynamoDbTaskStore(TABLE, dynamodb_client)
+
+
+@pytest.fixture
+def handler(monkeypatch: pytest.MonkeyPatch) -> InputRequestsHandler:
+    monkeypatch.setenv("TABLE_NAME", TABLE)
+    return InputRequestsHandler()
+
+
+def waiting() -> tuple[Task, dict[str, Any]]:
+    """Begin the execution of a new task, and give the task and the event with which its state asks."""
+    account = Account()
+    queue = account.queue()
+    machine = account.machine(waiting_for_a_token(queue))
+    new = World(clock=FixedClock(SystemClock().now())).call(replace(OPTIONAL, state_machine_arn=machine))
+    new = replace(new, version=0)
+    StepFunctionsWorkflows(step_functions_client).start(new.execution, "{}")
+    (message,) = account.messages(queue)
+    event = recorded("input_requested")
+    return new, {**event, "execution_arn": execution_arn_of(new.execution), "task_token": message["token"]}
+
+
+def test_a_state_that_asks_has_its_question_in_the_table(
+    store: DynamoDbTaskStore, handler: InputRequestsHandler
+) -> None:
+    task, event = waiting()
+    store.create(task)
+
+    handler(event, None)
+
+    found = store.load(task.key)
+    assert found is not None
+    assert [(one.key, one.destination) for one in found.input_requests] == [("approval", Callback(event["task_token"]))]
+    workflows = StepFunctionsWorkflows(step_functions_client)
+    assert workflows.describe(task.execution) == Running()
+    workflows.stop(task.execution, "the test is over")
+
+
+def test_a_state_that_nobody_can_answer_fails_with_its_name(
+    store: DynamoDbTaskStore, handler: InputRequestsHandler
+) -> None:
+    task, event = waiting()
+
+    handler(event, None)
+
+    def ended() -> Any:
+        state = StepFunctionsWorkflows(step_functions_client).describe(task.execution)
+        return None if state == Running() else state
+
+    cause = "The execution belongs to no task, so there is nobody to ask."
+    assert until(ended, within=20) == Broke("Stepwire.InputNotSupported", cause)

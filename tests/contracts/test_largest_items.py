@@ -1,0 +1,127 @@
+"""The largest item that a running task can have, built through the doors that clients and workflows have.
+
+DynamoDB takes items up to 400 KB. What fills one up: the largest input and output schema, all questions that are open,
+what was wrong with answers, the answers that nobody could deliver yet, the keys that were used, and words.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+from typing import Final
+
+import pytest
+
+from stepwire.aws.items import Item, item_of, task_of
+from stepwire.errors import InvalidInput
+from stepwire.input_requests import MOST_QUESTIONS
+from stepwire.json_text import JsonObject, write
+from stepwire.manifests import LARGEST_SCHEMA
+from stepwire.operations import LONGEST_TTL, ToolCall
+from stepwire.protocol.messages import LONGEST_ID
+from stepwire.tasks.inputs import LARGEST_CONTENT
+from stepwire.tasks.task import LARGEST_INPUT, Origin, Task
+from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
+
+LARGEST_ITEM: Final = 400 * 1024
+LARGEST_SQUARE: Final = "\N{LARGE RED SQUARE}"  # four bytes
+SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+def size_of(item: Item) -> int:
+    """Count an item as DynamoDB does: names and texts in UTF-8, a number at its most expensive."""
+    return sum(len(name.encode()) + (len(value["S"].encode()) if "S" in value else 21) for name, value in item.items())
+
+
+def called(world: World) -> Task:
+    """Call a tool with as much as a call can bring."""
+    schema = {"type": "object", "description": "x" * (LARGEST_SCHEMA - len('{"type":"object","description":""}'))}
+    tool = replace(
+        OPTIONAL,
+        name="n" * 128,
+        state_machine_arn=state_machine_arn("m" * 80),
+        output_schema=write(schema),
+        poll_interval=timedelta(hours=1),
+    )
+    arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
+    origin = Origin(BOTH_MODES, "\x01" * LONGEST_ID, "d" * 32)
+    return world.operations.call(ToolCall(ALICE, tool, arguments, LONGEST_TTL // timedelta(milliseconds=1), origin))
+
+
+@dataclass(frozen=True)
+class Filling:
+    """In which way a task is filled up."""
+
+    token: int
+    """How long tokens are; AWS allows 2,048 characters."""
+    message: str
+    """What each question says."""
+    content: str
+    """What the user answers each time."""
+
+    def ask(self, world: World, task: Task, number: int) -> None:
+        """Ask once more; the state fails if the task is full."""
+        token = f"{number:03d}".ljust(self.token, "t")
+        form = {"message": self.message, "requestedSchema": SCHEMA}
+        world.ask(task.task_id, "k" * 64, form, token=token, seconds=31_622_400)
+
+    def has_answered(self, world: World, task: Task) -> bool:
+        """Answer all that is open while nobody can deliver it, and tell whether that fitted."""
+        answer = {"action": "accept", "content": {"a": self.content}}
+        keys = [request.key for request in world.stored(task).input_requests]
+        try:
+            world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(keys, answer))
+        except InvalidInput:
+            return False
+        return True
+
+
+def filled(filling: Filling, most_answers: int) -> Task:
+    """Give a task that is as full as it gets: of undelivered answers first, then of open questions and refusals."""
+    world = World()
+    task = called(world)
+    world.progress(task.task_id, 1.2345678901234567e-300, 1.2345678901234567e-300, LARGEST_SQUARE * 2_000)
+    numbers = iter(range(MOST_QUESTIONS + 1))
+    world.workflows.is_available = False
+    for number in islice(numbers, most_answers):
+        filling.ask(world, task, number)
+        if not filling.has_answered(world, task):
+            break
+    world.workflows.is_available = True
+    for number in numbers:
+        filling.ask(world, task, number)
+    for request in world.stored(task).input_requests:
+        world.dialogue.ask_again(world.stored(task), request.key, LARGEST_SQUARE * 2_000)
+    return world.stored(task)
+
+
+FILLINGS: Final = {
+    "few large questions": Filling(2_048, "m" * 4_000, "x" * (LARGEST_CONTENT - 8)),
+    "many small questions": Filling(3, "m", "x"),
+    "many middling questions": Filling(3, "m" * 300, "x" * 700),
+    "long tokens": Filling(2_048, "m", ""),
+    "words that JSON writes longer": Filling(700, '"' * 2_000, '"' * (LARGEST_CONTENT // 2 - 8)),
+    "control characters": Filling(3, "\x01" * 2_000, "\x01" * (LARGEST_CONTENT // 6 - 8)),
+    "the largest characters": Filling(3, LARGEST_SQUARE * 2_000, LARGEST_SQUARE * (LARGEST_CONTENT // 4 - 8)),
+}
+
+
+@pytest.mark.parametrize("most_answers", [0, 3, 50, MOST_QUESTIONS])
+@pytest.mark.parametrize("how", FILLINGS)
+def test_the_largest_task_that_runs_fits_into_an_item(how: str, most_answers: int) -> None:
+    task = filled(FILLINGS[how], most_answers)
+
+    item = item_of(task)
+
+    assert not task.has_ended
+    assert size_of(item) < LARGEST_ITEM
+    assert task_of(item) == task
+
+
+def test_a_task_really_is_filled_up() -> None:
+    task = filled(FILLINGS["few large questions"], 3)
+
+    assert len(task.work.input) == LARGEST_INPUT
+    assert len(task.work.output_schema or "") == LARGEST_SCHEMA
+    assert len(task.inputs.undelivered) > 1
+    assert len(task.input_requests) > 1
+    assert size_of(item_of(task)) > 0.9 * LARGEST_ITEM

@@ -1,0 +1,194 @@
+"""What every Workflows owes those who answer its states; held against the fake and against Step Functions."""
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Protocol
+
+import pytest
+
+from stepwire.aws.clients import step_functions_client
+from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.json_text import Json, parse, write
+from stepwire.ports import Workflows
+from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
+from stepwire.tasks.outcomes import Broke, ExecutionState, Running, Succeeded
+from stepwire.tasks.task import Execution
+from tests.fakes import START_OF_TIME, FakeWorkflows
+from tests.kits import ALICE, state_machine_arn
+from tests.local.polling import until
+from tests.local.simulated import Account, waiting_for_a_token
+
+ANSWER = '{"action":"accept","content":{"note":"grüße","amount":1.5}}'
+_numbers = count(1)
+
+
+def an_execution(machine: str) -> Execution:
+    """Name an execution as a task of its own would."""
+    random = next(_numbers).to_bytes(RANDOM_BYTES, "big")
+    return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random))))
+
+
+class Place(Protocol):
+    """Where one execution waits in its state S0, whose answer is its output."""
+
+    @property
+    def workflows(self) -> Workflows:
+        """The port."""
+        ...
+
+    def waiting(self) -> tuple[Execution, str]:
+        """Begin an execution, and give the token with which it waits."""
+        ...
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        """Let an execution go on until it has ended, and say how."""
+        ...
+
+
+@dataclass
+class Fake:
+    """The fake: a test does by hand what the state does with its answer."""
+
+    workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
+
+    def waiting(self) -> tuple[Execution, str]:
+        execution = an_execution(state_machine_arn("Waits"))
+        self.workflows.start(execution, "{}")
+        self.workflows.current_states[execution] = "S0"
+        self.workflows.waiting.add("a token")
+        return execution, "a token"
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        if execution in self.workflows.running():
+            (got,) = self.workflows.resumptions
+            broke = Broke(got.error or "", got.cause or "")
+            self.workflows.end(execution, broke if got.output is None else Succeeded(got.output))
+        return self.workflows.describe(execution)
+
+
+class StepFunctions:
+    """Step Functions, simulated: executions run in threads of their own."""
+
+    def __init__(self) -> None:
+        self.workflows = StepFunctionsWorkflows(step_functions_client)
+        self.account = Account()
+
+    def waiting(self) -> tuple[Execution, str]:
+        queue = self.account.queue()
+        execution = an_execution(self.account.machine(waiting_for_a_token(queue)))
+        self.workflows.start(execution, "{}")
+        (message,) = self.account.messages(queue)
+        return execution, message["token"]
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        def look() -> ExecutionState | None:
+            state = self.workflows.describe(execution)
+            return None if state == Running() else state
+
+        ended = until(look, within=20)
+        assert ended is not None
+        return ended
+
+
+@pytest.fixture(params=[Fake, StepFunctions])
+def place(request: pytest.FixtureRequest, aws: None) -> Place:
+    build: Any = request.param
+    return build()
+
+
+def output_of(state: ExecutionState) -> Json:
+    """Read what an execution ended with."""
+    assert isinstance(state, Succeeded)
+    return parse(state.output or "null")
+
+
+# --------------------------------------------------------------------------------------------------------------- state
+
+
+def is_in_no_state(place: Place, execution: Execution) -> bool:
+    """Tell whether the history says so by now; it lags a little behind."""
+    return place.workflows.current_state(execution) is None
+
+
+def test_an_execution_is_in_the_state_that_it_entered_last(place: Place) -> None:
+    execution, token = place.waiting()
+
+    assert place.workflows.current_state(execution) == "S0"
+    place.workflows.resume(token, "{}")
+
+
+def test_an_execution_that_has_ended_is_in_no_state(place: Place) -> None:
+    execution, token = place.waiting()
+    place.workflows.resume(token, "{}")
+    place.settle(execution)
+
+    assert until(lambda: is_in_no_state(place, execution))
+
+
+def test_an_execution_that_was_stopped_is_in_no_state(place: Place) -> None:
+    execution, _ = place.waiting()
+    place.workflows.stop(execution, "Cancelled by the caller.")
+
+    assert until(lambda: is_in_no_state(place, execution))
+
+
+def test_an_execution_that_never_began_is_in_no_state(place: Place) -> None:
+    execution, token = place.waiting()
+    other = Execution(execution.state_machine_arn, an_execution("").name)
+
+    assert place.workflows.current_state(other) is None
+    place.workflows.resume(token, "{}")
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
+
+def test_a_state_goes_on_with_the_answer_that_it_gets(place: Place) -> None:
+    """T29."""
+    execution, token = place.waiting()
+
+    place.workflows.resume(token, ANSWER)
+
+    assert write(output_of(place.settle(execution))) == ANSWER
+
+
+def test_a_state_fails_with_the_name_that_it_gets(place: Place) -> None:
+    """T29."""
+    execution, token = place.waiting()
+
+    place.workflows.break_off(token, "Stepwire.InputNotSupported", "The client cannot ask its user.")
+
+    ended = place.settle(execution)
+    assert ended == Broke("Stepwire.InputNotSupported", "The client cannot ask its user.")
+
+
+def test_of_two_answers_the_first_counts_and_the_second_is_nothing(place: Place) -> None:
+    """X16."""
+    execution, token = place.waiting()
+    place.workflows.resume(token, ANSWER)
+
+    place.workflows.resume(token, '{"action":"decline"}')
+    place.workflows.break_off(token, "Some.Error", "too late")
+
+    assert write(output_of(place.settle(execution))) == ANSWER
+
+
+@pytest.mark.parametrize("how", ["answered", "stopped"])
+def test_an_answer_to_an_execution_that_has_ended_is_nothing(how: str, place: Place) -> None:
+    execution, token = place.waiting()
+    if how == "answered":
+        place.workflows.resume(token, ANSWER)
+        place.settle(execution)
+    else:
+        place.workflows.stop(execution, "Cancelled by the caller.")
+    ended = place.workflows.describe(execution)
+
+    place.workflows.resume(token, "{}")
+    place.workflows.break_off(token, "Some.Error", "too late")
+
+    assert place.workflows.describe(execution) == ended
+
+
+def test_an_answer_to_a_token_that_nobody_ever_had_is_nothing(place: Place) -> None:
+    place.workflows.resume("nobody's token", "{}")
+    place.workflows.break_off("nobody's token", "Some.Error", "why")

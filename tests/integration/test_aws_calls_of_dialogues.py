@@ -1,0 +1,239 @@
+"""What it costs to come back, to ask, to answer and to listen: calls of AWS, counted where botocore makes them."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local import at_once, never
+from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.kits import FORM
+from tests.recorded import recorded
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.messages import questions
+
+TOOL = "wait_and_echo"
+SLOW = {"message": "hello", "seconds": 600}
+REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
+ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
+
+
+@pytest.fixture(scope="module")
+def running_stack() -> Iterator[Deployed]:
+    """The root template. No status event ever arrives, so that only what a test does asks anything of AWS."""
+    impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
+    with deployed(ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **impatient) as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(running_stack: Deployed) -> Deployed:
+    """The same, with nothing counted yet."""
+    running_stack.calls.forget()
+    return running_stack
+
+
+@pytest.fixture
+def resuming(stack: Deployed) -> LegacyClient:
+    """A legacy client that comes back, and can ask its user."""
+    return LegacyClient.opened(stack, capabilities=ASKING_CAPABILITY)
+
+
+@pytest.fixture
+def asking(stack: Deployed) -> ModernClient:
+    """A modern client with tasks that can ask its user."""
+    return ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+
+def asked(stack: Deployed, task_id: str, key: str = "approval") -> None:
+    """Have a state of a task's workflow ask something, as Step Functions would."""
+    event: dict[str, Any] = {
+        "execution_arn": stack.execution_of(task_id),
+        "task_token": f"a token of {key}",
+        "key": key,
+        "elicitation": FORM,
+    }
+    stack.stack.invoke("InputRequestsFunction", event)
+
+
+def opened(client: LegacyClient, stack: Deployed) -> Answer:
+    """Call for the result of a task that runs, and count nothing of it."""
+    first = client.task("result", client.call(TOOL, SLOW, task={}).id_in("task"))
+    stack.calls.forget()
+    return first
+
+
+# K8
+def test_a_poll_of_a_stream_is_one_read(resuming: LegacyClient, stack: Deployed) -> None:
+    first = opened(resuming, stack)
+
+    second = resuming.resume(first.last_event_id, opened_by=first.request)
+
+    assert second.messages == []
+    assert stack.calls.made == ["BatchGetItem"]
+
+
+def test_the_first_body_of_a_result_is_one_read(resuming: LegacyClient, stack: Deployed) -> None:
+    task_id = resuming.call(TOOL, SLOW, task={}).id_in("task")
+    stack.calls.forget()
+
+    resuming.task("result", task_id)
+
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_a_plain_call_that_is_come_back_for_is_one_write_and_one_start(resuming: LegacyClient, stack: Deployed) -> None:
+    answer = resuming.call(TOOL, SLOW)
+
+    assert answer.is_stream
+    assert stack.calls.made == ["PutItem", "StartExecution"]
+
+
+# M50
+@pytest.mark.parametrize("tasks", [0, 1, 3])
+def test_listening_is_one_read_a_task(asking: ModernClient, stack: Deployed, tasks: int) -> None:
+    ids = [asking.call(TOOL, SLOW).id_in() for _ in range(tasks)]
+    stack.calls.forget()
+
+    asking.listen({"taskIds": ids})
+
+    assert stack.calls.made == ["GetItem"] * tasks
+
+
+def test_a_question_is_a_read_and_a_write(asking: ModernClient, stack: Deployed) -> None:
+    task_id = asking.call(TOOL, SLOW).id_in()
+    stack.calls.forget()
+
+    asked(stack, task_id)
+
+    assert stack.calls.made == ["GetItem", "PutItem"]
+
+
+# Recorded, delivered, and taken note of that it was.
+def test_an_answer_is_a_read_two_writes_and_its_delivery(asking: ModernClient, stack: Deployed) -> None:
+    task_id = asking.call("approve_refund", REFUND).id_in()
+    until(lambda: asking.task("get", task_id).result["status"] == "input_required")
+    stack.calls.forget()
+
+    asking.update(task_id, {"approval": {"action": "decline"}})
+
+    assert stack.calls.made == ["GetItem", "PutItem", "SendTaskSuccess", "PutItem"]
+
+
+def test_an_answer_over_a_stream_is_one_read_more(resuming: LegacyClient, stack: Deployed) -> None:
+    first = opened(resuming, stack)
+    asked(stack, first.request["params"]["taskId"])
+    second = resuming.resume(first.last_event_id, opened_by=first.request)
+    (question,) = questions(second.messages)
+    stack.calls.forget()
+
+    resuming.respond(question, result=ACCEPT)
+
+    assert stack.calls.made == ["GetItem", "GetItem", "PutItem", "SendTaskSuccess", "PutItem"]
+
+
+# X15: the steady state again
+def test_a_poll_after_an_answer_is_one_read(asking: ModernClient, stack: Deployed) -> None:
+    task_id = asking.call(TOOL, SLOW).id_in()
+    asked(stack, task_id)
+    asking.update(task_id, {"approval": ACCEPT})
+    stack.calls.forget()
+
+    asking.task("get", task_id)
+
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_a_wrong_answer_is_one_read(asking: ModernClient, stack: Deployed) -> None:
+    task_id = asking.call(TOOL, SLOW).id_in()
+    asked(stack, task_id)
+    stack.calls.forget()
+
+    asking.update(task_id, {"approval": {"action": "accept"}})
+
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_a_step_of_progress_is_a_read_and_a_write_and_one_that_is_late_a_read(
+    asking: ModernClient, stack: Deployed
+) -> None:
+    task_id = asking.call(TOOL, SLOW).id_in()
+    event = recorded("progress_reported")
+    event["resources"] = [stack.execution_of(task_id)]
+    stack.calls.forget()
+
+    stack.stack.invoke("ExecutionEventsFunction", event)
+    further = list(stack.calls.made)
+    stack.stack.invoke("ExecutionEventsFunction", event)
+
+    assert asking.task("get", task_id).result["statusMessage"].startswith("40%")
+    assert further == ["GetItem", "PutItem"]
+    assert stack.calls.made[2:] == ["GetItem", "GetItem"]
+
+
+# L15
+def test_giving_up_a_plain_call_is_a_note_a_search_and_a_cancel(resuming: LegacyClient, stack: Deployed) -> None:
+    resuming.call(TOOL, SLOW, message_id="r")
+    stack.calls.forget()
+
+    resuming.notify("notifications/cancelled", {"requestId": "r"})
+
+    assert stack.calls.made == ["PutItem", "Query", "GetItem", "StopExecution", "PutItem"]
+
+
+def test_giving_up_a_result_is_a_note_and_a_search(resuming: LegacyClient, stack: Deployed) -> None:
+    first = opened(resuming, stack)
+
+    resuming.notify("notifications/cancelled", {"requestId": first.request["id"]})
+
+    assert stack.calls.made == ["PutItem", "Query"]
+
+
+def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
+    plain = ModernClient(stack, capabilities={})
+    first = plain.call(TOOL, SLOW)
+    stack.calls.forget()
+
+    plain.call(TOOL, SLOW, more={"requestState": first.result["requestState"]})
+
+    assert stack.calls.made == ["GetItem"]
+
+
+# Read, claim, look, record: once an interval, and only while there is no progress to show.
+def test_a_look_at_the_name_of_the_state_is_four_calls_and_the_next_poll_is_one() -> None:
+    with deployed(ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="1") as stack:
+        modern = ModernClient(stack)
+        task_id = modern.call(TOOL, SLOW).id_in()
+        time.sleep(1.1)
+        stack.calls.forget()
+
+        found = modern.task("get", task_id).result
+        look = list(stack.calls.made)
+        modern.task("get", task_id)
+
+    assert found["statusMessage"] == "The workflow is in its state Wait."
+    assert look == ["GetItem", "PutItem", "GetExecutionHistory", "PutItem"]
+    assert stack.calls.made == [*look, "GetItem"]
+
+
+# M45: read when it is first needed, and once in an instance
+@pytest.mark.parametrize("instances", [1, 2])
+def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
+    with deployed(Path(__file__).parent / "template.yaml", at_once, instances) as stack:
+        modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+        modern.ask("tools/list")
+        modern.ask("server/discover")
+        stack.calls.forget()
+
+        answers = [modern.call("confirmed_parrot", {"text": "hello"}) for _ in range(4)]
+        asking = list(stack.calls.made)
+        stack.calls.forget()
+        state = answers[-1].result["requestState"]
+        more: Json = {"requestState": state, "inputResponses": {"confirm": {"action": "accept"}}}
+        created = modern.call("confirmed_parrot", {"text": "hello"}, more=more)
+
+    assert asking == ["GetSecretValue"] * instances
+    assert created.result["resultType"] == "task"
+    assert stack.calls.made[:2] == ["PutItem", "StartExecution"]

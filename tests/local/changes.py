@@ -1,0 +1,56 @@
+"""A served table whose changes reach a function, in the hands of a test."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from local import LocalStack
+
+TEMPLATE = Path(__file__).parent / "streams" / "template.yaml"
+
+
+class Table:
+    """The table of a stack, and what became of its changes."""
+
+    def __init__(self, stack: LocalStack) -> None:
+        self.stack = stack
+        self.name = stack.outputs["Table"]
+        self.client = stack.client("dynamodb")
+
+    def put(self, name: str, **attributes: Any) -> None:
+        self.client.put_item(TableName=self.name, Item={"pk": {"S": name}, **attributes})
+
+    def put_together(self, *names: str) -> None:
+        """Put items so that one batch has them all: in one call, while the reader waits for its turn."""
+        puts = [{"Put": {"TableName": self.name, "Item": {"pk": {"S": name}}}} for name in names]
+        self.client.transact_write_items(TransactItems=puts)
+
+    def delete(self, name: str) -> None:
+        self.client.delete_item(TableName=self.name, Key={"pk": {"S": name}})
+
+    def names(self) -> set[str]:
+        return {item["pk"]["S"] for item in self.client.scan(TableName=self.name)["Items"]}
+
+    def batches(self) -> list[list[dict[str, Any]]]:
+        """Return the records of each invocation that there was, once all is processed."""
+        self.stack.drain()
+        return self._messages("Seen")
+
+    def named(self) -> list[list[str]]:
+        """Return the names of the items of each invocation, once all is processed."""
+        return [[record["dynamodb"]["Keys"]["pk"]["S"] for record in batch] for batch in self.batches()]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records in the order that the function was given them, once all is processed."""
+        return [record for batch in self.batches() for record in batch]
+
+    def letters(self) -> list[dict[str, Any]]:
+        self.stack.drain()
+        return self._messages("Lost")
+
+    def _messages(self, queue: str) -> list[Any]:
+        bodies: list[Any] = []
+        request = {"QueueUrl": self.stack.outputs[queue], "MaxNumberOfMessages": 10, "VisibilityTimeout": 60}
+        while received := self.stack.client("sqs").receive_message(**request).get("Messages"):
+            bodies += [json.loads(message["Body"]) for message in received]
+        return bodies

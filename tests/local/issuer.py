@@ -1,0 +1,156 @@
+"""An OIDC issuer for tests, on 127.0.0.1: serves its discovery document and its keys, and mints tokens of every kind.
+
+    with TestIssuer() as issuer:
+        with LocalStack(template, parameters={"JwtIssuer": issuer.url, ...}):
+            httpx.post(url, headers=issuer.bearer(aud="..."))
+
+Other test folders import it. The two keys, its own and a stranger's, are made once per process: one takes a tenth of a
+second.
+"""
+
+import hmac
+import json
+import threading
+import time
+from collections.abc import Mapping
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Final, Self
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import RSAAlgorithm
+from jwt.utils import base64url_decode, base64url_encode
+
+AUDIENCE: Final = "test"
+KID: Final = "the-key"
+DISCOVERY: Final = "/.well-known/openid-configuration"
+
+
+@cache
+def own_key() -> RSAPrivateKey:
+    """Return the key that the issuer signs with and publishes."""
+    return generate_private_key(65537, 2048)
+
+
+@cache
+def strangers_key() -> RSAPrivateKey:
+    """Return a key that the issuer does not know."""
+    return generate_private_key(65537, 2048)
+
+
+class TestIssuer:
+    """An issuer; serves while its block runs.
+
+    `documents` maps paths to what is served there, and may be changed; `asked` lists the paths that were asked for.
+    """
+
+    __test__ = False  # not a class of tests, whatever its name
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.documents[DISCOVERY] = {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/keys",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+        }
+        self.documents["/keys"] = {"keys": [public_jwk(own_key(), KID)]}
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def claims(self, **changes: Any) -> dict[str, Any]:
+        """Return the claims of a token that holds, changed: None leaves one out."""
+        now = int(time.time())
+        usual = {"iss": self.url, "sub": "somebody", "aud": AUDIENCE, "iat": now, "nbf": now, "exp": now + 600}
+        return {name: value for name, value in (usual | changes).items() if value is not None}
+
+    def valid(self, **changes: Any) -> str:
+        """Mint a token; without changes it holds."""
+        return signed(self.claims(**changes))
+
+    def expired(self, **changes: Any) -> str:
+        """Mint a token that held until a minute ago."""
+        now = int(time.time())
+        return self.valid(**{"iat": now - 660, "nbf": now - 660, "exp": now - 60, **changes})
+
+    def for_another_audience(self, **changes: Any) -> str:
+        """Mint a token that was made for somebody else."""
+        return self.valid(**{"aud": "somebody-else", **changes})
+
+    def unsigned(self, **changes: Any) -> str:
+        """Mint a token whose signature was cut off, though its header names one."""
+        return self.valid(**changes).rpartition(".")[0] + "."
+
+    def of_algorithm_none(self, **changes: Any) -> str:
+        """Mint a token that says it needs no signature."""
+        return jwt.encode(self.claims(**changes), "", algorithm="none", headers={"kid": KID})
+
+    def signed_by_another_key(self, **changes: Any) -> str:
+        """Mint a token that names the issuer's key but is signed with a stranger's."""
+        return signed(self.claims(**changes), key=strangers_key())
+
+    def tampered(self, **changes: Any) -> str:
+        """Mint a token, and change its subject after it was signed."""
+        header, payload, signature = self.valid(**changes).split(".")
+        claims = json.loads(base64url_decode(payload)) | {"sub": "somebody else"}
+        return f"{header}.{base64url_encode(json.dumps(claims).encode()).decode()}.{signature}"
+
+    def with_the_public_key_as_secret(self, **changes: Any) -> str:
+        """Mint a token of HS256 whose secret is what everybody knows: the classic confusion of algorithms."""
+        header = json.dumps({"alg": "HS256", "typ": "JWT", "kid": KID}).encode()
+        parts = [base64url_encode(part) for part in (header, json.dumps(self.claims(**changes)).encode())]
+        # By hand: a library that is any good refuses such a secret.
+        secret = own_key().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        signature = hmac.digest(secret, b".".join(parts), "sha256")
+        return b".".join([*parts, base64url_encode(signature)]).decode()
+
+    def bearer(self, **changes: Any) -> dict[str, str]:
+        """Return the header that carries a token which holds."""
+        return {"authorization": f"Bearer {self.valid(**changes)}"}
+
+
+def signed(
+    claims: Mapping[str, Any], *, key: RSAPrivateKey | None = None, kid: str | None = KID, algorithm: str = "RS256"
+) -> str:
+    """Sign claims; a kid of None leaves the header out."""
+    headers = {} if kid is None else {"kid": kid}
+    return jwt.encode(dict(claims), key or own_key(), algorithm=algorithm, headers=headers)
+
+
+def public_jwk(key: RSAPrivateKey, kid: str) -> dict[str, Any]:
+    """Return the public half of a key, as a JWKS lists it."""
+    return RSAAlgorithm.to_jwk(key.public_key(), as_dict=True) | {"kid": kid, "use": "sig", "alg": "RS256"}
+
+
+def _handler_of(issuer: TestIssuer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            issuer.asked.append(self.path)
+            document = issuer.documents.get(self.path)
+            body = json.dumps(document).encode()
+            self.send_response(404 if document is None else 200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # theirs
+            """Say nothing."""
+
+    return Handler

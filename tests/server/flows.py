@@ -1,0 +1,176 @@
+"""Whole conversations, of each kind there is: what a client sees of them must not depend on which instance answers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from tests.kits import OUTPUT, World
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    TASKS_CAPABILITY,
+    Answer,
+    Endpoint,
+    Json,
+    LegacyClient,
+    ModernClient,
+)
+from tests.server.messages import CONFIRMING, questions
+
+ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
+WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
+Flow: TypeAlias = Callable[[World, Endpoint], list[Any]]
+
+
+def legacy(endpoint: Endpoint, **said: Any) -> LegacyClient:
+    """Open a session for a client that comes back and can ask its user."""
+    return LegacyClient.opened(endpoint, capabilities=ASKING_CAPABILITY, **said)
+
+
+def modern(endpoint: Endpoint, **more: Any) -> ModernClient:
+    """Give a modern client that can ask its user."""
+    return ModernClient(endpoint, capabilities={**ASKING_CAPABILITY, **more})
+
+
+def newest(client: LegacyClient) -> str:
+    """Give the id of the newest task."""
+    return client.ask("tasks/list").result["tasks"][0]["taskId"]
+
+
+def gone_on_with(client: LegacyClient, world: World, first: Answer, task_id: str) -> list[Any]:
+    """Go on with a stream: progress, a body that gets lost, a question, a wrong answer, a right one, the end."""
+    world.clock.advance(seconds=1)
+    world.progress(task_id, 10, message="a tenth")
+    lost = client.resume(first.last_event_id, opened_by=first.request)
+    second = client.resume(first.last_event_id, opened_by=first.request)
+    world.ask(task_id)
+    third = client.resume(second.last_event_id, opened_by=first.request)
+    (asked,) = questions(third.messages)
+    refused = client.respond(asked, result=WRONG)
+    fourth = client.resume(third.last_event_id, opened_by=first.request)
+    (again,) = questions(fourth.messages)
+    taken = client.respond(again, result=ACCEPT)
+    world.succeed(task_id, OUTPUT)
+    last = client.resume(fourth.last_event_id, opened_by=first.request)
+    ended = client.resume(last.last_event_id, opened_by=first.request)
+    assert last.result["structuredContent"] == OUTPUT
+    return [one.response for one in (first, lost, second, third, refused, fourth, taken, last, ended)]
+
+
+def result_of_a_task(world: World, endpoint: Endpoint) -> list[Any]:
+    """Come back for the result of a legacy task."""
+    client = legacy(endpoint)
+    task_id = client.call("optional", task={}, progress_token="t").id_in("task")
+    return gone_on_with(client, world, client.task("result", task_id, message_id="r"), task_id)
+
+
+def plain_call(world: World, endpoint: Endpoint) -> list[Any]:
+    """Come back for the result of a legacy call without a task."""
+    client = legacy(endpoint)
+    first = client.call("optional", progress_token=7, message_id=3)
+    return gone_on_with(client, world, first, newest(client))
+
+
+def plain_call_given_up(world: World, endpoint: Endpoint) -> list[Any]:
+    """Give up a legacy call without a task."""
+    client = legacy(endpoint)
+    first = client.call("optional", message_id="r")
+    told = client.notify("notifications/cancelled", {"requestId": "r"})
+    got = client.resume(first.last_event_id, opened_by=first.request)
+    task = client.task("get", newest(client)).result
+    assert (told.status, got.status, task["status"]) == (202, 405, "cancelled")
+    return [first.response, got.response, task]
+
+
+def legacy_confirmation(world: World, endpoint: Endpoint) -> list[Any]:
+    """Confirm a legacy call."""
+    client = legacy(endpoint)
+    task_id = client.call("confirmed", task={}).id_in("task")
+    first = client.task("result", task_id)
+    answers = [client.respond(one, result=CONFIRMING).response for one in questions(first.messages)]
+    world.succeed(task_id, OUTPUT)
+    last = client.resume(first.last_event_id, opened_by=first.request)
+    assert last.result["structuredContent"] == OUTPUT
+    return [first.response, *answers, last.response]
+
+
+def without_coming_back(world: World, endpoint: Endpoint) -> list[Any]:
+    """Call and wait as a legacy client that does not come back."""
+    client = legacy(endpoint, name="Visual Studio Code")
+    call = client.call("optional")
+    early = client.task("result", newest(client))
+    world.succeed(newest(client), OUTPUT)
+    late = client.task("result", newest(client))
+    assert late.result["structuredContent"] == OUTPUT
+    return [call.response, early.response, late.response]
+
+
+def update(world: World, endpoint: Endpoint) -> list[Any]:
+    """Answer what a modern task asks."""
+    client = modern(endpoint, **TASKS_CAPABILITY)
+    task_id = client.start()
+    world.ask(task_id)
+    waiting = client.task("get", task_id)
+    refused = client.update(task_id, {"approval": WRONG})
+    acknowledged = client.update(task_id, {"approval": ACCEPT})
+    working = client.task("get", task_id)
+    world.succeed(task_id, OUTPUT)
+    completed = client.task("get", task_id)
+    assert completed.result["result"]["structuredContent"] == OUTPUT
+    return [one.response for one in (waiting, refused, acknowledged, working, completed)]
+
+
+def confirmation(world: World, endpoint: Endpoint) -> list[Any]:
+    """Confirm a modern call, whose answer then comes a second time."""
+    client = modern(endpoint, **TASKS_CAPABILITY)
+    first = client.call("confirmed")
+    more: Json = {"requestState": first.result["requestState"], "inputResponses": {"confirm": CONFIRMING}}
+    created = client.call("confirmed", more=more)
+    world.clock.advance(seconds=1)
+    replayed = client.call("confirmed", more=more)
+    world.succeed(created.id_in(), OUTPUT)
+    completed = client.task("get", created.id_in())
+    assert (replayed.code, completed.result["status"]) == (-32602, "completed")
+    return [one.response for one in (first, created, replayed, completed)]
+
+
+def rounds(world: World, endpoint: Endpoint) -> list[Any]:
+    """Wait for a modern call in rounds, with a question and progress on the way."""
+    client, teller = modern(endpoint), legacy(endpoint)
+
+    def again(answer: Answer, **more: Any) -> Answer:
+        known: Json = {"requestState": answer.result["requestState"], **more}
+        return client.call("optional", more=known, progress_token="t")
+
+    first = client.call("optional")
+    task_id = newest(teller)
+    world.ask(task_id)
+    world.progress(task_id, 50)
+    second = again(first)
+    third = again(second, inputResponses={"approval": ACCEPT})
+    world.succeed(task_id, OUTPUT)
+    fourth = again(third)
+    assert fourth.result["structuredContent"] == OUTPUT
+    return [one.response for one in (first, second, third, fourth)]
+
+
+def listening(world: World, endpoint: Endpoint) -> list[Any]:
+    """Listen for tasks, before and after they end."""
+    client = modern(endpoint, **TASKS_CAPABILITY)
+    ids = [client.start() for _ in range(3)]
+    world.ask(ids[1])
+    before = client.listen({"taskIds": ids})
+    world.succeed(ids[0], OUTPUT)
+    after = client.listen({"taskIds": ids})
+    return [before.response, after.response]
+
+
+FLOWS: Final[Mapping[str, Flow]] = {
+    "the result of a task": result_of_a_task,
+    "a plain call": plain_call,
+    "a plain call that is given up": plain_call_given_up,
+    "a confirmation in legacy": legacy_confirmation,
+    "a client that does not come back": without_coming_back,
+    "an update": update,
+    "a confirmation in modern": confirmation,
+    "rounds": rounds,
+    "listening": listening,
+}

@@ -1,0 +1,291 @@
+"""Input before a task, in modern: a tool that asks before it begins does so by MRTR, and there is no task till then."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepwire.continuations import LONGEST_CONFIRMATION
+from tests.kits import BOB, CONFIRMED, OUTPUT, World, catalog_of
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    FORM_CAPABILITY,
+    TASKS_CAPABILITY,
+    URL_CAPABILITY,
+    Answer,
+    Json,
+    LegacyClient,
+    ModernClient,
+    untouched,
+)
+from tests.server.messages import CONFIRMATION, CONFIRMED_INPUT, CONFIRMING, inputs_of
+
+TAMPERED: dict[str, Callable[[str], str]] = {
+    "nothing": lambda state: "",
+    "something else": lambda state: "x",
+    "no payload and no seal": lambda state: ".",
+    "cut short": lambda state: state[:-1],
+    "a character more": lambda state: state + "A",
+    "no seal": lambda state: state.partition(".")[0],
+    "an empty seal": lambda state: state.partition(".")[0] + ".",
+    "another first character": lambda state: "A" + state[1:],
+    "two dots": lambda state: state.replace(".", ".."),
+    "turned round": lambda state: ".".join(reversed(state.split("."))),
+    "no ASCII": lambda state: "ü" + state,
+    "another payload": lambda state: "e30." + state.partition(".")[2],
+    "fifty times": lambda state: state * 50,
+}
+
+
+def again(client: ModernClient, answer: Answer, response: Any = ..., **more: Any) -> Answer:
+    """Call again with what an answer asked to be given back, and with an answer to the question."""
+    responses = {} if response is ... else {"inputResponses": {"confirm": response}}
+    known: Json = {"requestState": answer.result["requestState"], **responses}
+    return client.call("confirmed", more.pop("arguments", None), more={**known, **more})
+
+
+# X9, M43, M44, M47
+def test_a_call_is_asked_about_before_there_is_a_task(asking: ModernClient, world: World) -> None:
+    answer = asking.call("confirmed")
+
+    assert answer.result["resultType"] == "input_required"
+    assert answer.result["inputRequests"] == {"confirm": CONFIRMATION}
+    assert isinstance(answer.result["requestState"], str)
+    assert untouched(world)
+
+
+# X9, M46
+def test_a_call_that_is_confirmed_becomes_a_task_with_the_answer_in_its_input(
+    asking: ModernClient, world: World
+) -> None:
+    created = again(asking, asking.call("confirmed"), CONFIRMING).result
+
+    assert (created["resultType"], created["status"]) == ("task", "working")
+    assert inputs_of(world) == [CONFIRMED_INPUT]
+    world.succeed(created["taskId"], OUTPUT)
+    assert asking.task("get", created["taskId"]).result["result"]["structuredContent"] == OUTPUT
+
+
+# M43, X2
+def test_a_call_that_is_confirmed_by_a_client_without_tasks_is_waited_for(world: World) -> None:
+    client = ModernClient(world, capabilities=FORM_CAPABILITY)
+    first = client.call("confirmed")
+
+    second = again(client, first, CONFIRMING)
+    (execution,) = world.workflows.running()
+    world.workflows.succeed(execution, OUTPUT)
+    world.deliver()
+    third = client.call("confirmed", more={"requestState": second.result["requestState"]})
+
+    assert second.result["resultType"] == "input_required"
+    assert third.result["structuredContent"] == OUTPUT
+    assert inputs_of(world) == [CONFIRMED_INPUT]
+
+
+# M48
+@pytest.mark.parametrize(
+    ("action", "words"), [("decline", "declined"), ("cancel", "dismissed the question without an answer")]
+)
+def test_a_call_that_is_not_confirmed_starts_nothing_and_says_so(
+    asking: ModernClient, world: World, action: str, words: str
+) -> None:
+    answer = again(asking, asking.call("confirmed"), {"action": action})
+
+    assert (answer.result["resultType"], answer.result["isError"]) == ("complete", True)
+    assert answer.text == f"The user {words}, and nothing was started."
+    assert untouched(world)
+
+
+# M46: a missing answer is asked for again, and other keys are ignored
+@pytest.mark.parametrize("responses", [None, {}, {"another": CONFIRMING}])
+def test_a_call_without_the_answer_is_asked_about_again(
+    asking: ModernClient, world: World, responses: Json | None
+) -> None:
+    first = asking.call("confirmed")
+    more: Json = {} if responses is None else {"inputResponses": responses}
+
+    second = again(asking, first, **more)
+    third = again(asking, second, CONFIRMING)
+
+    assert second.result["inputRequests"] == {"confirm": CONFIRMATION}
+    assert third.result["resultType"] == "task"
+    assert len(world.workflows.starts) == 1
+
+
+# M45, M46: an answer without the question's state is an answer to nothing
+def test_an_answer_in_advance_confirms_nothing(asking: ModernClient, world: World) -> None:
+    answer = asking.call("confirmed", more={"inputResponses": {"confirm": CONFIRMING}})
+
+    assert answer.result["inputRequests"] == {"confirm": CONFIRMATION}
+    assert untouched(world)
+
+
+# M46, M48
+@pytest.mark.parametrize(
+    "wrong",
+    [None, {}, "yes", {"action": "ok"}, {"action": "accept", "content": {"reason": "x" * 21}}, {"action": True}],
+)
+def test_a_wrong_answer_is_refused_and_can_be_given_again(asking: ModernClient, world: World, wrong: Any) -> None:
+    first = asking.call("confirmed")
+
+    refused = again(asking, first, wrong)
+    before = list(world.workflows.starts)
+    taken = again(asking, first, CONFIRMING)
+
+    assert (refused.status, refused.code) == (400, -32602)
+    assert "confirm" in refused.error["message"]
+    assert before == []
+    assert taken.result["resultType"] == "task"
+
+
+# M45: single use
+def test_a_state_that_is_presented_twice_starts_nothing_twice(asking: ModernClient, world: World) -> None:
+    first = asking.call("confirmed")
+    task_id = again(asking, first, CONFIRMING).id_in()
+    world.clock.advance(milliseconds=1)
+
+    replayed = again(asking, first, CONFIRMING)
+
+    assert (replayed.status, replayed.code) == (400, -32602)
+    assert task_id in replayed.error["message"]
+    assert len(world.workflows.starts) == 1
+
+
+# M45: so too when the task has ended, or its time is over
+@pytest.mark.parametrize("how", ["ended", "after the time of the state"])
+def test_a_state_that_was_used_cannot_be_used_later(asking: ModernClient, world: World, how: str) -> None:
+    first = asking.call("confirmed")
+    world.succeed(again(asking, first, CONFIRMING).id_in(), OUTPUT)
+    if how != "ended":
+        world.clock.time += LONGEST_CONFIRMATION
+
+    replayed = again(asking, first, CONFIRMING)
+
+    assert (replayed.status, replayed.code) == (400, -32602)
+    assert len(world.workflows.starts) == 1
+
+
+# M45
+def test_a_state_is_good_for_a_quarter_of_an_hour(asking: ModernClient, world: World) -> None:
+    first = asking.call("confirmed")
+    world.clock.time += LONGEST_CONFIRMATION
+    world.clock.advance(milliseconds=-1)
+    second = again(asking, first)
+    world.clock.advance(milliseconds=1)
+
+    expired = again(asking, first, CONFIRMING)
+
+    assert second.result["inputRequests"] == {"confirm": CONFIRMATION}
+    assert (expired.status, expired.code) == (400, -32602)
+    assert "expired" in expired.error["message"]
+    assert untouched(world)
+
+
+# M45
+@pytest.mark.parametrize("tampered", TAMPERED.values(), ids=list(TAMPERED))
+def test_a_state_that_was_tampered_with_is_refused(
+    asking: ModernClient, world: World, tampered: Callable[[str], str]
+) -> None:
+    state = asking.call("confirmed").result["requestState"]
+
+    answer = asking.call("confirmed", more={"requestState": tampered(state), "inputResponses": {"confirm": CONFIRMING}})
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert untouched(world)
+
+
+# M37, M45
+@pytest.mark.parametrize("state", [7, True, [], {}])
+def test_a_state_that_is_no_text_is_refused(asking: ModernClient, world: World, state: Any) -> None:
+    answer = asking.call("confirmed", more={"requestState": state})
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert untouched(world)
+
+
+# M45, M48
+def test_a_state_is_its_callers_own(asking: ModernClient, world: World) -> None:
+    first = asking.call("confirmed")
+
+    answer = again(ModernClient(world, BOB, capabilities=asking.capabilities), first, CONFIRMING)
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert untouched(world)
+
+
+# M45
+@pytest.mark.parametrize("arguments", [{"text": "goodbye"}, {"text": "hello", "count": 1}])
+def test_a_state_is_good_for_the_same_arguments_only(asking: ModernClient, world: World, arguments: Json) -> None:
+    first = asking.call("confirmed")
+
+    answer = again(asking, first, CONFIRMING, arguments=arguments)
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert "another call" in answer.error["message"]
+    assert untouched(world)
+
+
+# M45: an object has no order
+def test_the_same_arguments_in_another_order_are_the_same(asking: ModernClient, world: World) -> None:
+    first = asking.call("confirmed", {"text": "hello", "count": 1})
+
+    answer = again(asking, first, CONFIRMING, arguments={"count": 1, "text": "hello"})
+
+    assert answer.result["resultType"] == "task"
+    assert inputs_of(world) == [{**CONFIRMED_INPUT, "count": 1}]
+
+
+# M45
+@pytest.mark.parametrize("tool", ["optional", "eliciting"])
+def test_a_state_is_good_for_its_tool_only(asking: ModernClient, world: World, tool: str) -> None:
+    state = asking.call("confirmed").result["requestState"]
+
+    answer = asking.call(tool, more={"requestState": state, "inputResponses": {"confirm": CONFIRMING}})
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert untouched(world)
+
+
+# M45: a tool that asks no more, because it was changed in between
+def test_a_state_of_a_tool_that_asks_no_more_starts_nothing_unasked(asking: ModernClient, world: World) -> None:
+    first = asking.call("confirmed")
+    changed = World(catalog=catalog_of(replace(CONFIRMED, confirmation=None)))
+
+    answer = again(ModernClient(changed, capabilities=asking.capabilities), first, CONFIRMING)
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert untouched(changed)
+
+
+# M19, M44, L3
+@pytest.mark.parametrize("capabilities", [{}, URL_CAPABILITY, {"elicitation": None}, {"elicitation": {"url": {}}}])
+def test_a_client_that_cannot_show_a_form_is_told_what_is_missing(world: World, capabilities: Json) -> None:
+    client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **capabilities})
+
+    answer = client.call("confirmed")
+
+    assert (answer.status, answer.code) == (400, -32021)
+    assert answer.error["data"] == {"requiredCapabilities": {"elicitation": {"form": {}}}}
+    assert untouched(world)
+
+
+# M37: no user is asked about a call that could not be made
+def test_arguments_are_checked_before_anybody_is_asked(asking: ModernClient, world: World) -> None:
+    answer = asking.call("confirmed", {"text": 7})
+
+    assert (answer.result["resultType"], answer.result["isError"]) == ("complete", True)
+    assert world.store.calls == []
+
+
+# M45: read when something is sealed or opened, and only then
+def test_the_secret_is_read_only_where_it_is_needed(asking: ModernClient, legacy: LegacyClient, world: World) -> None:
+    task_id = asking.start()
+    asking.update(task_id, {})
+    asking.listen({"taskIds": [task_id]})
+    LegacyClient.opened(world, capabilities=ASKING_CAPABILITY).call("confirmed")
+    before = world.store.calls.count("secret")
+
+    asking.call("confirmed")
+
+    assert (before, world.store.calls.count("secret")) == (0, 1)

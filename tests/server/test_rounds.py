@@ -1,0 +1,353 @@
+"""Plain calls in modern: awaited in rounds of short responses (MRTR), with questions and progress on the way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stepwire.modern_calls import MOST_ROUNDS_WITHOUT_NEWS
+from stepwire.upkeep import NOT_SUPPORTED
+from tests.kits import BOB, FORM, OUTPUT, URL, World
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    FORM_CAPABILITY,
+    RELATED_TASK,
+    TASKS_CAPABILITY,
+    URL_CAPABILITY,
+    Answer,
+    Json,
+    ModernClient,
+)
+from tests.server.messages import answers_of, failures_of, of, only_task, progress_of
+
+ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
+
+
+@pytest.fixture
+def plain(world: World) -> ModernClient:
+    """A client that can ask its user, and knows nothing of tasks."""
+    return ModernClient(world, capabilities=ASKING_CAPABILITY)
+
+
+def again(client: ModernClient, answer: Answer, responses: Json | None = None, **more: Any) -> Answer:
+    """Call again, with what an answer asked to be given back."""
+    given: Json = {} if responses is None else {"inputResponses": responses}
+    return client.call("optional", more={"requestState": answer.result["requestState"], **given}, **more)
+
+
+def on_sleep(world: World, sleep: int, happens: Callable[[], object]) -> None:
+    """Have something happen in the nth pause from now."""
+    due = len(world.clock.slept) + sleep
+    world.clock.on_sleep = lambda: happens() if len(world.clock.slept) == due else None
+
+
+# M43, T6
+def test_a_round_without_news_asks_for_nothing_but_to_be_called_again(plain: ModernClient, world: World) -> None:
+    answer = plain.call("optional")
+
+    assert answer.result.keys() == {"resultType", "requestState", "_meta"}
+    assert answer.result["resultType"] == "input_required"
+    assert sum(world.clock.slept) == pytest.approx(20)
+
+
+# M43, T6
+def test_the_work_goes_on_through_the_rounds_and_starts_once(plain: ModernClient, world: World) -> None:
+    first = plain.call("optional")
+    second = again(plain, first)
+    on_sleep(world, 2, lambda: world.succeed(only_task(world), OUTPUT))
+
+    third = again(plain, second)
+
+    assert third.result["structuredContent"] == OUTPUT
+    assert RELATED_TASK not in third.result["_meta"]
+    assert len(world.workflows.starts) == 1
+
+
+# M43: clients give up after ten rounds
+def test_after_so_many_rounds_without_news_the_result_names_the_task(plain: ModernClient, world: World) -> None:
+    answers = [plain.call("optional")]
+    while answers[-1].result["resultType"] == "input_required":
+        answers.append(again(plain, answers[-1]))
+
+    task_id = answers[-1].id_in("_meta", "stepwire/task")
+    assert len(answers) == MOST_ROUNDS_WITHOUT_NEWS + 1 < 10
+    assert task_id == only_task(world)
+    assert len(world.workflows.starts) == 1
+
+
+# M43, M44, M47, M49
+def test_what_the_workflow_asks_is_asked_in_the_round_at_once(plain: ModernClient, world: World) -> None:
+    def ask() -> None:
+        world.ask(only_task(world), "form")
+        world.ask(only_task(world), "page", URL)
+
+    on_sleep(world, 1, ask)
+
+    answer = plain.call("optional")
+
+    assert answer.result["inputRequests"] == {
+        "form": {"method": "elicitation/create", "params": {"mode": "form", **FORM}},
+        "page": {"method": "elicitation/create", "params": URL},
+    }
+    assert len(world.clock.slept) == 1
+
+
+def asked(plain: ModernClient, world: World) -> Answer:
+    """Call a tool whose workflow asks something."""
+    on_sleep(world, 1, lambda: world.ask(only_task(world)))
+    answer = plain.call("optional")
+    world.clock.on_sleep = lambda: None
+    assert "approval" in answer.result["inputRequests"]
+    return answer
+
+
+# M43, M46, M48
+@pytest.mark.parametrize("response", [ACCEPT, {"action": "decline"}, {"action": "cancel"}])
+def test_an_answer_goes_to_the_workflow_and_the_call_goes_on(plain: ModernClient, world: World, response: Json) -> None:
+    first = asked(plain, world)
+    on_sleep(world, 1, lambda: world.succeed(only_task(world), OUTPUT))
+
+    second = again(plain, first, {"approval": response, "unknown": 7})
+
+    assert answers_of(world) == {"token of approval": response}
+    assert second.result["structuredContent"] == OUTPUT
+
+
+# M46
+@pytest.mark.parametrize("responses", [None, {}, {"another": ACCEPT}])
+def test_a_round_without_the_answer_asks_again(plain: ModernClient, world: World, responses: Json | None) -> None:
+    first = asked(plain, world)
+
+    second = again(plain, first, responses)
+    again(plain, second, {"approval": ACCEPT})
+
+    assert second.result["inputRequests"] == first.result["inputRequests"]
+    assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# M46, M48
+@pytest.mark.parametrize("wrong", [{}, None, {"action": "accept", "content": {"amount": 0}}])
+def test_a_wrong_answer_is_refused_and_can_be_given_again_in_the_same_round(
+    plain: ModernClient, world: World, wrong: Any
+) -> None:
+    first = asked(plain, world)
+
+    refused = again(plain, first, {"approval": wrong})
+    before = answers_of(world)
+    again(plain, first, {"approval": ACCEPT})
+
+    assert (refused.status, refused.code) == (400, -32602)
+    assert "approval" in refused.error["message"]
+    assert before == {}
+    assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# M46: a client may know what it will be asked
+@pytest.mark.parametrize("round_number", [0, 1])
+def test_an_answer_in_advance_is_given_when_it_is_asked_for(
+    plain: ModernClient, world: World, round_number: int
+) -> None:
+    first = plain.call("optional", more={} if round_number else {"inputResponses": {"approval": ACCEPT}})
+    if round_number:
+        task_id = only_task(world)
+        on_sleep(world, 2, lambda: world.ask(task_id))
+        second = again(plain, first, {"approval": ACCEPT})
+        assert answers_of(world) == {"token of approval": ACCEPT}
+        assert "inputRequests" not in second.result
+    else:
+        assert answers_of(world) == {}
+        assert "inputRequests" not in first.result
+
+
+# M46
+def test_an_answer_in_advance_is_used_in_the_very_first_round(plain: ModernClient, world: World) -> None:
+    def move() -> None:
+        match len(world.clock.slept):
+            case 1:
+                world.ask(only_task(world))
+            case 3:
+                world.succeed(only_task(world), OUTPUT)
+            case _:
+                pass
+
+    world.clock.on_sleep = move
+
+    answer = plain.call("optional", more={"inputResponses": {"approval": ACCEPT}})
+
+    assert answer.result["structuredContent"] == OUTPUT
+    assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# M46: nobody has been asked yet who could have answered wrongly
+def test_a_wrong_answer_in_advance_is_asked_for_anew(plain: ModernClient, world: World) -> None:
+    on_sleep(world, 1, lambda: world.ask(only_task(world)))
+
+    answer = plain.call("optional", more={"inputResponses": {"approval": {"action": "accept"}}})
+
+    assert list(answer.result["inputRequests"]) == ["approval"]
+    assert answers_of(world) == {}
+
+
+# M44, M48, M22: by what this very request declares
+@pytest.mark.parametrize(("capabilities", "seen"), [({}, []), (FORM_CAPABILITY, ["form"]), (URL_CAPABILITY, ["page"])])
+def test_a_round_asks_only_what_its_request_can_be_asked(
+    plain: ModernClient, world: World, capabilities: Json, seen: list[str]
+) -> None:
+    first = plain.call("optional")
+    world.ask(only_task(world), "form")
+    world.ask(only_task(world), "page", URL)
+
+    second = again(ModernClient(world, capabilities=capabilities), first)
+
+    assert list(second.result.get("inputRequests", {})) == seen
+
+
+# M44
+def test_what_a_plain_client_can_never_be_asked_fails_the_state_that_asks(world: World) -> None:
+    client = ModernClient(world, capabilities={})
+    client.call("optional")
+
+    token = world.ask(only_task(world))
+
+    assert failures_of(world) == {token: NOT_SUPPORTED}
+
+
+# M45
+@pytest.mark.parametrize("difference", ["owner", "arguments", "tool", "a character"])
+def test_the_state_of_a_round_is_good_for_the_same_call_only(
+    plain: ModernClient, world: World, difference: str
+) -> None:
+    first = plain.call("optional")
+    state = first.result["requestState"]
+    client = ModernClient(world, BOB, capabilities={}) if difference == "owner" else plain
+    tool = "forbidden" if difference == "tool" else "optional"
+    arguments: Json = {"text": "goodbye" if difference == "arguments" else "hello"}
+    state = state[:-2] + ("AA" if not state.endswith("AA") else "BB") if difference == "a character" else state
+
+    answer = client.call(tool, arguments, more={"requestState": state})
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert len(world.workflows.starts) == 1
+
+
+# M45: it changes nothing, so it may be used again
+def test_the_state_of_a_round_may_be_used_again_and_goes_on_with_the_same_work(
+    plain: ModernClient, world: World
+) -> None:
+    first = plain.call("optional")
+    again(plain, first)
+    world.succeed(only_task(world), OUTPUT)
+
+    results = [again(plain, first).result for _ in range(2)]
+
+    assert [result["structuredContent"] for result in results] == [OUTPUT] * 2
+    assert len(world.workflows.starts) == 1
+
+
+# M45, X13
+def test_the_state_of_a_round_lives_as_long_as_its_task(plain: ModernClient, world: World) -> None:
+    first = plain.call("optional")
+    world.succeed(only_task(world), OUTPUT)
+    world.clock.advance(minutes=59)
+    kept = again(plain, first)
+    world.clock.advance(minutes=1)
+
+    gone = again(plain, first)
+
+    assert kept.result["structuredContent"] == OUTPUT
+    assert (gone.status, gone.code) == (400, -32602)
+    assert "expired" in gone.error["message"]
+
+
+# X2: a tool that is never a task
+def test_a_client_with_tasks_is_served_in_rounds_where_the_tool_is_never_a_task(world: World) -> None:
+    client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+    first = client.call("forbidden")
+    world.succeed(only_task(world), OUTPUT)
+    second = client.call("forbidden", more={"requestState": first.result["requestState"]})
+
+    assert first.result["resultType"] == "input_required"
+    assert second.result["structuredContent"] == OUTPUT
+
+
+# ------------------------------------------------------------------------------------------------------------ progress
+
+
+def steps(world: World, last: int, *, ends: bool) -> Callable[[], None]:
+    """Have the workflow make a step in each pause, and end after the last."""
+
+    def step() -> None:
+        number = len(world.clock.slept)
+        if number <= last:
+            world.progress(only_task(world), number, last, f"step {number}")
+        elif ends and world.workflows.running():
+            world.succeed(only_task(world), OUTPUT)
+
+    return step
+
+
+# M42, M8, M7
+@pytest.mark.parametrize("token", ["t", 7, 0, ""])
+def test_progress_comes_with_the_result_in_one_body_of_events(
+    plain: ModernClient, world: World, token: str | int
+) -> None:
+    world.clock.on_sleep = steps(world, 3, ends=True)
+
+    answer = plain.call("optional", progress_token=token)
+
+    assert answer.is_stream
+    assert of(answer.messages, "notifications/progress") == [
+        {"progressToken": token, "progress": number, "total": 3, "message": f"step {number}"} for number in (1, 2, 3)
+    ]
+    assert answer.result["structuredContent"] == OUTPUT
+    assert answer.response.headers["x-accel-buffering"] == "no"
+
+
+# M42, M43
+def test_progress_comes_with_a_round_that_asks_to_be_called_again(plain: ModernClient, world: World) -> None:
+    world.clock.on_sleep = steps(world, 3, ends=False)
+    first = plain.call("optional", progress_token="a")
+    world.progress(only_task(world), 4, 4)
+
+    second = again(plain, first, progress_token="b")
+
+    assert progress_of(first.messages) == [1, 2, 3]
+    assert first.result["resultType"] == second.result["resultType"] == "input_required"
+    assert [params["progressToken"] for params in of(second.messages, "notifications/progress")] == ["b"]
+
+
+# M42, M7
+@pytest.mark.parametrize(
+    ("token", "accept"), [(None, "application/json, text/event-stream"), ("t", "application/json"), (1.5, "*/*")]
+)
+def test_no_progress_is_told_to_who_does_not_want_it_or_takes_no_events(
+    plain: ModernClient, world: World, token: Any, accept: str
+) -> None:
+    world.clock.on_sleep = steps(world, 3, ends=True)
+
+    params: Json = {"name": "optional", "arguments": {"text": "hello"}}
+    answer = plain.ask("tools/call", params, meta={"progressToken": token}, headers={"accept": accept})
+
+    assert not answer.is_stream
+    assert answer.result["structuredContent"] == OUTPUT
+
+
+# M7, M42
+def test_without_any_progress_there_is_nothing_to_stream(plain: ModernClient, world: World) -> None:
+    on_sleep(world, 1, lambda: world.succeed(only_task(world), OUTPUT))
+
+    answer = plain.call("optional", progress_token="t")
+
+    assert not answer.is_stream
+
+
+# M42, X22: there it is in the words of its status
+def test_no_progress_is_told_where_the_call_is_a_task(modern: ModernClient, world: World) -> None:
+    answer = modern.call("optional", progress_token="t")
+    world.progress(answer.id_in(), 1, 4)
+
+    found = modern.task("get", answer.id_in()).result
+
+    assert not answer.is_stream
+    assert found["statusMessage"] == "25%"

@@ -1,0 +1,370 @@
+"""What ends a healthy stream for released clients, and so must not happen; and what ends one that should end.
+
+A client that comes back is answered with 200, events and an id to go on with, whatever breaks here: a 405 or 204 is
+final for one client, an answer without an id for another, and two errors in a row for all of them.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from stepwire.errors import StoreBusy, WorkflowsUnavailable
+from stepwire.methods import Patience
+from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
+from tests.kits import BOB, OUTPUT, World
+from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Answer, Door, LegacyClient
+from tests.server.messages import answers_of, only_task, questions
+from tests.wire_oracle import LEGACY, MODERN
+
+Opened = Callable[[LegacyClient], Answer]
+OPENED: dict[str, Opened] = {
+    "the result of a task": lambda client: client.task("result", client.start(), message_id="r"),
+    "a plain call": lambda client: client.call("optional", message_id="r"),
+}
+
+
+@pytest.fixture(params=OPENED.values(), ids=list(OPENED))
+def opened(request: pytest.FixtureRequest) -> Opened:
+    """Open a stream whose response is not there yet."""
+    return request.param
+
+
+def resumed(client: LegacyClient, answer: Answer) -> Answer:
+    """Come back for more of what an answer began."""
+    return client.resume(answer.last_event_id, opened_by=answer.request)
+
+
+def goes_on(answer: Answer) -> bool:
+    """Tell whether a body is one that every client goes on with: 200, a pause, and an id, before anything else."""
+    return answer.status == 200 and bool(answer.retry_ms) and answer.stream.events[0].event_id == answer.event_ids[0]
+
+
+# ------------------------------------------------------------------------------------------------- what is no stream
+
+
+# L9, L4, G: 405 is what all clients take quietly
+def test_a_stream_of_its_own_is_not_offered(resuming: LegacyClient) -> None:
+    answer = resuming.resume(None, opened_by={})
+
+    assert (answer.status, answer.code) == (405, -32600)
+    assert answer.response.headers["allow"] == "POST"
+
+
+# A10, M8: in this era no stream is gone on with
+@pytest.mark.parametrize("event_id", ["0", None])
+def test_modern_has_nothing_to_come_back_for(resuming: LegacyClient, event_id: str | None) -> None:
+    first = OPENED["a plain call"](resuming)
+    headers = {"mcp-protocol-version": MODERN, **({} if event_id is None else {"last-event-id": first.last_event_id})}
+
+    answer = Door(resuming.endpoint).get({**STREAM_HEADERS, **headers}, opened_by=first.request)
+
+    assert answer.status == 405
+
+
+# L9, L10, G
+@pytest.mark.parametrize("http_method", ["DELETE", "PUT", "HEAD", "OPTIONS"])
+def test_a_session_needs_no_end_and_so_has_none(resuming: LegacyClient, http_method: str) -> None:
+    headers = {**PLAIN_HEADERS, "mcp-protocol-version": LEGACY, "mcp-session-id": resuming.session or ""}
+
+    answer = Door(resuming.endpoint).send(b"", headers, http_method=http_method)
+
+    assert (answer.status, answer.response.headers["allow"]) == (405, "POST")
+    assert resuming.ask("ping").result == {}
+
+
+# M7
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_who_takes_no_events_does_not_go_on_with_them(resuming: LegacyClient, opened: Opened, accept: str) -> None:
+    first = opened(resuming)
+
+    answer = resuming.resume(first.last_event_id, opened_by=first.request, headers={"accept": accept})
+
+    assert answer.status == 406
+    assert goes_on(resumed(resuming, first))
+
+
+# M2, L5
+def test_a_page_of_another_origin_does_not_go_on_with_a_stream(resuming: LegacyClient, opened: Opened) -> None:
+    first = opened(resuming)
+
+    answer = resuming.resume(first.last_event_id, opened_by=first.request, headers={"origin": "https://evil.example"})
+
+    assert answer.status == 403
+
+
+# L8: sdk 1.32 comes once more after an error
+@pytest.mark.parametrize("how", ["well", "with an error"])
+def test_a_stream_that_has_ended_is_not_gone_on_with(
+    resuming: LegacyClient, world: World, opened: Opened, how: str
+) -> None:
+    first = opened(resuming)
+    error = json.dumps({"code": 4001, "message": "Not on a Sunday."})
+    if how == "well":
+        world.succeed(only_task(world), OUTPUT)
+    else:
+        world.fail(only_task(world), "Stepwire.ProtocolError", error)
+    last = resumed(resuming, first)
+    assert last.is_answered
+
+    again = resumed(resuming, last)
+
+    assert (again.status, again.code) == (405, -32600)
+
+
+# ------------------------------------------------------------------------------------------------- given up by clients
+
+
+# L15, M9
+def test_a_plain_call_that_its_client_gave_up_is_stopped_and_its_stream_ends(
+    resuming: LegacyClient, world: World
+) -> None:
+    first = OPENED["a plain call"](resuming)
+    task_id = only_task(world)
+
+    told = resuming.notify("notifications/cancelled", {"requestId": "r", "reason": "60 seconds are over"})
+
+    assert (told.status, told.response.body) == (202, "")
+    assert resumed(resuming, first).status == 405
+    assert resuming.task("get", task_id).result["status"] == "cancelled"
+    assert world.workflows.running() == ()
+
+
+# L15: for a task, tasks/cancel must be used
+def test_a_result_that_its_client_gave_up_is_let_go_and_the_task_goes_on(resuming: LegacyClient, world: World) -> None:
+    first = OPENED["the result of a task"](resuming)
+    task_id = only_task(world)
+    other = resuming.task("result", task_id, message_id="another")
+
+    resuming.notify("notifications/cancelled", {"requestId": "r"})
+
+    assert resumed(resuming, first).status == 405
+    assert goes_on(resumed(resuming, other))
+    assert resuming.task("get", task_id).result["status"] == "working"
+    assert world.workflows.stops == []
+
+
+# L15: invalid ones are ignored
+@pytest.mark.parametrize(
+    "params", [{}, {"requestId": None}, {"requestId": True}, {"requestId": ["r"]}, {"requestId": 1}]
+)
+def test_a_cancel_that_names_no_request_is_ignored(
+    resuming: LegacyClient, world: World, opened: Opened, params: dict[str, Any]
+) -> None:
+    first = opened(resuming)
+
+    told = resuming.notify("notifications/cancelled", params)
+
+    assert told.status == 202
+    assert goes_on(resumed(resuming, first))
+    assert world.workflows.stops == []
+
+
+# L15, L13: an id has a type
+def test_a_cancel_of_1_is_none_of_the_text_1(resuming: LegacyClient, world: World) -> None:
+    first = resuming.call("optional", message_id="1")
+
+    resuming.notify("notifications/cancelled", {"requestId": 1})
+
+    assert goes_on(resumed(resuming, first))
+    assert world.workflows.stops == []
+
+
+# L11, L15, T24
+@pytest.mark.parametrize("who", ["somebody else", "another session", "no session"])
+def test_a_cancel_from_elsewhere_gives_up_nothing(
+    resuming: LegacyClient, world: World, opened: Opened, who: str
+) -> None:
+    first = opened(resuming)
+    others = {
+        "somebody else": LegacyClient(world, owner=BOB, session=resuming.session),
+        "another session": LegacyClient.opened(world, capabilities=ASKING_CAPABILITY),
+        "no session": LegacyClient(world),
+    }
+
+    told = others[who].notify("notifications/cancelled", {"requestId": "r"})
+
+    assert told.status == 202
+    assert goes_on(resumed(resuming, first))
+    assert world.workflows.stops == []
+
+
+# L15
+def test_a_cancel_that_comes_after_the_end_changes_nothing(resuming: LegacyClient, world: World) -> None:
+    OPENED["a plain call"](resuming)
+    task_id = only_task(world)
+    world.succeed(task_id, OUTPUT)
+
+    resuming.notify("notifications/cancelled", {"requestId": "r"})
+
+    assert resuming.task("get", task_id).result["status"] == "completed"
+    assert world.workflows.stops == []
+
+
+# -------------------------------------------------------------------------------------------------- tasks that are gone
+
+
+# T13, T17, L8: the only answer that lets the caller go
+@pytest.mark.parametrize("why", ["foreign", "expired", "lost"])
+@pytest.mark.parametrize("message_id", ["r", 7, "7", 0, ""])
+def test_a_stream_of_a_task_that_is_not_there_ends_with_an_error_for_its_request(
+    resuming: LegacyClient, world: World, why: str, message_id: str | int
+) -> None:
+    task_id = resuming.start()
+    first = resuming.task("result", task_id, message_id=message_id)
+    client = LegacyClient.opened(world, owner=BOB) if why == "foreign" else resuming
+    if why == "expired":
+        world.clock.advance(hours=1)
+    if why == "lost":
+        world.store.tasks.clear()
+
+    answer = client.resume(first.last_event_id, opened_by=first.request)
+
+    assert goes_on(answer)
+    assert answer.code == -32602
+    assert (type(answer.body["id"]), answer.body["id"]) == (type(message_id), message_id)
+    assert client.resume(answer.last_event_id, opened_by=first.request).status == 405
+
+
+# T24, X28
+def test_a_stream_that_somebody_else_goes_on_with_tells_nothing(resuming: LegacyClient, world: World) -> None:
+    first = OPENED["the result of a task"](resuming)
+    world.ask(only_task(world))
+    before = dict(world.store.tasks)
+    stranger = LegacyClient(world, owner=BOB, session=resuming.session)
+
+    answer = resumed(stranger, first)
+
+    assert answer.code == -32602
+    assert questions(answer.messages) == []
+    assert world.store.tasks == before
+    assert len(questions(resumed(resuming, first).messages)) == 1
+
+
+# ---------------------------------------------------------------------------------------------------- what breaks here
+
+
+# L8
+def test_a_stream_goes_on_while_the_store_gives_no_answer(resuming: LegacyClient, world: World, opened: Opened) -> None:
+    first = opened(resuming)
+    world.store.is_available = False
+
+    second = resumed(resuming, first)
+    third = resumed(resuming, second)
+    world.store.is_available = True
+    world.succeed(only_task(world), OUTPUT)
+    fourth = resumed(resuming, third)
+
+    assert goes_on(second)
+    assert goes_on(third)
+    assert second.messages == third.messages == []
+    assert len({second.last_event_id, third.last_event_id}) == 2
+    assert fourth.result["structuredContent"] == OUTPUT
+    assert [type(trouble) for trouble in world.troubles] == [StoreBusy] * 2
+
+
+# L8
+def test_a_stream_goes_on_where_the_store_falls_silent_while_its_client_is_held() -> None:
+    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    client = LegacyClient.opened(world)
+    task_id = client.call("optional", task={}, progress_token="t").id_in("task")
+    first = client.task("result", task_id)
+
+    def break_down() -> None:
+        world.progress(task_id, 10)
+        world.store.is_available = False
+
+    world.clock.on_sleep = break_down
+    second = client.resume(first.last_event_id, opened_by=first.request)
+    world.clock.on_sleep = lambda: None
+    world.store.is_available = True
+    third = client.resume(second.last_event_id, opened_by=first.request)
+
+    assert goes_on(second)
+    assert second.messages == []
+    assert [message["method"] for message in third.messages] == ["notifications/tasks/status", "notifications/progress"]
+
+
+# L8, T6: the work has begun, so an error would make the client begin it again
+def test_a_plain_call_becomes_a_stream_where_the_store_falls_silent_while_it_is_waited_for(
+    resuming: LegacyClient, world: World
+) -> None:
+    world.store.is_available = False
+
+    first = resuming.call("optional")
+    world.store.is_available = True
+    world.succeed(only_task(world), OUTPUT)
+    second = resumed(resuming, first)
+
+    assert goes_on(first)
+    assert second.result["structuredContent"] == OUTPUT
+    assert len(world.workflows.starts) == 1
+
+
+# L8, T14
+def test_a_stream_goes_on_while_its_result_cannot_be_fetched(
+    resuming: LegacyClient, world: World, opened: Opened
+) -> None:
+    output = {"text": "a" * LARGEST_INLINE_RESULT}
+    first = opened(resuming)
+    world.succeed(only_task(world), output)
+    world.workflows.is_available = False
+
+    second = resumed(resuming, first)
+    world.workflows.is_available = True
+    third = resumed(resuming, second)
+
+    assert goes_on(second)
+    assert not second.is_answered
+    assert third.result["structuredContent"] == output
+    assert [type(trouble) for trouble in world.troubles] == [WorkflowsUnavailable]
+
+
+# T14: so too where the result was there before it was asked for
+def test_a_result_that_cannot_be_fetched_now_begins_as_a_stream(resuming: LegacyClient, world: World) -> None:
+    output = {"text": "a" * LARGEST_INLINE_RESULT}
+    task_id = resuming.start()
+    world.succeed(task_id, output)
+    world.workflows.is_available = False
+
+    first = resuming.task("result", task_id)
+    world.workflows.is_available = True
+    second = resumed(resuming, first)
+
+    assert goes_on(first)
+    assert second.result["structuredContent"] == output
+
+
+# L8
+def test_a_stream_goes_on_while_step_functions_cannot_be_asked_how_the_work_stands(
+    resuming: LegacyClient, world: World, opened: Opened
+) -> None:
+    first = opened(resuming)
+    world.workflows.is_available = False
+    world.clock.advance(seconds=60)
+
+    second = resumed(resuming, first)
+
+    assert goes_on(second)
+    assert second.messages == []
+
+
+# L6: one that could not be taken has not been given
+def test_an_answer_that_cannot_be_taken_now_can_be_sent_again() -> None:
+    world = World()
+    client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+    task_id = client.start()
+    world.ask(task_id)
+    (asked,) = questions(client.task("result", task_id).messages)
+
+    world.store.is_available = False
+    failed = client.respond(asked, result={"action": "decline"})
+    world.store.is_available = True
+    taken = client.respond(asked, result={"action": "decline"})
+
+    assert (failed.status, failed.code) == (503, -32603)
+    assert [type(fault) for fault in world.faults] == [StoreBusy]
+    assert taken.status == 202
+    assert answers_of(world) == {"token of approval": {"action": "decline"}}

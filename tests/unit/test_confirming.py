@@ -1,0 +1,265 @@
+"""Tools that ask before they begin, where the question is a task's own: yes starts the work once, no starts nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepwire.catalog import Tool
+from stepwire.dialogue import merged
+from stepwire.errors import InvalidInput, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.json_text import JsonObject, parse, write
+from stepwire.operations import ToolCall
+from stepwire.tasks.inputs import Action, InputResponse
+from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Completed, Failed, Origin, Task, ToolResult, Working
+from tests.fakes import Start
+from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, World
+
+YES: JsonObject = {"action": "accept", "content": {"reason": "tidy up"}}
+NO: JsonObject = {"action": "decline"}
+INPUT = '{"text":"hello","confirmation":{"reason":"tidy up"}}'
+
+
+def unconfirmed(world: World, tool: Tool = CONFIRMED, arguments: JsonObject = ARGUMENTS) -> Task:
+    """Call a tool that asks first."""
+    assert tool.confirmation is not None
+    return world.operations.ask_first(ToolCall(ALICE, tool, arguments, None, Origin(BOTH_MODES)), tool.confirmation)
+
+
+def respond(world: World, task: Task, answer: Any) -> Task:
+    return world.dialogue.respond(ALICE, task.task_id, {"confirm": answer})
+
+
+def words_of(task: Task) -> str:
+    """Give what an ended task answers."""
+    assert isinstance(task.status, Completed)
+    assert isinstance(task.status.result, ToolResult)
+    assert task.status.result.is_error
+    return task.status.result.value()["content"][0]["text"]
+
+
+class TestATaskThatWaitsToBeConfirmed:
+    def test_asks_and_has_started_nothing(self) -> None:
+        world = World()
+
+        task = unconfirmed(world)
+
+        (request,) = task.input_requests
+        assert (request.key, request.elicitation.message) == ("confirm", "Really do hello?")
+        assert task.awaits_confirmation
+        assert world.workflows.starts == []
+
+    def test_is_not_looked_after_however_long_it_takes(self) -> None:
+        """Nothing runs that could be lost."""
+        world = World()
+        task = unconfirmed(world)
+        world.clock.advance(minutes=59)
+        world.store.calls.clear()
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after == task
+        assert world.store.calls == ["load"]
+        assert (world.workflows.starts, world.workflows.described, world.workflows.looked_at) == ([], [], [])
+
+    def test_is_cancelled_without_a_word_to_step_functions(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+
+        after = world.operations.cancel(ALICE, task.task_id)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.stops == []
+
+    def test_never_begins_when_it_was_cancelled(self) -> None:
+        """T23."""
+        world = World()
+        task = unconfirmed(world)
+        world.operations.cancel(ALICE, task.task_id)
+
+        after = respond(world, task, YES)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.starts == []
+
+
+class TestYes:
+    def test_starts_the_work_with_what_the_user_answered(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+
+        after = respond(world, task, YES)
+
+        assert after.status == Working()
+        assert world.workflows.starts == [Start(task.execution, INPUT)]
+        assert world.stored(task).work.input == INPUT
+
+    def test_starts_the_work_with_the_arguments_alone_where_nobody_wants_the_answer(self) -> None:
+        world = World()
+        assert CONFIRMED.confirmation is not None
+        tool = replace(CONFIRMED, confirmation=replace(CONFIRMED.confirmation, input_key=None))
+        task = unconfirmed(world, tool)
+
+        respond(world, task, YES)
+
+        assert world.workflows.starts == [Start(task.execution, write(ARGUMENTS))]
+
+    def test_twice_starts_the_work_once(self) -> None:
+        """X16."""
+        world = World()
+        task = unconfirmed(world)
+        respond(world, task, YES)
+
+        respond(world, task, NO)
+        respond(world, task, YES)
+
+        assert world.stored(task).status == Working()
+        assert len(world.workflows.starts) == 1
+
+    def test_that_is_wrong_is_refused_and_can_be_given_again(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+
+        with pytest.raises(InvalidInput, match="at content/reason: "):
+            respond(world, task, {"action": "accept", "content": {"reason": "x" * 21}})
+
+        assert world.stored(task) == task
+        assert respond(world, task, YES).status == Working()
+
+    def test_that_makes_the_input_too_large_is_refused_and_starts_nothing(self) -> None:
+        world = World()
+        arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
+        task = unconfirmed(world, arguments=arguments)
+
+        with pytest.raises(InvalidInput, match="larger than 262144 bytes"):
+            respond(world, task, YES)
+
+        assert world.stored(task) == task
+        assert world.workflows.starts == []
+
+    def test_fails_the_task_when_step_functions_refuses_for_good(self) -> None:
+        """X12: the handle is out, so the task says it."""
+        world = World()
+        task = unconfirmed(world)
+        world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+
+        after = respond(world, task, YES)
+
+        assert isinstance(after.status, Failed)
+        assert after.status.message == "The workflow could not be started: its state machine does not exist any more"
+
+    @pytest.mark.parametrize("fault", [StartUnclear(), StartRefusedForNow("too much")], ids=["unclear", "for now"])
+    def test_is_not_lost_when_step_functions_does_not_start_now(self, fault: Any) -> None:
+        world = World()
+        task = unconfirmed(world)
+        world.workflows.start_fault = fault
+
+        after = respond(world, task, YES)
+
+        assert after.status == Working()
+        assert world.troubles == [fault]
+        world.workflows.start_fault = None
+        world.clock.time += world.intervals.repair
+        world.operations.get(ALICE, task.task_id)
+        assert world.workflows.starts[-1] == Start(task.execution, INPUT)
+        assert world.workflows.running() == (task.execution,)
+
+
+class TestNo:
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (NO, "The user declined, and nothing was started."),
+            ({"action": "cancel"}, "The user dismissed the question without an answer, and nothing was started."),
+        ],
+    )
+    def test_ends_the_task_with_a_result_that_says_so(self, answer: JsonObject, words: str) -> None:
+        world = World()
+        task = unconfirmed(world)
+
+        after = respond(world, task, answer)
+
+        assert words_of(after) == words
+        assert world.workflows.starts == []
+
+    def test_is_also_that_nobody_can_be_asked(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+
+        after = world.dialogue.give_up(ALICE, task.task_id, "confirm")
+
+        assert words_of(after) == "The client cannot ask its user, so nothing was started."
+        assert world.workflows.starts == []
+
+
+class TestTwoAtOnce:
+    def test_who_both_say_yes_start_the_work_once(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+        other: JsonObject = {"action": "accept", "content": {"reason": "me first"}}
+        world.store.before_save = lambda: respond(world, task, other)
+
+        after = respond(world, task, YES)
+
+        assert after.status == Working()
+        assert {parse(start.input_text)["confirmation"]["reason"] for start in world.workflows.starts} == {"me first"}
+        assert world.workflows.running() == (task.execution,)
+
+    def test_of_whom_the_first_says_no_start_nothing(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+        world.store.before_save = lambda: respond(world, task, NO)
+
+        after = respond(world, task, YES)
+
+        assert words_of(after) == "The user declined, and nothing was started."
+        assert world.workflows.starts == []
+
+    def test_of_whom_the_first_says_yes_go_on(self) -> None:
+        """Nobody is told that nothing was started while it runs."""
+        world = World()
+        task = unconfirmed(world)
+        world.store.before_save = lambda: respond(world, task, YES)
+
+        after = respond(world, task, NO)
+
+        assert after.status == Working()
+        assert world.workflows.running() == (task.execution,)
+
+    def test_of_whom_one_says_no_while_the_question_is_asked_again_hear_the_no(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+        world.store.before_save = lambda: world.dialogue.ask_again(task, "confirm", "wrong")
+
+        after = respond(world, task, NO)
+
+        assert words_of(after) == "The user declined, and nothing was started."
+
+    def test_of_whom_one_cancels_leave_nothing_running(self) -> None:
+        """T23: the yes comes between the cancel's read and its write."""
+        world = World()
+        task = unconfirmed(world)
+        world.store.before_save = lambda: respond(world, task, YES)
+
+        after = world.operations.cancel(ALICE, task.task_id)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.running() == ()
+
+    def test_of_whom_one_cancels_while_the_work_begins_leave_nothing_running(self) -> None:
+        """T23: the cancel comes between the record of the yes and the start."""
+        world = World()
+        task = unconfirmed(world)
+        world.workflows.on_start = lambda: (world.operations.cancel(ALICE, task.task_id), None)[1]
+
+        after = respond(world, task, YES)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.running() == ()
+
+
+def test_what_the_user_answered_wins_over_an_argument_of_the_same_name() -> None:
+    """Where the tool takes any argument, nobody answers in the user's place."""
+    answer = InputResponse(Action.ACCEPT, '{"sure":true}')
+
+    assert merged('{"confirm":{"sure":false},"a":1}', "confirm", answer) == '{"confirm":{"sure":true},"a":1}'

@@ -1,0 +1,314 @@
+"""Answers of callers: held against their questions, recorded, then delivered; nothing that was taken is lost."""
+
+from typing import Any
+
+import pytest
+
+from stepwire.dialogue import LARGEST_UNDELIVERED
+from stepwire.errors import InvalidInput, UnknownTask
+from stepwire.json_text import JsonObject
+from stepwire.tasks.inputs import LARGEST_CONTENT
+from stepwire.tasks.task import Cancelled, Completed, Inputs, Task, Working
+from tests.fakes import Resumption
+from tests.kits import ALICE, BOB, OUTPUT, URL, World
+
+YES: JsonObject = {"action": "accept", "content": {"amount": 25}}
+NO: JsonObject = {"action": "decline"}
+DELIVERED_YES = '{"action":"accept","content":{"amount":25}}'
+
+
+def asking(world: World, *keys: str) -> Task:
+    """Give a task that asks these."""
+    task = world.call()
+    for key in keys:
+        world.ask(task.task_id, key)
+    return world.stored(task)
+
+
+def respond(world: World, task: Task, **responses: Any) -> Task:
+    return world.dialogue.respond(ALICE, task.task_id, responses)
+
+
+def got(world: World) -> dict[str, str | None]:
+    """Give what the states got that had been waiting, by their tokens."""
+    return {one.token: one.output for one in world.workflows.resumptions}
+
+
+class TestAnAnswer:
+    def test_reaches_the_state_that_waits_and_closes_its_question(self) -> None:
+        """T29."""
+        world = World()
+        task = asking(world, "approval")
+
+        after = respond(world, task, approval=YES)
+
+        assert after.status == Working()
+        assert got(world) == {"token of approval": DELIVERED_YES}
+        assert world.stored(task).inputs == Inputs(asked=1, used_keys=("approval",))
+
+    @pytest.mark.parametrize("action", ["decline", "cancel"])
+    def test_that_is_none_reaches_the_state_too(self, action: str) -> None:
+        """T29: what to make of it is for the workflow."""
+        world = World()
+        task = asking(world, "approval")
+
+        respond(world, task, approval={"action": action, "content": {"amount": 25}})
+
+        assert got(world) == {"token of approval": f'{{"action":"{action}"}}'}
+
+    def test_to_a_page_says_only_what_the_user_did(self) -> None:
+        world = World()
+        task = world.call()
+        world.ask(task.task_id, "signature", URL)
+
+        respond(world, task, signature={"action": "accept", "content": {"a": 1}})
+
+        assert got(world) == {"token of signature": '{"action":"accept"}'}
+
+    def test_is_recorded_before_it_is_delivered(self) -> None:
+        """X8: whoever dies in between has lost nothing."""
+        world = World()
+        task = asking(world, "approval")
+        world.store.calls.clear()
+
+        respond(world, task, approval=YES)
+
+        assert world.store.calls == ["load", "save", "save"]
+
+    def test_is_there_for_the_next_reader(self) -> None:
+        """X17: read after write."""
+        world = World()
+        task = asking(world, "approval")
+
+        after = respond(world, task, approval=YES)
+
+        assert world.operations.get(ALICE, task.task_id) == after
+
+    def test_to_one_of_several_leaves_the_others_open(self) -> None:
+        """X15: partial answers."""
+        world = World()
+        task = asking(world, "a", "b", "c")
+
+        after = respond(world, task, b=YES)
+
+        assert [request.key for request in after.input_requests] == ["a", "c"]
+        assert got(world) == {"token of b": DELIVERED_YES}
+
+    def test_to_several_at_once_reaches_each(self) -> None:
+        world = World()
+        task = asking(world, "a", "b", "c")
+
+        respond(world, task, a=YES, c=NO)
+
+        assert got(world) == {"token of a": DELIVERED_YES, "token of c": '{"action":"decline"}'}
+
+
+class TestAWrongAnswer:
+    @pytest.mark.parametrize(
+        "answer", [{"action": "accept", "content": {"amount": 0}}, {"action": "accept"}, {}, None, "yes"]
+    )
+    def test_is_refused_with_its_key_and_can_be_given_again(self, answer: Any) -> None:
+        world = World()
+        task = asking(world, "approval")
+
+        with pytest.raises(InvalidInput, match="The answer to 'approval' was not accepted, and can be given again: "):
+            respond(world, task, approval=answer)
+
+        assert world.stored(task) == task
+        assert respond(world, task, approval=YES).status == Working()
+
+    def test_among_good_ones_leaves_all_open(self) -> None:
+        """All of them, or none."""
+        world = World()
+        task = asking(world, "a", "b")
+
+        with pytest.raises(InvalidInput, match="'b'"):
+            respond(world, task, a=YES, b={"action": "accept"})
+
+        assert world.stored(task) == task
+        assert got(world) == {}
+
+    def test_is_asked_again_where_the_client_is_not_shown_what_is_open(self) -> None:
+        world = World()
+        task = asking(world, "approval")
+
+        world.dialogue.ask_again(task, "approval", "amount must be a number")
+
+        (request,) = world.stored(task).input_requests
+        assert (request.key, request.number, request.refusal) == ("approval", 2, "amount must be a number")
+
+    def test_is_one_of_too_many_while_nobody_can_deliver_them(self) -> None:
+        world = World()
+        task = world.call()
+        form = {"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
+        for number in range(3):
+            world.ask(task.task_id, f"key-{number}", form)
+        large = {"action": "accept", "content": {"a": "x" * (LARGEST_CONTENT - 10)}}
+
+        with pytest.raises(InvalidInput, match=f"larger than {LARGEST_UNDELIVERED} bytes together: give fewer"):
+            world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0", "key-1", "key-2"], large))
+
+        assert len(world.stored(task).input_requests) == 3
+        world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0", "key-1"], large))
+        world.dialogue.respond(ALICE, task.task_id, {"key-2": large})
+        assert len(got(world)) == 3
+
+
+class TestAnAnswerThatNobodyAskedFor:
+    @pytest.mark.parametrize("responses", [{}, {"other": YES}, {"other": "nonsense"}, {"": None}])
+    def test_is_ignored_whatever_it_is(self, responses: Any) -> None:
+        """X16."""
+        world = World()
+        task = asking(world, "approval")
+        world.store.calls.clear()
+
+        after = world.dialogue.respond(ALICE, task.task_id, responses)
+
+        assert after == task
+        assert world.store.calls == ["load"]
+
+    def test_because_it_was_given_before_is_ignored_though_it_is_another(self) -> None:
+        """X16."""
+        world = World()
+        task = asking(world, "approval")
+        respond(world, task, approval=YES)
+
+        respond(world, task, approval=NO)
+        respond(world, task, approval="nonsense")
+
+        assert got(world) == {"token of approval": DELIVERED_YES}
+
+    def test_because_the_task_has_ended_is_ignored(self) -> None:
+        """X16: no error to the client."""
+        world = World()
+        task = asking(world, "approval")
+        world.succeed(task.task_id, OUTPUT)
+
+        after = respond(world, task, approval=YES)
+
+        assert isinstance(after.status, Completed)
+        assert got(world) == {}
+
+    def test_because_nobody_waits_any_more_is_ignored(self) -> None:
+        world = World()
+        task = world.call()
+        world.ask(task.task_id, seconds=60)
+        world.clock.advance(seconds=60)
+
+        after = respond(world, task, approval=YES)
+
+        assert after.status == Working()
+        assert got(world) == {}
+
+    def test_because_its_state_has_just_gone_on_is_no_error(self) -> None:
+        world = World()
+        task = asking(world, "approval")
+        world.workflows.waiting.clear()
+
+        after = respond(world, task, approval=YES)
+
+        assert after.status == Working()
+        assert world.stored(task).inputs.undelivered == ()
+        assert (got(world), world.troubles) == ({}, [])
+
+    @pytest.mark.parametrize("task_id", ["0" * 36, "nonsense", None, 7])
+    def test_because_there_is_no_such_task_is_refused(self, task_id: Any) -> None:
+        world = World()
+
+        with pytest.raises(UnknownTask):
+            world.dialogue.respond(ALICE, task_id, {"approval": YES})
+        with pytest.raises(UnknownTask):
+            world.dialogue.give_up(ALICE, task_id, "approval")
+
+    def test_because_it_is_somebody_elses_task_is_refused_alike(self) -> None:
+        """X28."""
+        world = World()
+        task = asking(world, "approval")
+
+        with pytest.raises(UnknownTask):
+            world.dialogue.respond(BOB, task.task_id, {"approval": YES})
+        with pytest.raises(UnknownTask):
+            world.dialogue.give_up(BOB, task.task_id, "approval")
+
+        assert world.stored(task) == task
+
+
+class TestAClientThatCannotAskAfterAll:
+    def test_lets_the_state_fail_with_a_name_that_can_be_caught(self) -> None:
+        world = World()
+        task = asking(world, "approval")
+
+        after = world.dialogue.give_up(ALICE, task.task_id, "approval")
+
+        assert after.status == Working()
+        assert world.workflows.resumptions == [
+            Resumption("token of approval", error="Stepwire.InputNotSupported", cause="The client cannot ask its user.")
+        ]
+
+    def test_leaves_other_questions_open(self) -> None:
+        world = World()
+        task = asking(world, "a", "b")
+
+        after = world.dialogue.give_up(ALICE, task.task_id, "a")
+
+        assert [request.key for request in after.input_requests] == ["b"]
+
+    def test_of_an_unknown_question_is_nothing(self) -> None:
+        world = World()
+        task = asking(world, "approval")
+
+        assert world.dialogue.give_up(ALICE, task.task_id, "other") == task
+
+
+class TestTwoAtOnce:
+    def test_who_answer_the_same_question_one_wins_and_the_state_gets_one_answer(self) -> None:
+        world = World()
+        task = asking(world, "approval")
+        world.store.before_save = lambda: respond(world, task, approval=NO)
+
+        after = respond(world, task, approval=YES)
+
+        assert after.status == Working()
+        assert got(world) == {"token of approval": '{"action":"decline"}'}
+        assert world.stored(task).inputs.undelivered == ()
+
+    def test_who_answer_different_questions_are_both_heard(self) -> None:
+        world = World()
+        task = asking(world, "a", "b")
+        world.store.before_save = lambda: respond(world, task, b=NO)
+
+        after = respond(world, task, a=YES)
+
+        assert after.status == Working()
+        assert got(world) == {"token of a": DELIVERED_YES, "token of b": '{"action":"decline"}'}
+
+    def test_who_answer_and_ask_lose_nothing(self) -> None:
+        world = World()
+        task = asking(world, "a")
+        world.store.before_save = lambda: world.ask(task.task_id, "b")
+
+        after = respond(world, task, a=YES)
+
+        assert [request.key for request in after.input_requests] == ["b"]
+        assert got(world) == {"token of a": DELIVERED_YES}
+
+    def test_who_answer_and_cancel_the_cancel_stays(self) -> None:
+        """T23."""
+        world = World()
+        task = asking(world, "approval")
+        world.store.before_save = lambda: world.operations.cancel(ALICE, task.task_id)
+
+        after = respond(world, task, approval=YES)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.running() == ()
+
+    def test_who_cancel_and_answer_the_cancel_stays_and_the_answer_has_arrived(self) -> None:
+        world = World()
+        task = asking(world, "approval")
+        world.store.before_save = lambda: respond(world, task, approval=YES)
+
+        after = world.operations.cancel(ALICE, task.task_id)
+
+        assert isinstance(after.status, Cancelled)
+        assert world.workflows.running() == ()

@@ -1,0 +1,167 @@
+"""The sessions of legacy clients: what a token says, and that a forged one is refused or says something harmless."""
+
+import base64
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.errors import UnknownSession
+from stepwire.json_text import Json, JsonObject
+from stepwire.protocol.opaque import LONGEST, wrap
+from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
+from tests.strategies import json_objects, json_values
+
+VERSION: Final = "2025-11-25"
+RANDOM: Final = bytes(range(RANDOM_BYTES))
+
+params: st.SearchStrategy[JsonObject] = json_objects | st.fixed_dictionaries(
+    {}, optional={"clientInfo": json_values | st.fixed_dictionaries({"name": json_values}), "capabilities": json_values}
+)
+
+
+def begun(**given: Any) -> Session:
+    """Begin a session with these parameters, and read its token."""
+    return session_of(session_id_of(VERSION, given, RANDOM))
+
+
+def is_refused(text: str) -> bool:
+    """Tell whether a token is refused, and make sure that nothing else ever happens."""
+    try:
+        session = session_of(text)
+    except UnknownSession:
+        return True
+    assert session.id == text
+    assert isinstance(session.version, str)
+    assert isinstance(session.client_name, str)
+    return False
+
+
+# -------------------------------------------------------------------------------------------------------- what it says
+
+
+def test_a_session_says_what_its_client_said_of_itself() -> None:
+    session = begun(
+        clientInfo={"name": "an agent", "version": "1"},
+        capabilities={"elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": True}},
+    )
+
+    assert session.version == VERSION
+    assert session.client_name == "an agent"
+    assert session.capabilities == {"elicitation": {"form": {}, "url": {}}, "roots": {}}
+
+
+@given(params)
+def test_whatever_a_client_says_of_itself_its_session_can_be_read(given_params: JsonObject) -> None:
+    written = session_id_of(VERSION, given_params, RANDOM)
+
+    session = session_of(written)
+
+    assert (session.version, session.id) == (VERSION, written)
+    assert written.isascii()
+    assert written.isprintable()
+    assert len(written) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [(None, ""), (7, ""), (["a"], ""), ("", ""), ("x" * 65, "x" * 64), ("grüße", "grüße")]
+)
+def test_a_name_is_a_text_of_some_length(name: Json, shown: str) -> None:
+    assert begun(clientInfo={"name": name}).client_name == shown
+
+
+@pytest.mark.parametrize("capabilities", [None, [], "all", True, {"elicitation": True}, {"elicitation": []}])
+def test_what_is_no_capability_is_none(capabilities: Json) -> None:
+    assert begun(capabilities=capabilities).capabilities == {}
+
+
+def test_a_client_that_declares_too_much_is_taken_at_its_first_words() -> None:
+    settings: JsonObject = {f"{number:02d}" + "s" * 60: {} for number in range(16)}
+    declared: JsonObject = {"elicitation": {}, **{f"capability {number}": settings for number in range(15)}}
+
+    session = begun(capabilities=declared)
+
+    assert session.capabilities == {name: {} for name in declared}
+
+
+def test_a_client_that_declares_far_too_much_declares_nothing() -> None:
+    declared: JsonObject = {f"{number:02d}" + "\x01" * 60: {} for number in range(16)}
+
+    session = begun(clientInfo={"name": "\x01" * 64}, capabilities=declared)
+
+    assert (session.client_name, session.capabilities) == ("", {})
+
+
+def test_each_session_has_another_token() -> None:
+    """L10."""
+    assert session_id_of(VERSION, {}, b"1" * RANDOM_BYTES) != session_id_of(VERSION, {}, b"2" * RANDOM_BYTES)
+
+
+def test_without_a_token_nothing_is_known() -> None:
+    assert session_of(None) == Session()
+    assert session_of(None).version is None
+
+
+# ------------------------------------------------------------------------------------------------------------- forgery
+
+
+@given(params, st.data())
+def test_a_token_with_a_bit_flipped_is_refused_or_another_session(
+    given_params: JsonObject, data: st.DataObject
+) -> None:
+    written = bytearray(session_id_of(VERSION, given_params, RANDOM).encode())
+    place = data.draw(st.integers(0, len(written) - 1))
+    written[place] ^= 1 << data.draw(st.integers(0, 7))
+
+    is_refused(written.decode("latin-1"))
+
+
+@given(params, st.data())
+def test_a_truncated_token_is_refused(given_params: JsonObject, data: st.DataObject) -> None:
+    written = session_id_of(VERSION, given_params, RANDOM)
+
+    assert is_refused(written[: data.draw(st.integers(0, len(written) - 2))])
+
+
+@given(st.text() | json_values.map(wrap) | st.binary().map(lambda some: base64.urlsafe_b64encode(some).decode()))
+def test_any_text_as_a_token_is_refused_and_nothing_else_happens(text: str) -> None:
+    assert is_refused(text)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [2, VERSION, "", {}, ""],
+        [1, None, "", {}, ""],
+        [1, VERSION, 7, {}, ""],
+        [1, VERSION, "", [], ""],
+        [1, VERSION, "", {}, 7],
+        [1, VERSION, "", {}],
+        [1, VERSION, "", {}, "", ""],
+        [1, VERSION, "", {}, "x" * LONGEST],
+    ],
+)
+def test_a_field_that_no_session_has_is_refused(fields: Json) -> None:
+    assert is_refused(wrap(fields))
+
+
+@pytest.mark.parametrize("text", ["", "=", "a", "W10", " WzFd", "\u00e9", "\ud800", "[1]"])
+def test_what_is_no_token_at_all_is_refused(text: str) -> None:
+    assert is_refused(text)
+
+
+# -------------------------------------------------------------------------------------------------------------- digests
+
+
+def test_a_request_is_named_by_its_session_and_its_id_with_its_type() -> None:
+    one, other = (session_of(session_id_of(VERSION, {}, random * RANDOM_BYTES)) for random in (b"1", b"2"))
+
+    digests = {one.digest_of(1), one.digest_of("1"), one.digest_of(2), other.digest_of(1)}
+
+    assert len(digests) == 4
+    assert one.digest_of(1) == session_of(one.id).digest_of(1)
+
+
+def test_a_request_without_a_session_has_no_name() -> None:
+    assert Session().digest_of(1) is None

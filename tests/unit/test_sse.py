@@ -1,0 +1,75 @@
+"""Bodies of server-sent events, as the strictest and the sloppiest readers take them."""
+
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.json_text import Json, parse, write
+from stepwire.protocol.sse import ServerSentEvent, body_of
+from tests.strategies import json_values
+
+LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""All that some reader takes for the end of a line."""
+
+texts = st.text(st.sampled_from(LINE_ENDS) | st.characters(exclude_categories=["Cs"]))
+values = json_values | st.lists(texts) | st.dictionaries(texts, texts)
+
+
+def read(body: str) -> list[dict[str, str]]:
+    """Read a body as Python clients do that split it at whatever looks like the end of a line."""
+    events: list[dict[str, str]] = [{}]
+    for line in body.splitlines():
+        if line:
+            name, _, value = line.partition(": ")
+            assert name not in events[-1]
+            events[-1][name] = value
+        else:
+            events.append({})
+    return events[:-1]
+
+
+@given(st.lists(values))
+def test_whatever_the_data_each_event_is_read_as_it_was(told: list[Json]) -> None:
+    body = body_of(ServerSentEvent(write(value), f"id-{number}") for number, value in enumerate(told))
+
+    assert [event["id"] for event in read(body)] == [f"id-{number}" for number in range(len(told))]
+    assert [parse(event["data"]) for event in read(body)] == told
+
+
+@given(values)
+def test_a_body_has_no_line_end_but_its_own(value: Json) -> None:
+    body = body_of([ServerSentEvent(write(value), "1")])
+
+    assert body.splitlines() == body.split("\n")[:-1]
+    assert len(body.splitlines()) == 3
+
+
+@pytest.mark.parametrize("character", "\x85\u2028\u2029")
+def test_a_character_that_ends_a_line_for_some_is_escaped(character: str) -> None:
+    body = body_of([ServerSentEvent(write({character: character}))])
+
+    assert body.isprintable() or body.count("\n") == 2
+    assert parse(body.removeprefix("data: ")) == {character: character}
+
+
+def test_the_time_to_come_back_comes_first_and_alone() -> None:
+    assert body_of([ServerSentEvent("{}", "1")], retry_ms=0) == "retry: 0\n\nid: 1\ndata: {}\n\n"
+
+
+def test_without_a_time_to_come_back_there_is_no_word_of_it() -> None:
+    assert body_of([ServerSentEvent("{}", "1")]) == "id: 1\ndata: {}\n\n"
+
+
+def test_an_event_without_an_id_changes_no_clients_position() -> None:
+    assert body_of([ServerSentEvent("{}")]) == "data: {}\n\n"
+
+
+def test_an_event_that_only_brings_an_id_has_data_all_the_same() -> None:
+    """A released client forgets the id of an event without data."""
+    assert body_of([ServerSentEvent(id="1")]) == "id: 1\ndata: \n\n"
+
+
+def test_no_event_is_an_empty_body() -> None:
+    assert body_of([]) == ""
