@@ -68,6 +68,12 @@ def own_legacy_client(own_url: str) -> LegacyClient:
     return partial(_run, _command(own_url))
 
 
+@pytest.fixture(scope="session")
+def legacy_client_of() -> Callable[[str], LegacyClient]:
+    """Run scenarios against any endpoint."""
+    return lambda url: partial(_run, _command(url))
+
+
 def _command(url: str) -> list[str]:
     assert LEGACY_READY.exists(), f"{LEGACY_READY.parent.name} is missing: run `make .venv-legacy/ready`"
     return [str(LEGACY_PYTHON), str(LEGACY_DRIVER), url]

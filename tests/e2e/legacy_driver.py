@@ -176,8 +176,9 @@ SCENARIOS = {
 class Recorder:
     """The user, who gives one and the same answer, and what was on the wire."""
 
-    def __init__(self, answer: str | None) -> None:
+    def __init__(self, answer: str | None, token: str | None) -> None:
         self._answer = json.loads(answer) if answer else None
+        self._token = token
         self.asked: list[Any] = []
         self.wire: list[dict[str, Any]] = []
 
@@ -192,7 +193,7 @@ class Recorder:
 
     def http_client(self) -> Any:
         """Give the library's own client, with an ear on what it gets."""
-        client = create_mcp_http_client()
+        client = create_mcp_http_client(headers={"authorization": f"Bearer {self._token}"} if self._token else None)
         client.event_hooks["response"].append(self._note)
         return client
 
@@ -213,7 +214,7 @@ async def main(options: argparse.Namespace) -> None:
         # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
         mcp.types.LATEST_PROTOCOL_VERSION = options.version
     info = mcp.types.Implementation(name=options.name, version="1") if options.name else None
-    recorder = Recorder(options.answer)
+    recorder = Recorder(options.answer, options.token)
     async with (
         recorder.http_client() as http,
         streamable_http_client(options.url, http_client=http) as (incoming, outgoing, _session),
@@ -232,6 +233,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--version", help="the protocol version to ask for")
     parser.add_argument("--name", help="what the client calls itself")
+    parser.add_argument("--token", help="the access token to send with every request")
     parser.add_argument("--answer", help="JSON of the ElicitResult that every question gets")
     return parser.parse_intermixed_args(arguments)
 

@@ -30,14 +30,11 @@ def test_the_result_of_a_running_task_is_waited_for(legacy_client: LegacyClient)
     assert seen["result"]["_meta"][RELATED_TASK] == {"taskId": seen["before"]["taskId"]}
 
 
-def test_the_pages_of_the_list_have_every_task_once_the_newest_first(legacy_client: LegacyClient) -> None:
-    seen = legacy_client("list_pages", "51")
+def test_without_sign_in_there_is_no_list_of_everybodys_tasks(legacy_client: LegacyClient) -> None:
+    """T21."""
+    seen = legacy_client("cancel")
 
-    listed = [task_id for page in seen["pages"] for task_id in page]
-    assert len(seen["pages"]) > 1
-    assert len(set(listed)) == len(listed)
-    started = set(seen["started"])
-    assert [task_id for task_id in listed if task_id in started] == seen["started"][::-1]
+    assert seen["initialized"]["capabilities"]["tasks"] == {"cancel": {}, "requests": {"tools": {"call": {}}}}
 
 
 def test_a_cancelled_task_stays_cancelled(legacy_client: LegacyClient) -> None:

@@ -1,0 +1,243 @@
+"""Sign-in from end to end: `mcp` 2.3 finds the issuer from a 401 through the metadata, gets a token, and calls a tool.
+
+Everything is on 127.0.0.1: the root template with Authorizer=jwt, an issuer, and a user who consents at once.
+"""
+
+import base64
+import hashlib
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import httpx
+import pytest
+from mcp.client import Client
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
+
+from examples.tasks_client import Tasks
+from local import LocalStack
+from tests.local.issuer import DISCOVERY, TestIssuer
+
+pytestmark = pytest.mark.anyio
+ROOT: Final = Path(__file__).parents[2]
+CALLBACK: Final = "http://localhost:8080/callback"
+SCOPE: Final = "workflows"
+LISTING: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+HEADERS: Final = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+
+
+class Consent:
+    """The issuer's other half: a user who consents, and the endpoint that gives tokens for codes (PKCE with S256)."""
+
+    def __init__(self, issuer: TestIssuer) -> None:
+        self.asked: list[dict[str, str]] = []
+        self._issuer = issuer
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        issuer.documents[DISCOVERY]["token_endpoint"] = f"http://127.0.0.1:{self._server.server_port}/token"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    async def authorize(self, url: str) -> None:
+        """Stand for the browser, which is sent here."""
+        self.asked.append(dict(parse_qsl(urlsplit(url).query)))
+
+    async def called_back(self) -> AuthorizationCodeResult:
+        """Stand for the page that the browser is sent back to."""
+        return AuthorizationCodeResult(code="the-code", state=self.asked[-1]["state"])
+
+    def token(self, form: dict[str, list[str]]) -> dict[str, Any]:
+        """Give a token for a code, and for the verifier that belongs to it."""
+        asked = self.asked[-1]
+        digest = hashlib.sha256(form["code_verifier"][0].encode()).digest()
+        assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked["code_challenge"]
+        assert form["resource"][0] == asked["resource"]
+        token = self._issuer.valid(aud=asked["resource"], sub="alice", scope=asked["scope"])
+        return {"access_token": token, "token_type": "Bearer", "expires_in": 600, "scope": asked["scope"]}
+
+
+def _handler_of(consent: Consent) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+            body = json.dumps(consent.token(form)).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - theirs
+            """Say nothing."""
+
+    return Handler
+
+
+class Registered:
+    """What a client keeps that the issuer knows already."""
+
+    def __init__(self) -> None:
+        self._tokens: OAuthToken | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self._tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self._tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return OAuthClientInformationFull(
+            client_id="a-client", redirect_uris=[AnyUrl(CALLBACK)], token_endpoint_auth_method="none"
+        )
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        raise AssertionError("it is registered already")
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[TestIssuer]:
+    with TestIssuer() as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="module")
+def consent(issuer: TestIssuer) -> Iterator[Consent]:
+    consent = Consent(issuer)
+    yield consent
+    consent.close()
+
+
+@pytest.fixture(scope="module")
+def guarded_url(issuer: TestIssuer) -> Iterator[str]:
+    """The endpoint of the root template that asks for tokens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/mcp"
+    parameters = {
+        "Authorizer": "jwt",
+        "JwtIssuer": issuer.url,
+        "JwtAudience": url,
+        "EndpointUrl": url,
+        "RequiredScope": SCOPE,
+    }
+    with LocalStack(ROOT / "template.yaml", port=port, parameters=parameters, instances=2) as stack:
+        yield stack.url
+
+
+@pytest.fixture
+async def client(guarded_url: str, consent: Consent) -> AsyncIterator[Client]:
+    """A client that signs in when it is asked to."""
+    metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(CALLBACK)], token_endpoint_auth_method="none")
+    auth = OAuthClientProvider(guarded_url, metadata, Registered(), consent.authorize, consent.called_back)
+    async with (
+        create_mcp_http_client(auth=auth) as http,
+        Client(streamable_http_client(guarded_url, http_client=http), extensions=[Tasks()]) as client,
+    ):
+        yield client
+
+
+def post(url: str, token: str | None, message: object = LISTING) -> httpx.Response:
+    return httpx.post(url, json=message, headers=HEADERS | ({"authorization": f"Bearer {token}"} if token else {}))
+
+
+def tasks_of(url: str, token: str) -> list[str]:
+    listed = post(url, token, {**LISTING, "method": "tasks/list"}).json()["result"]["tasks"]
+    return [task["taskId"] for task in listed]
+
+
+# F1, F2, F4
+async def test_a_client_finds_the_issuer_gets_a_token_and_calls_a_tool(
+    client: Client, guarded_url: str, issuer: TestIssuer, consent: Consent
+) -> None:
+    result = await client.call_tool("wait_and_echo", {"message": "hello", "seconds": 1})
+
+    assert result.structured_content == {"message": "hello", "waited_seconds": 1}
+    assert DISCOVERY in issuer.asked
+    assert consent.asked[-1]["resource"] == guarded_url
+    assert consent.asked[-1]["scope"] == SCOPE
+    owned = tasks_of(guarded_url, issuer.valid(aud=guarded_url, sub="alice", scope=SCOPE, client_id="another"))
+    assert owned, "the same person with another client has the same tasks"
+    assert tasks_of(guarded_url, issuer.valid(aud=guarded_url, sub="bob", scope=SCOPE)) == []
+
+
+# F2
+@pytest.mark.parametrize("suffix", ["", "/mcp"])
+def test_the_metadata_need_no_sign_in_and_name_the_very_endpoint(
+    guarded_url: str, issuer: TestIssuer, suffix: str
+) -> None:
+    response = httpx.get(guarded_url.removesuffix("/mcp") + f"/.well-known/oauth-protected-resource{suffix}")
+
+    assert response.json() == {
+        "resource": guarded_url,
+        "resource_name": "Stepwire",
+        "authorization_servers": [issuer.url],
+        "scopes_supported": [SCOPE],
+        "bearer_methods_supported": ["header"],
+    }
+
+
+Mint = Callable[[TestIssuer, str], str]
+BAD: Final[dict[str, Mint]] = {
+    "expired": lambda issuer, audience: issuer.expired(aud=audience, scope=SCOPE),
+    "for another audience": lambda issuer, _: issuer.for_another_audience(scope=SCOPE),
+    "unsigned": lambda issuer, audience: issuer.unsigned(aud=audience, scope=SCOPE),
+    "algorithm none": lambda issuer, audience: issuer.of_algorithm_none(aud=audience, scope=SCOPE),
+    "signed by another": lambda issuer, audience: issuer.signed_by_another_key(aud=audience, scope=SCOPE),
+    "tampered": lambda issuer, audience: issuer.tampered(aud=audience, scope=SCOPE),
+    "HS256": lambda issuer, audience: issuer.with_the_public_key_as_secret(aud=audience, scope=SCOPE),
+    "another issuer's": lambda issuer, audience: issuer.valid(aud=audience, scope=SCOPE, iss="https://issuer.example"),
+    "an ID token": lambda issuer, audience: issuer.valid(aud=audience, scope=SCOPE, token_use="id"),
+}
+
+
+# F4, F5
+@pytest.mark.parametrize("mint", BAD.values(), ids=list(BAD))
+def test_a_bad_token_is_a_401(guarded_url: str, issuer: TestIssuer, mint: Mint) -> None:
+    response = post(guarded_url, mint(issuer, guarded_url))
+
+    assert response.status_code == 401
+
+
+# F5
+def test_no_token_is_a_401(guarded_url: str) -> None:
+    assert post(guarded_url, None).status_code == 401
+
+
+# F6
+def test_a_token_without_the_scope_is_a_403_that_says_so_where_api_gateway_lets_it(
+    guarded_url: str, issuer: TestIssuer
+) -> None:
+    response = post(guarded_url, issuer.valid(aud=guarded_url, scope="openid"))
+
+    assert response.status_code == 403
+    assert f'scope="{SCOPE}"' in response.headers["x-amzn-remapped-www-authenticate"]
+    assert response.json()["error"]["data"] == {
+        "error": "insufficient_scope",
+        "scope": SCOPE,
+        "resource_metadata": guarded_url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp"),
+    }
+
+
+def test_the_pages_of_the_list_have_every_task_once_the_newest_first(
+    guarded_url: str, issuer: TestIssuer, legacy_client_of: Callable[[str], Callable[..., Any]]
+) -> None:
+    token = issuer.valid(aud=guarded_url, sub="carol", scope=SCOPE)
+
+    seen = legacy_client_of(guarded_url)("list_pages", "51", "--token", token)
+
+    listed = [task_id for page in seen["pages"] for task_id in page]
+    assert len(seen["pages"]) > 1
+    assert listed == seen["started"][::-1]
+    assert "list" in seen["initialized"]["capabilities"]["tasks"]
