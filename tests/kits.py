@@ -5,6 +5,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
+from stepwire.audit import Entry
 from stepwire.catalog import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.dialogue import Dialogue
 from stepwire.execution_events import ExecutionEvents, ProgressMade
@@ -144,9 +145,11 @@ class World:
     """The faults of ours that the server has reported."""
     troubles: list[Exception] = field(default_factory=list[Exception])
     """What has kept tasks from being looked after."""
+    audit: list[Entry] = field(default_factory=list[Entry])
+    """What was written down of what callers do."""
 
     def __post_init__(self) -> None:
-        self.recorder = Recorder(self.store, self.clock)
+        self.recorder = Recorder(self.store, self.clock, self.audit.append)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
         self.operations = Operations(
             self.recorder, self.workflows, counting(), self.upkeep, self.limits, signed_url, self.troubles.append

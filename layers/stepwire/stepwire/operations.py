@@ -200,7 +200,11 @@ class Operations:
         stopped = WorkStopped("The task was cancelled by its caller.")
         if task.awaits_confirmation:
             # Only as the first: whoever has confirmed it meanwhile has begun what is to be stopped.
-            return self.recorder.claim(task, stopped) or self.cancel(owner, task_id)
+            claimed = self.recorder.claim(task, stopped)
+            if claimed is None:
+                return self.cancel(owner, task_id)
+            self._note(Action.CANCELLED, claimed)
+            return claimed
         self.workflows.stop(task.execution, "Cancelled by the caller.")
         cancelled = self.recorder.record(task, stopped)
         if cancelled is None:
@@ -257,7 +261,7 @@ class Operations:
         """Free the slots of tasks that have ended and whose end was not counted, and of what never became a task."""
         now = self.recorder.now()
         some = frozenset(sorted(counted)[:_MOST_AT_ONCE])
-        tasks = self.recorder.store.several(owner, some)
+        tasks = self.recorder.several(owner, some)
         gone = {one for one in some if one not in tasks and now - created_at_of(one) > _LONGEST_CREATION}
         over = {one for one, task in tasks.items() if task.has_ended or task.expires_at <= now}
         if gone or over:

@@ -38,7 +38,7 @@ class Recorder:
 
     def load(self, key: TaskKey) -> Task | None:
         """Read a task; an expired one is gone, whether DynamoDB has deleted it yet or not."""
-        return self._present(self.store.load(key))
+        return self._present(key.owner, self.store.load(key))
 
     def known(self, owner: Principal, task_id: object) -> Task:
         """Read a task that a caller names.
@@ -55,12 +55,18 @@ class Recorder:
     def followed(self, key: TaskKey, request: str) -> Followed:
         """Read a task as a request follows it."""
         followed = self.store.load_followed(key, request)
-        return replace(followed, task=self._present(followed.task))
+        return replace(followed, task=self._present(key.owner, followed.task))
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         """Read some of a caller's tasks, newest first."""
         page = self.store.page(owner, after, limit)
-        return replace(page, tasks=tuple(filter(None, map(self._present, page.tasks))))
+        present = (self._present(owner, task) for task in page.tasks)
+        return replace(page, tasks=tuple(filter(None, present)))
+
+    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+        """Read several of a caller's tasks, expired ones with them: their slots are to be freed."""
+        found = self.store.several(owner, task_ids)
+        return {task_id: task for task_id, task in found.items() if task.owner == owner}
 
     def record(self, task: Task, event: TaskEvent) -> Task | None:
         """Advance a task and save it; None where it is gone.
@@ -79,21 +85,23 @@ class Recorder:
             if after is current:
                 return current
             try:
-                saved = self.store.save(after)
+                return self._saved(after)
             except SaveConflict:
                 current = self.load(task.key)
-            else:
-                if saved.has_ended:
-                    self._ended(saved)
-                return saved
         raise InternalError("The task is being changed by too many others at once. Try again.")
 
     def claim(self, task: Task, event: TaskEvent) -> Task | None:
         """Save like `record`, but only as the first: None where somebody else was faster."""
         try:
-            return self.store.save(advance(task, event, self.now()))
+            return self._saved(advance(task, event, self.now()))
         except SaveConflict:
             return None
+
+    def _saved(self, task: Task) -> Task:
+        saved = self.store.save(task)
+        if saved.has_ended:
+            self._ended(saved)
+        return saved
 
     def _ended(self, task: Task) -> None:
         # What is not released now is found out when its owner is at his limit (`Operations`).
@@ -102,9 +110,12 @@ class Recorder:
         duration = task.last_updated_at - task.created_at
         self.audit(Entry(Action.ENDED, task.owner, task.work.tool, task.task_id, outcome_of(task.status), duration))
 
-    def _present(self, task: Task | None) -> Task | None:
+    def _present(self, owner: Principal, task: Task | None) -> Task | None:
+        # Isolation at two layers: the key holds the owner already, and a store that errs must not show another's task.
+        if task is None or task.owner != owner:
+            return None
         now = self.now()
-        return as_of(task, now) if task is not None and task.expires_at > now else None
+        return as_of(task, now) if task.expires_at > now else None
 
 
 def outcome_of(status: Status) -> str:
