@@ -84,11 +84,12 @@ def test_the_first_body_of_a_result_is_one_read(resuming: LegacyClient, stack: D
     assert stack.calls.made == ["GetItem"]
 
 
-def test_a_plain_call_that_is_come_back_for_is_one_write_and_one_start(resuming: LegacyClient, stack: Deployed) -> None:
+def test_a_plain_call_that_is_come_back_for_is_begun_like_a_task(resuming: LegacyClient, stack: Deployed) -> None:
     answer = resuming.call(TOOL, SLOW)
 
     assert answer.is_stream
-    assert stack.calls.made == ["PutItem", "StartExecution"]
+    assert stack.calls.made[-2:] == ["PutItem", "StartExecution"]
+    assert set(stack.calls.made[:-2]) == {"UpdateItem"}
 
 
 # M50
@@ -180,7 +181,7 @@ def test_giving_up_a_plain_call_is_a_note_a_search_and_a_cancel(resuming: Legacy
 
     resuming.notify("notifications/cancelled", {"requestId": "r"})
 
-    assert stack.calls.made == ["PutItem", "Query", "GetItem", "StopExecution", "PutItem"]
+    assert stack.calls.made == ["PutItem", "Query", "GetItem", "StopExecution", "PutItem", "UpdateItem"]
 
 
 def test_giving_up_a_result_is_a_note_and_a_search(resuming: LegacyClient, stack: Deployed) -> None:
@@ -236,4 +237,4 @@ def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
 
     assert asking == ["GetSecretValue"] * instances
     assert created.result["resultType"] == "task"
-    assert stack.calls.made[:2] == ["PutItem", "StartExecution"]
+    assert stack.calls.made[:3] == ["UpdateItem", "PutItem", "StartExecution"]
