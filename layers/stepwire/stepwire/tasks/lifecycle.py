@@ -57,6 +57,8 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
             return replace(task, checked_at=max(at, task.checked_at))
         case AnswersDelivered():
             return _delivered(task, event)
+        case InputRequested(expires_at=expires_at) if expires_at is not None and expires_at <= at:
+            return task  # it came so late that nobody waits for the answer any more
         case InputRefused():
             return _asked_again(task, event)
         case _:
