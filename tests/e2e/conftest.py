@@ -33,7 +33,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """The endpoint."""
-    with LocalStack(ROOT / "template.yaml", instances=2) as stack:
+    limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests are one caller
+    with LocalStack(ROOT / "template.yaml", instances=2, parameters=limits) as stack:
         yield stack.url
 
 
