@@ -1,0 +1,193 @@
+"""Nobody sees, changes or even looks up what is another's, whatever of the other's he presents."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from stepwire.continuations import Continuation, Kind, Subject, issue
+from stepwire.methods import Patience, next_cursor
+from stepwire.ports import Followed, TaskPage
+from stepwire.principal import Principal
+from stepwire.protocol.positions import StreamPosition
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.task import Task
+from tests.fakes import InMemoryTaskStore
+from tests.kits import ALICE, ARGUMENTS, BOB, OPTIONAL, SECRET, World
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    TASKS_CAPABILITY,
+    Answer,
+    LegacyClient,
+    ModernClient,
+)
+from tests.server.flows import ACCEPT
+
+IMPATIENT: Final = Patience(wait=timedelta(), inline=timedelta(), hold=timedelta())
+RESUMED: Final = {"jsonrpc": "2.0", "id": "r", "method": "tasks/result"}
+"""The request whose stream is gone on with."""
+
+
+def legacy_of(world: World, owner: Principal) -> LegacyClient:
+    return LegacyClient.opened(world, owner=owner, capabilities=ASKING_CAPABILITY)
+
+
+def modern_of(world: World, owner: Principal) -> ModernClient:
+    return ModernClient(world, owner, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+
+def keyed_call(world: World, owner: Principal) -> Answer:
+    params = {"name": "optional", "arguments": ARGUMENTS}
+    return modern_of(world, owner).ask("tools/call", params, headers={"idempotency-key": "k"})
+
+
+def calls_again(world: World, task_id: str, kind: Kind) -> Answer:
+    """Go on with a requestState of one's own; that it names any task is for the server to find wrong."""
+    subject = Subject(ALICE, "optional", ARGUMENTS)
+    until = world.clock.now() + timedelta(hours=1)
+    state = issue(Continuation(kind, task_id, 1), subject, until, SECRET)
+    return ModernClient(world, ALICE, ASKING_CAPABILITY).call("optional", more={"requestState": state})
+
+
+def resumes(world: World, task_id: str, *, is_call: bool) -> Answer:
+    event_id = StreamPosition("r", task_id, is_call, 0).event_id()
+    return legacy_of(world, ALICE).resume(event_id, opened_by=RESUMED)
+
+
+def lists_after(world: World, task_id: str) -> Answer:
+    return legacy_of(world, ALICE).ask("tasks/list", {"cursor": cursor_of(task_id)})
+
+
+def cursor_of(task_id: str) -> str:
+    """Write the cursor of a list that goes on after a task."""
+    return str(next_cursor(task_id)["nextCursor"])
+
+
+# ------------------------------------------------------------------------------ unknown, expired and foreign are alike
+
+Asked = Callable[[World, str], Answer]
+LOOKED_UP: Final[dict[str, Asked]] = {
+    "legacy tasks/get": lambda world, one: legacy_of(world, ALICE).task("get", one),
+    "legacy tasks/result": lambda world, one: legacy_of(world, ALICE).task("result", one),
+    "legacy tasks/result, not resumed": lambda world, one: LegacyClient(world).task("result", one),
+    "legacy tasks/cancel": lambda world, one: legacy_of(world, ALICE).task("cancel", one),
+    "legacy tasks/list": lists_after,
+    "a posted answer": lambda world, one: legacy_of(world, ALICE).respond({"id": f"{one}.1"}, result=ACCEPT),
+    "a posted refusal": lambda world, one: legacy_of(world, ALICE).respond(
+        {"id": f"{one}.1"}, error={"code": -1, "message": "no"}
+    ),
+    "the stream of a result": lambda world, one: resumes(world, one, is_call=False),
+    "the stream of a call": lambda world, one: resumes(world, one, is_call=True),
+    "modern tasks/get": lambda world, one: modern_of(world, ALICE).task("get", one),
+    "modern tasks/update": lambda world, one: modern_of(world, ALICE).update(one, {"approval": ACCEPT}),
+    "modern tasks/cancel": lambda world, one: modern_of(world, ALICE).task("cancel", one),
+    "subscriptions/listen": lambda world, one: modern_of(world, ALICE).listen({"taskIds": [one]}),
+    "the next round": lambda world, one: calls_again(world, one, Kind.FOLLOW),
+    "an idempotency key, legacy": lambda world, _: legacy_of(world, ALICE).ask(
+        "tools/call", {"name": "optional", "arguments": ARGUMENTS, "task": {}}, headers={"idempotency-key": "k"}
+    ),
+    "an idempotency key, modern": lambda world, _: keyed_call(world, ALICE),
+    "a request that was cancelled": lambda world, _: legacy_of(world, ALICE).notify(
+        "notifications/cancelled", {"requestId": 1}
+    ),
+}
+"""Whatever a caller can name a task with."""
+
+
+def world_with(owner: Principal | None, ttl: timedelta) -> tuple[World, str]:
+    """Make a world with a task that asks something, two hours after; without an owner, there is no task."""
+    world = World(patience=IMPATIENT)
+    task_id = keyed_call(world, owner or ALICE).id_in()
+    world.ask(task_id)
+    (task,) = world.store.tasks.values()
+    world.store.tasks[task.key] = replace(task, ttl=ttl)
+    if owner is None:
+        world.store.tasks.clear()
+        world.store.keys.clear()
+    world.clock.advance(hours=2)
+    world.store.calls.clear()
+    return world, task_id
+
+
+# X27, T24: the same bytes, and the same calls of AWS behind them
+@pytest.mark.parametrize("asked", LOOKED_UP.values(), ids=list(LOOKED_UP))
+def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
+    seen = {
+        "unknown": world_with(None, timedelta(hours=1)),
+        "expired": world_with(ALICE, timedelta(hours=1)),
+        "foreign": world_with(BOB, timedelta(days=1)),
+        "foreign and expired": world_with(BOB, timedelta(hours=1)),
+    }
+
+    answers = {name: asked(world, task_id).response for name, (world, task_id) in seen.items()}
+
+    assert len({task_id for _, task_id in seen.values()}) == 1
+    for name, (world, _) in seen.items():
+        unknown, _ = seen["unknown"]
+        assert answers[name] == answers["unknown"], name
+        assert world.store.calls == unknown.store.calls, name
+        assert len(world.workflows.starts) == len(unknown.workflows.starts), name
+        assert world.workflows.described == world.workflows.stops == world.workflows.resumptions == [], name
+        assert world.faults == world.troubles == []
+
+
+# ---------------------------------------------------------------------------------------- the server checks for itself
+
+
+class CarelessStore(InMemoryTaskStore):
+    """A store that errs: it gives whoever asks any task of that id, and lists the tasks of all."""
+
+    def load(self, key: TaskKey) -> Task | None:
+        super().load(key)
+        return self._any(key.task_id)
+
+    def load_followed(self, key: TaskKey, request: str) -> Followed:
+        return replace(super().load_followed(key, request), task=self._any(key.task_id))
+
+    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+        super().several(owner, task_ids)
+        return {one: task for one in task_ids if (task := self._any(one)) is not None}
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        super().page(owner, after, limit)
+        return TaskPage(tuple(self.tasks.values()), None)
+
+    def _any(self, task_id: TaskId) -> Task | None:
+        return next((task for key, task in self.tasks.items() if key.task_id == task_id), None)
+
+
+# T24: the key holds the owner, and the server looks again
+@pytest.mark.parametrize("asked", LOOKED_UP.values(), ids=list(LOOKED_UP))
+def test_a_store_that_gives_out_anothers_task_makes_the_server_show_nothing_of_it(asked: Asked) -> None:
+    worlds = [World(patience=IMPATIENT, store=store) for store in (InMemoryTaskStore(), CarelessStore())]
+    ids = [modern_of(world, BOB).start() for world in worlds]
+    for world, task_id in zip(worlds, ids, strict=True):
+        world.ask(task_id)
+    before = [dict(world.store.tasks) for world in worlds]
+
+    careful, careless = (asked(world, task_id).response for world, task_id in zip(worlds, ids, strict=True))
+
+    assert careless == careful
+    assert all(known.items() <= world.store.tasks.items() for known, world in zip(before, worlds, strict=True))
+    assert worlds[0].store.calls == worlds[1].store.calls
+
+
+def test_the_list_leaves_out_anothers_task_that_the_store_gives_out() -> None:
+    world = World(store=CarelessStore())
+    foreign, own = modern_of(world, BOB).start(), modern_of(world, ALICE).start()
+
+    listed = legacy_of(world, ALICE).ask("tasks/list").result["tasks"]
+
+    assert [one["taskId"] for one in listed] == [own]
+    assert foreign not in str(listed)
+
+
+def test_several_tasks_of_a_careless_store_are_none_of_anothers() -> None:
+    world = World(store=CarelessStore())
+    foreign, own = world.call(OPTIONAL, owner=BOB), world.call(OPTIONAL, owner=ALICE)
+
+    several = world.recorder.several(ALICE, frozenset({foreign.task_id, own.task_id}))
+
+    assert set(several) == {own.task_id}
