@@ -182,7 +182,7 @@ class Operations:
         while not until(task) and (left := deadline - self.recorder.now()) > timedelta():
             self.recorder.clock.sleep(min(pause, left.total_seconds()))
             pause = min(pause * 2, _LONGEST_PAUSE)
-            latest = self.get(task.owner, task.task_id)
+            latest = self.upkeep.kept(self.recorder.known(task.owner, task.task_id))  # our own look is no poll
             if latest != task:
                 yield latest
             task = latest

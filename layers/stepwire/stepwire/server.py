@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from stepwire import legacy, modern, streams
 from stepwire.audit import Action, Entry
-from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError
+from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError, TooManyPolls
 from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
 from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header, idempotency_key
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -58,6 +58,8 @@ class McpServer:
             return _error(message_id, error, error.status)
 
     def _note(self, request: HttpRequest, error: ProtocolError) -> None:
+        if isinstance(error, TooManyPolls):
+            return  # a client gone wild must not fill the log
         audit = self.kit.operations.recorder.audit
         audit(Entry(Action.REFUSED, request.principal, outcome=type(error).__name__))
 
