@@ -1,0 +1,122 @@
+"""A task that expires while it runs: gone for everybody, its execution stopped, its slot free."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from local import at_once
+from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.server.clients import LegacyClient, ModernClient
+
+TOOL = "wait_and_echo"
+LONG = {"message": "hello", "seconds": 600}
+LIMIT_REACHED = -31002
+UNKNOWN = -32602
+BY_TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    """The root template, where a caller may have one task."""
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", MostActiveTasks="1") as stack:
+        yield stack
+
+
+@pytest.fixture
+def modern(stack: Deployed) -> Iterator[ModernClient]:
+    """A client whose tasks are gone after each test."""
+    yield ModernClient(stack)
+    let_expire(stack)
+
+
+def let_expire(stack: Deployed) -> None:
+    """Let so much time pass for DynamoDB that every task of the example is over, and its stream be read."""
+    stack.stack.expire(at=datetime.now(UTC) + timedelta(days=3))
+    stack.stack.drain(within=20)
+
+
+def item_of(stack: Deployed, task_id: str) -> dict[str, Any]:
+    """Read a task's item, as it is."""
+    client = stack.stack.client("dynamodb")
+    (table,) = client.list_tables()["TableNames"]
+    items = client.scan(TableName=table)["Items"]
+    return next(item for item in items if item["sk"]["S"] == f"task#{task_id}")
+
+
+def removal(item: dict[str, Any], number: str = "1") -> dict[str, Any]:
+    """Make the record of an item that DynamoDB removed because its time was over."""
+    return {
+        "eventName": "REMOVE",
+        "userIdentity": BY_TTL,
+        "dynamodb": {"SequenceNumber": number, "OldImage": item},
+    }
+
+
+# T24
+def test_the_execution_of_a_task_that_expires_while_it_runs_is_stopped(modern: ModernClient, stack: Deployed) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+    assert stack.status_of(task_id) == "RUNNING"
+
+    let_expire(stack)
+
+    assert stack.status_of(task_id) == "ABORTED"
+
+
+# T27: within the first minute only the function frees it.
+def test_the_slot_of_a_task_that_expires_is_free(modern: ModernClient, stack: Deployed) -> None:
+    modern.call(TOOL, LONG)
+    assert modern.call(TOOL, LONG).code == LIMIT_REACHED
+
+    let_expire(stack)
+
+    assert modern.call(TOOL, LONG).id_in()
+    assert modern.call(TOOL, LONG).code == LIMIT_REACHED
+
+
+# T24, T21
+def test_a_task_that_has_expired_is_unknown_to_every_method(modern: ModernClient, stack: Deployed) -> None:
+    legacy = LegacyClient(stack)
+    task_id = modern.call(TOOL, LONG).id_in()
+
+    let_expire(stack)
+    codes = [legacy.task(method, task_id).code for method in ("get", "result", "cancel")]
+    codes += [modern.task(method, task_id).code for method in ("get", "cancel")]
+    codes.append(modern.update(task_id, {"approval": {"action": "decline"}}).code)
+
+    assert codes == [UNKNOWN] * 6
+
+
+def test_the_execution_of_a_task_that_had_ended_stays_as_it_is(modern: ModernClient, stack: Deployed) -> None:
+    task_id = modern.call(TOOL, {"message": "hello"}).id_in()
+    until(lambda: modern.task("get", task_id).result["status"] == "completed")
+
+    let_expire(stack)
+
+    assert stack.status_of(task_id) == "SUCCEEDED"
+    assert modern.task("get", task_id).code == UNKNOWN
+
+
+def test_a_record_that_comes_twice_leaves_the_next_task_alone(modern: ModernClient, stack: Deployed) -> None:
+    record = removal(item_of(stack, modern.call(TOOL, LONG).id_in()))
+    let_expire(stack)
+    following = modern.call(TOOL, LONG).id_in()
+
+    answers = [stack.stack.invoke("ExpirationsFunction", {"Records": [record]}) for _ in range(2)]
+
+    assert answers == [{"batchItemFailures": []}] * 2
+    assert stack.status_of(following) == "RUNNING"
+    assert modern.call(TOOL, LONG).code == LIMIT_REACHED
+
+
+def test_what_could_not_be_looked_after_comes_again_from_there_on(modern: ModernClient, stack: Deployed) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+    good = item_of(stack, task_id)
+    broken = {"pk": good["pk"], "sk": good["sk"]}
+    records = [removal(good, "7"), removal(broken, "8"), removal(good, "9")]
+
+    answer = stack.stack.invoke("ExpirationsFunction", {"Records": records})
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "8"}]}
+    assert stack.status_of(task_id) == "ABORTED"
