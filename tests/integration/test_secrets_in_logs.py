@@ -1,0 +1,320 @@
+"""Secrets are planted everywhere, and what the functions write down is searched for them."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final
+
+import boto3
+import pytest
+from botocore.model import OperationModel
+
+from local import FunctionError, at_once
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of, until
+from tests.recorded import recorded
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+
+SECRETS: Final = {
+    name: f"xyzzy-{name}-8d1f"
+    for name in (
+        "argument",
+        "answer",
+        "bearer",
+        "subject",
+        "claim",
+        "key",
+        "error",
+        "cause",
+        "fault",
+        "progress",
+        "meta",
+    )
+}
+REFUND: Final[Json] = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": SECRETS["argument"]}
+ECHO: Final[Json] = {"message": SECRETS["argument"]}
+KEYED: Final = {"idempotency-key": SECRETS["key"]}
+
+
+@dataclass
+class Faults:
+    """What AWS refuses, in words that hold a secret."""
+
+    operation: str | None = None
+    """The operation that fails now."""
+    met: int = 0
+
+    def answer(self, model: OperationModel, **_: object) -> tuple[SimpleNamespace, Json] | None:
+        """Answer a call in AWS's place; None lets it through."""
+        if model.name != self.operation:
+            return None
+        self.met += 1
+        error = {"Code": "ValidationException", "Message": f"Not valid: {SECRETS['fault']}"}
+        return SimpleNamespace(status_code=400), {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}
+
+    @contextmanager
+    def of(self, operation: str) -> Generator[None]:
+        """Let an operation fail; a test where none did proves nothing."""
+        self.operation, self.met = operation, 0
+        yield
+        self.operation = None
+        assert self.met, f"{operation} was never called"
+
+
+@dataclass
+class Endpoint:
+    """A stack whose callers have signed in with a token full of secrets."""
+
+    deployed: Deployed
+    claims: Json = field(default_factory=lambda: {"sub": SECRETS["subject"], "email": SECRETS["claim"]})
+
+    @property
+    def server(self) -> "Endpoint":
+        """What answers."""
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        event = event_of(request)
+        event["headers"]["authorization"] = f"Bearer {SECRETS['bearer']}"
+        event["requestContext"]["authorizer"]["jwt"]["claims"] |= self.claims
+        response = self.deployed.stack.invoke("McpFunction", event)
+        return HttpResponse(response["statusCode"], response["body"], response["headers"])
+
+
+@dataclass
+class Log:
+    """What the functions have written so far, in whatever way."""
+
+    capsys: pytest.CaptureFixture[str]
+    records: list[logging.LogRecord] = field(default_factory=list[logging.LogRecord])
+    printed: str = ""
+
+    def text(self) -> str:
+        """Give all of it."""
+        out, err = self.capsys.readouterr()
+        self.printed += out + err
+        return "\n".join([self.printed, *map(_whole, self.records)])
+
+    def entries(self, action: str) -> list[Json]:
+        """Give the lines of the audit that tell of an action."""
+        self.text()
+        lines = [json.loads(line) for line in self.printed.splitlines() if '"audit"' in line]
+        return [line for line in lines if line["audit"] == action]
+
+
+def _whole(record: logging.LogRecord) -> str:
+    """Write a record with all that it carries; Lambda writes down what a handler raises, with its causes."""
+    trace = "".join(traceback.format_exception(record.exc_info[1])) if record.exc_info else ""
+    return f"{record.getMessage()} {record.__dict__!r} {trace}"
+
+
+@pytest.fixture
+def log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
+    """Hear every record, whichever handlers and levels its logger has."""
+    heard = Log(capsys)
+    make: Callable[..., logging.LogRecord] = logging.getLogRecordFactory()
+
+    def hear(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = make(*args, **kwargs)
+        heard.records.append(record)
+        return record
+
+    # Loggers outlive a stack, and an earlier test's write to what is closed by now: no matter, as records are heard.
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    logging.setLogRecordFactory(hear)
+    yield heard
+    logging.setLogRecordFactory(make)
+
+
+@pytest.fixture
+def faults() -> Faults:
+    """AWS, which fails where a test says so."""
+    return Faults()
+
+
+@pytest.fixture
+def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
+    """The root template, with sign-in; new for each test, so that its loggers write where the test listens."""
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", RepairAfterSeconds="1", **SIGN_IN) as stack:
+        boto3.DEFAULT_SESSION.events.register("before-call", faults.answer)  # type: ignore[union-attr]
+        yield stack
+
+
+@pytest.fixture
+def modern(stack: Deployed) -> ModernClient:
+    """A client that can ask its user."""
+    return ModernClient(Endpoint(stack), capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+
+def found(client: ModernClient, task_id: str) -> Json:
+    return client.task("get", task_id).result
+
+
+def until_status(client: ModernClient, task_id: str, status: str) -> None:
+    until(lambda: found(client, task_id)["status"] == status)
+
+
+def leaked(log: Log) -> list[str]:
+    """List the secrets that were written down."""
+    text = log.text()
+    return [secret for secret in SECRETS.values() if secret in text]
+
+
+def owners(lines: list[Json]) -> set[str]:
+    return {line["principal"] for line in lines}
+
+
+# T28
+def test_a_task_that_is_asked_and_answered_leaves_its_id_and_its_owners_hash(modern: ModernClient, log: Log) -> None:
+    params: Json = {"name": "approve_refund", "arguments": REFUND}
+    meta = {"traceparent": SECRETS["meta"], "progressToken": SECRETS["meta"]}
+    task_id = modern.ask("tools/call", params, headers=KEYED, meta=meta).id_in()
+    assert modern.ask("tools/call", params, headers=KEYED).id_in() == task_id
+    until_status(modern, task_id, "input_required")
+    answer: Json = {"action": "accept", "content": {"amount": 100, "note": SECRETS["answer"]}}
+    wrong: Json = {"action": "accept", "content": {"amount": SECRETS["answer"]}}
+    assert "error" in modern.update(task_id, {"approval": wrong}).body
+
+    modern.update(task_id, {"approval": answer})
+    until_status(modern, task_id, "completed")
+    result = found(modern, task_id)["result"]
+
+    assert result["structuredContent"]["note"] == SECRETS["answer"], "the secret was not planted"
+    created, (ended,) = log.entries("created"), log.entries("ended")
+    assert [line["task_id"] for line in created] == [task_id]
+    assert (ended["task_id"], ended["outcome"], ended["Completed"]) == (task_id, "completed", [1.0])
+    (owner,) = owners([*created, ended, *log.entries("polled"), *log.entries("refused")])
+    assert len(owner) == 32
+    assert leaked(log) == []
+
+
+# T28
+def test_a_task_that_fails_leaves_neither_its_error_nor_its_cause(modern: ModernClient, log: Log) -> None:
+    failing = {**ECHO, "error": SECRETS["error"], "cause": SECRETS["cause"]}
+    task_id = modern.call("wait_and_echo", failing).id_in()
+    until_status(modern, task_id, "completed")
+
+    text = found(modern, task_id)["result"]["content"][0]["text"]
+
+    assert SECRETS["cause"] in text, "the secret was not planted"
+    assert [line["outcome"] for line in log.entries("ended")] == ["completed_with_error"]
+    assert {line["task_id"] for line in log.entries("retrieved")} == {task_id}
+    assert leaked(log) == []
+
+
+# T28
+def test_a_cancel_and_refusals_leave_nothing_that_was_sent(modern: ModernClient, log: Log) -> None:
+    legacy = LegacyClient(modern.endpoint)
+    task_id = modern.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
+
+    modern.task("cancel", task_id)
+    for client in (legacy, modern):
+        client.ask("tools/call", {"name": SECRETS["argument"], "arguments": ECHO})
+        client.ask("tools/call", {"name": "wait_and_echo", "arguments": {"message": 1, SECRETS["argument"]: 1}})
+        client.ask("tasks/get", {"taskId": SECRETS["argument"]})
+        client.ask(f"no/{SECRETS['argument']}")
+    for text in ("first", "second"):
+        params: Json = {"name": "wait_and_echo", "arguments": {"message": text + SECRETS["argument"]}}
+        modern.ask("tools/call", params, headers=KEYED)
+    modern.ask("tools/call", {"name": "wait_and_echo", "arguments": ECHO}, headers={"mcp-name": SECRETS["argument"]})
+
+    assert [line["task_id"] for line in log.entries("cancelled")] == [task_id]
+    names = {line["outcome"] for line in log.entries("refused")}
+    assert {"UnknownTool", "UnknownTask", "MethodNotFound", "IdempotencyKeyReused", "HeaderMismatch"} <= names
+    assert len(owners(log.entries("refused"))) == 1
+    assert leaked(log) == []
+
+
+# F4
+@pytest.mark.parametrize("claims", [{"sub": None, "client_id": None}, {"token_use": "id"}], ids=["nobody", "id token"])
+def test_a_token_that_is_not_enough_leaves_none_of_its_claims(stack: Deployed, log: Log, claims: Json) -> None:
+    endpoint = Endpoint(stack, {"sub": SECRETS["subject"], "email": SECRETS["claim"], **claims})
+
+    response = endpoint.handle(HttpRequest("POST", {}, b"{}", "nobody"))  # type: ignore[arg-type] - it is not read
+
+    assert response.status in (401, 403)
+    assert "a sign-in is not enough" in log.text()
+    assert leaked(log) == []
+
+
+# T28
+@pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "TransactWriteItems", "StartExecution"])
+def test_a_call_that_aws_refuses_leaves_no_words_of_anybody(
+    modern: ModernClient, log: Log, faults: Faults, operation: str
+) -> None:
+    params: Json = {"name": "wait_and_echo", "arguments": ECHO}
+
+    with faults.of(operation):
+        answer = modern.ask("tools/call", params, headers=KEYED if operation == "TransactWriteItems" else None)
+
+    assert "error" in answer.body
+    assert leaked(log) == []
+
+
+# T28
+@pytest.mark.parametrize(
+    ("method", "operation"), [("get", "GetItem"), ("cancel", "StopExecution"), ("cancel", "PutItem")]
+)
+def test_a_task_that_aws_keeps_from_its_owner_leaves_no_words_of_anybody(
+    modern: ModernClient, log: Log, faults: Faults, method: str, operation: str
+) -> None:
+    task_id = modern.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
+
+    with faults.of(operation):
+        answer = modern.task(method, task_id)
+
+    assert "error" in answer.body
+    assert "a request met a fault" in log.text()
+    assert leaked(log) == []
+
+
+# T28
+def test_news_that_cannot_be_recorded_leaves_no_result_in_the_log(stack: Deployed, log: Log, faults: Faults) -> None:
+    client = ModernClient(Endpoint(stack))
+    task_id = client.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
+    output = json.dumps({"message": SECRETS["argument"], "waited_seconds": 0})
+    event = stack.status_event(task_id, "execution_succeeded", output=output)
+
+    with faults.of("GetItem"), pytest.raises(FunctionError):
+        stack.stack.invoke("ExecutionEventsFunction", event)
+
+    assert set(leaked(log)) <= {SECRETS["fault"]}, "what a function raises is written down: AWS's own words, not ours"
+
+
+# T28
+@pytest.mark.parametrize(
+    "change", [{"progress": SECRETS["progress"]}, {"progress": 1, "message": [SECRETS["progress"]]}]
+)
+def test_progress_that_cannot_be_read_is_not_repeated(stack: Deployed, log: Log, change: Json) -> None:
+    event = recorded("progress_reported")
+    event["detail"] = change
+
+    stack.stack.invoke("ExecutionEventsFunction", event)
+
+    assert "progress that cannot be read" in log.text()
+    assert leaked(log) == []
+
+
+# T24, T28
+def test_an_expired_task_that_cannot_be_looked_after_leaves_no_words(stack: Deployed, log: Log, faults: Faults) -> None:
+    client = ModernClient(Endpoint(stack))
+    task_id = client.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
+    dynamodb = stack.stack.client("dynamodb")
+    (table,) = dynamodb.list_tables()["TableNames"]
+    item = next(one for one in dynamodb.scan(TableName=table)["Items"] if one["sk"]["S"] == f"task#{task_id}")
+    identity = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+    image = {"SequenceNumber": "1", "OldImage": item}
+    records = {"Records": [{"eventName": "REMOVE", "userIdentity": identity, "dynamodb": image}]}
+
+    with faults.of("StopExecution"):
+        stack.stack.invoke("ExpirationsFunction", records)
+    stack.stack.invoke("ExpirationsFunction", records)
+
+    assert "an expired task could not be looked after" in log.text()
+    assert [line["task_id"] for line in log.entries("expired")] == [task_id]
+    assert leaked(log) == []
