@@ -56,7 +56,7 @@ def test_a_listener_is_answered_at_once(modern: ModernClient, world: World) -> N
     modern.listen({"taskIds": [task_id]})
 
     assert world.clock.slept == []
-    assert world.store.calls == ["create", "load"]
+    assert world.store.calls == ["reserve", "create", "load"]
 
 
 # M8

@@ -1,7 +1,7 @@
 """Every row of the conformance checklist has a test that names it, or a reason why none does; checked both ways.
 
 A test names its rows in the comment above it: `# M12, X25`. The letters: A era dispatch, M 2026-07-28, X its tasks
-extension, L 2025-11-25, T its tasks.
+extension, L 2025-11-25, T its tasks, F authorization.
 """
 
 import re
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 TESTS: Final = Path(__file__).parents[1]
-FOLDERS: Final = ("server", "integration", "template")
+FOLDERS: Final = ("server", "integration", "template", "e2e")
 ROWS: Final = {
     f"{letter}{number}"
-    for letter, last in {"A": 11, "M": 55, "X": 30, "L": 20, "T": 34}.items()
+    for letter, last in {"A": 11, "M": 55, "X": 30, "L": 20, "T": 34, "F": 9}.items()
     for number in range(1, last + 1)
 }
 _COMMENT: Final = re.compile(
@@ -22,7 +22,7 @@ _COMMENT: Final = re.compile(
 WITHOUT_A_TEST: Final = {
     "A9": "binds a server of the modern era alone",
     "M3": "binds the local stack: tests/local",
-    "T28": "the audit: tests/unit/test_audit.py",
+    "F7": "no scope includes another: each is compared as it is (docs/sign_in.md)",
     "T33": "a server may say nothing to the model at once, and nothing is said",
 }
 

@@ -88,7 +88,7 @@ def test_without_the_required_scope_nothing_is_answered(world: World, era: type[
     assert untouched(world)
 
 
-# M4
+# M4, F3
 def test_the_challenge_names_what_is_needed_and_where_to_ask_for_it(world: World, era: type[Client]) -> None:
     answer = era(holding(world)).ask("tools/list")
 
@@ -156,7 +156,7 @@ def test_a_call_as_a_task_is_no_way_around(world: World) -> None:
     assert untouched(world)
 
 
-# M38
+# M38, F6
 def test_one_challenge_names_all_that_the_tool_needs(world: World, era: type[Client]) -> None:
     challenge = challenged(era(holding(world, CALL, AUDITS)).call("audit").response)
 

@@ -168,12 +168,14 @@ def test_tokens_are_asked_for_only_with_an_issuer_and_an_audience(given: dict[st
         stack("jwt", **given)
 
 
-def test_the_tokens_of_another_issuer_are_for_the_audience_that_is_given() -> None:
+# F4, F8
+def test_the_tokens_of_another_issuer_are_for_the_audience_that_is_given_and_come_in_a_header() -> None:
     made = stack("jwt")
 
     authorizer = made.properties("JwtAuthorizer")
 
     assert authorizer["AuthorizerType"] == "JWT"
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["JwtConfiguration"] == {"Issuer": "https://issuer.example", "Audience": ["stepwire"]}
 
 
@@ -187,9 +189,9 @@ def test_the_tokens_of_the_user_pool_are_for_the_endpoint_or_its_client(own_doma
     assert made.properties("McpResource")["Identifier"] == endpoint
 
 
+# F1, F4: and the function refuses by the same URL as the one that they are told
 @pytest.mark.parametrize(("choice", "issuer"), [("jwt", "https://issuer.example"), ("cognito", "UserPool.ProviderURL")])
 def test_clients_are_told_of_the_issuer_that_is_believed(choice: str, issuer: str) -> None:
-    """F1, F4: and the function refuses by the same URL as the one that they are told."""
     made = stack(choice)
 
     told = made.variables("MetadataFunction")
@@ -199,9 +201,9 @@ def test_clients_are_told_of_the_issuer_that_is_believed(choice: str, issuer: st
     assert told["AUTHORIZER"] == choice
 
 
+# F9
 @pytest.mark.parametrize("endpoint", ["https://mcp.example", "https://mcp.example/mcp/", "http://mcp.example/mcp", "x"])
 def test_an_endpoint_of_ones_own_is_a_whole_url(endpoint: str) -> None:
-    """F9."""
     with pytest.raises(TemplateError, match="EndpointUrl"):
         stack("jwt", EndpointUrl=endpoint)
 

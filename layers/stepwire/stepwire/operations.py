@@ -115,16 +115,18 @@ class Operations:
                 f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
             ) from None
         except StartUnclear as error:
-            self.report(error)
             # The task is durable: whoever looks at it next starts its execution if that has not begun.
-            return task
+            self.report(error)
+        self._note(Action.CREATED, task)
         return task
 
     def ask_first(self, call: ToolCall, confirmation: Confirmation) -> Task:
         """Record a task whose workflow begins when its caller has confirmed it."""
         question = confirmation_request(confirmation, call.arguments)
         task = self._new_task(call, self.new_task_id(), InputRequired((question,)))
-        return self._created(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))), call)
+        asking = self._created(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))), call)
+        self._note(Action.CREATED, asking)
+        return asking
 
     def once(self, call: ToolCall, begin: Callable[[], Task]) -> Task:
         """Begin a call, unless its idempotency key says that it has begun before; of two at once, one begins.
@@ -237,12 +239,10 @@ class Operations:
         """Count a task, then write it: what is counted and never written is found out at the limit."""
         self._admit(task)
         try:
-            created = self.recorder.store.create(task, call.key)
+            return self.recorder.store.create(task, call.key)
         except KeyTaken:
             self._release(task)
             raise
-        self._note(Action.CREATED, created)
-        return created
 
     def _admit(self, task: Task) -> None:
         store, now = self.recorder.store, self.recorder.now()
