@@ -561,7 +561,8 @@ def _judged_by(table: Mapping[str, Callable[[Json, Json], None]], request: Json,
 
 def _check_legacy_stream(request: Json, stream: EventStream) -> None:
     """L8: what a client needs to come back, then what there is to say, then the response if it is there."""
-    creates_a_task = request["method"] == "tools/call" and (request.get("params") or {}).get("task") is not None
+    params: Json = request.get("params") or {}
+    creates_a_task = request["method"] == "tools/call" and params.get("task") is not None
     assert not creates_a_task, "a call that creates a task is answered at once (T7)"
     assert stream.retry_ms is not None, "the body must begin with retry"
     assert 1 <= stream.retry_ms <= _LONGEST_RETRY, f"retry must be 1 to {_LONGEST_RETRY} ms"
