@@ -58,6 +58,12 @@ class Provisioner:
             name: str(resolve(output["Value"], self)) for name, output in outputs.items() if self._holds_for(output)
         }
 
+    @property
+    def physical_ids(self) -> dict[str, str]:
+        """Map the logical id of each resource that was created to its physical one, which is what Ref gives."""
+        made = {name: one for name, one in self._created.items() if not isinstance(one, _NotServed)}
+        return {name: created.reference for name, created in made.items()}
+
     def reference(self, name: str) -> Any:
         """Return what Ref gives."""
         if name in self._pseudo:

@@ -81,6 +81,7 @@ class LocalStack:
         self.expiry = expiry
         self.port = 0
         self.outputs: dict[str, str] = {}
+        self.physical_ids: dict[str, str] = {}
         self.not_served: tuple[str, ...] = ()
         self._functions: dict[str, Function] = {}
         self._exit = ExitStack()
@@ -149,7 +150,9 @@ class LocalStack:
         values = parameter_values(declared, defaults | self._given)
         self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders, instances=self._instances)
         undo.callback(self._forget)
-        outputs = Provisioner(loaded, values, self._world).run()
+        provisioner = Provisioner(loaded, values, self._world)
+        outputs = provisioner.run()
+        self.physical_ids = provisioner.physical_ids
         for arn in self._world.state_machines:
             courier.follow(arn, lambda: self.events)
         self._functions = self._world.functions

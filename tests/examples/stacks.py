@@ -5,7 +5,6 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,9 +79,5 @@ def _reports(client: Any, arn: str) -> list[Json]:
     return [entry["Detail"] for parameters in put for entry in parameters["Entries"]]
 
 
-@cache
 def _machine(stack: LocalStack) -> str:
-    # The newest when it is first asked for: stacks share the simulated account.
-    machines: list[Json] = stack.client("stepfunctions").list_state_machines()["stateMachines"]
-    ours = [machine for machine in machines if "ProfileDataset" in machine["name"]]
-    return max(ours, key=lambda machine: machine["creationDate"])["stateMachineArn"]
+    return stack.physical_ids["ProfileDataset"]

@@ -90,8 +90,7 @@ class Deployed:
     def executions(self) -> list[str]:
         """List the names of all executions that the stack has begun."""
         states = self.stack.client("stepfunctions")
-        machines = [machine["stateMachineArn"] for machine in states.list_state_machines()["stateMachines"]]
-        pages = [states.list_executions(stateMachineArn=arn)["executions"] for arn in machines]
+        pages = [states.list_executions(stateMachineArn=arn)["executions"] for arn in self._machines()]
         return [execution["name"] for page in pages for execution in page]
 
     def execution_of(self, task_id: str) -> str:
@@ -106,10 +105,13 @@ class Deployed:
         event["detail"] = {**event["detail"], **known, **detail}
         return event
 
+    def _machines(self) -> list[str]:
+        return [one for one in self.stack.physical_ids.values() if ":stateMachine:" in one]
+
     def _describe(self, task_id: str) -> dict[str, Any]:
         states = self.stack.client("stepfunctions")
-        for machine in states.list_state_machines()["stateMachines"]:
-            for execution in states.list_executions(stateMachineArn=machine["stateMachineArn"])["executions"]:
+        for machine in self._machines():
+            for execution in states.list_executions(stateMachineArn=machine)["executions"]:
                 if execution["name"].endswith(f"-{task_id}"):
                     return states.describe_execution(executionArn=execution["executionArn"])
         raise AssertionError(f"no execution of the task {task_id}")
@@ -119,6 +121,9 @@ class Deployed:
 def deployed(template: Path, events: EventPolicy, instances: int = 1, /, **parameters: str) -> Generator[Deployed]:
     """Run a template, each function in so many instances."""
     calls = AwsCalls()
+    if template == ROOT / "template.yaml":
+        # What becomes of clients that poll as fast as these tests do is shown in tests/server/test_limits.py.
+        parameters = {"PollsPerSecond": "0", **parameters}
     served = LocalStack(template, events=events, parameters=parameters, instances=instances)
     with served as stack, calls.of_handlers():
         yield Deployed(stack, calls)

@@ -40,8 +40,7 @@ def let_expire(stack: Deployed) -> None:
 def item_of(stack: Deployed, task_id: str) -> dict[str, Any]:
     """Read a task's item, as it is."""
     client = stack.stack.client("dynamodb")
-    (table,) = client.list_tables()["TableNames"]
-    items = client.scan(TableName=table)["Items"]
+    items = client.scan(TableName=stack.stack.physical_ids["TasksTable"])["Items"]
     return next(item for item in items if item["sk"]["S"] == f"task#{task_id}")
 
 

@@ -118,13 +118,14 @@ def test_a_listener_is_told_of_every_task(stack: Deployed) -> None:
 
 # L15
 def test_a_plain_call_that_is_given_up_is_stopped(resuming: LegacyClient, stack: Deployed) -> None:
+    before = set(stack.executions())
     first = resuming.call("wait_and_echo", {"message": "a", "seconds": 600}, message_id="r")
-    task_id = resuming.ask("tasks/list").result["tasks"][0]["taskId"]
+    (execution,) = set(stack.executions()) - before
 
     resuming.notify("notifications/cancelled", {"requestId": "r"})
 
     assert resuming.resume(first.last_event_id, opened_by=first.request).status == 405
-    assert stack.status_of(task_id) == "ABORTED"
+    assert stack.status_of(execution.rpartition("-")[2]) == "ABORTED"
 
 
 def begun(stack: Deployed, answer: Answer) -> Any:

@@ -305,8 +305,8 @@ def test_an_expired_task_that_cannot_be_looked_after_leaves_no_words(stack: Depl
     client = ModernClient(Endpoint(stack))
     task_id = client.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
     dynamodb = stack.stack.client("dynamodb")
-    (table,) = dynamodb.list_tables()["TableNames"]
-    item = next(one for one in dynamodb.scan(TableName=table)["Items"] if one["sk"]["S"] == f"task#{task_id}")
+    items = dynamodb.scan(TableName=stack.stack.physical_ids["TasksTable"])["Items"]
+    item = next(one for one in items if one["sk"]["S"] == f"task#{task_id}")
     identity = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
     image = {"SequenceNumber": "1", "OldImage": item}
     records = {"Records": [{"eventName": "REMOVE", "userIdentity": identity, "dynamodb": image}]}
