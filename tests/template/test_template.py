@@ -42,6 +42,8 @@ PHYSICAL_NAMES: Final = {
     FUNCTION: "FunctionName",
     STATE_MACHINE: "Name",
     "AWS::ApiGatewayV2::Api": "Name",
+    "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::CloudWatch::Dashboard": "DashboardName",
     "AWS::Cognito::UserPool": "UserPoolName",
     "AWS::DynamoDB::Table": "TableName",
     "AWS::Events::Rule": "Name",
