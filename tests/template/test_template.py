@@ -27,13 +27,13 @@ WILDCARDS: Final = {
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
     "ExpirationsFunction.StopExecutions": "each task has an execution of its own name, below its state machine's",
-    "ExpirationsFunction.FindTheStream": "the action knows no resources",
+    "ExpirationsFunction.FindTheStream": "Lambda lists the streams of the table to find the one; AWS documents it so",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
     "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
 }
 
 # Actions that can be allowed for every resource only, for they know none.
-WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", "dynamodb:ListStreams"}
+WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure"}
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
