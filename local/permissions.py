@@ -27,13 +27,13 @@ class Statement:
     """A part of a policy."""
 
     allows: bool
-    actions: Sequence[str]  # patterns
+    actions: Sequence[str]  # patterns, in lower case: their case does not count
     resources: Sequence[str]  # patterns
     sid: str = ""
 
     def speaks_of(self, need: Need) -> bool:
         """Tell whether it allows, or denies, just this."""
-        return _matches_one(self.actions, need.action, ignore_case=True) and _matches_one(self.resources, need.resource)
+        return _matches_one(self.actions, need.action.lower()) and _matches_one(self.resources, need.resource)
 
 
 @dataclass
@@ -143,7 +143,12 @@ def _refusal(role: Role, need: Need, operation: str) -> ClientError:
 def statements_of(document: Mapping[str, Any]) -> list[Statement]:
     """Read a policy whose intrinsic functions are resolved, but for what `unread` names."""
     return [
-        Statement(part["Effect"] == "Allow", _listed(part["Action"]), _listed(part["Resource"]), part.get("Sid", ""))
+        Statement(
+            part["Effect"] == "Allow",
+            [action.lower() for action in _listed(part["Action"])],
+            _listed(part["Resource"]),
+            part.get("Sid", ""),
+        )
         for part in _listed(document["Statement"])
         if not _UNREAD & set(part)
     ]
@@ -165,11 +170,15 @@ def _listed(value: Any) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
-def _matches_one(patterns: Sequence[str], text: str, *, ignore_case: bool = False) -> bool:
-    return any(_expression(pattern, ignore_case=ignore_case).fullmatch(text) for pattern in patterns)
+def _matches_one(patterns: Sequence[str], text: str) -> bool:
+    return any(pattern == text or (_is_wide(pattern) and _expression(pattern).fullmatch(text)) for pattern in patterns)
 
 
 @cache
-def _expression(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
-    text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.compile(text, re.IGNORECASE | re.DOTALL if ignore_case else re.DOTALL)
+def _is_wide(pattern: str) -> bool:
+    return "*" in pattern or "?" in pattern
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)

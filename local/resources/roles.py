@@ -17,7 +17,7 @@ STREAM_READS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams
 _MANAGED: Mapping[str, Sequence[Statement]] = {
     "service-role/AWSLambdaBasicExecutionRole": (),
     "service-role/AWSLambdaDynamoDBExecutionRole": (
-        Statement(True, [f"dynamodb:{name}" for name in STREAM_READS], [ANY]),  # noqa: FBT003  # read as a sentence
+        Statement(True, [f"dynamodb:{name}".lower() for name in STREAM_READS], [ANY]),  # noqa: FBT003  # read as a sentence
     ),
 }
 

@@ -9,7 +9,7 @@ import yaml
 
 from local import FunctionError, LocalStack, TemplateError
 from local.actions import Need, Place, UnknownOperation, needs
-from local.permissions import Role, Statement
+from local.permissions import Role, Statement, statements_of
 from tests.local.polling import until
 
 HANDLER = """
@@ -156,7 +156,8 @@ def test_a_denial_counts_whatever_else_allows_it() -> None:
 
 
 def test_actions_match_in_any_case_and_resources_in_their_own() -> None:
-    role = Role("arn:aws:iam::1:role/r", [Statement(True, ["DynamoDB:getitem"], ["arn:T-?"])])
+    spelled = {"Effect": "Allow", "Action": "DynamoDB:getitem", "Resource": "arn:T-?"}
+    role = Role("arn:aws:iam::1:role/r", statements_of({"Statement": spelled}))
 
     may = [role.may(Need("dynamodb:GetItem", resource)) for resource in ("arn:T-1", "arn:t-1", "arn:T-12")]
 

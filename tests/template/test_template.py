@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from local.template import load
 from tests.template.document import (
     FUNCTION,
+    ROOT,
     STATE_MACHINE,
     Resource,
     Statement,
@@ -20,6 +22,8 @@ from tests.template.document import (
     statements,
     template,
 )
+
+ROLE: Final = "AWS::IAM::Role"
 
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
@@ -259,6 +263,23 @@ def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
     managed = [policy for policy in policies if isinstance(policy, str)]
 
     assert not managed
+
+
+def test_sam_adds_no_managed_policy_but_the_one_for_logs() -> None:
+    translated = load(ROOT / "template.yaml", {"Authorizer": "none"}).section("Resources").values()
+
+    added = [found["Properties"].get("ManagedPolicyArns", []) for found in translated if found["Type"] == ROLE]
+
+    assert {json.dumps(arn).rpartition("/")[2].strip('"]}') for arns in added for arn in arns} == {
+        "AWSLambdaBasicExecutionRole"
+    }
+
+
+def test_every_statement_has_a_name_of_its_own() -> None:
+    names = [statement.name for statement in statements()]
+
+    assert not [name for name in names if name.endswith(".?")]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("found", resources(), ids=named)
