@@ -19,3 +19,9 @@ END: Final = ("GetItem", "PutItem", "UpdateItem")
 """A status event: by function execution_events."""
 REMOVAL: Final[tuple[str, ...]] = ()
 """The record of a task that had ended before its time was over: by function expirations."""
+
+INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 3, END: 1}
+"""Units that the index `neglected` takes: one where a task comes or goes, two where its `checked_at` changes.
+
+Not counted where botocore makes calls, as DynamoDB makes them by itself: so its documentation has it.
+"""

@@ -46,6 +46,8 @@ TRANSITION: Final = Price(0.025, 1_000, "state transition", "aws.amazon.com/step
 CUSTOM_EVENT: Final = Price(1.00, MILLION, "custom event", "blog.awsfundamentals.com/aws-eventbridge-pricing-guide")
 LOG: Final = Price(0.50, 1e9, "byte taken in", "www.fortem.dev/blog/aws-fargate-pricing-real-costs")
 METRIC: Final = Price(0.30, 1, "metric and month", UNVERIFIED)
+ALARM: Final = Price(0.10, 1, "alarm and month; more where it looks at many metrics", UNVERIFIED)
+DASHBOARD: Final = Price(3.00, 1, "dashboard and month; three are free", UNVERIFIED)
 SECRET: Final = Price(0.40, 1, "secret and month", "hivebook.wiki/wiki/aws-secrets-manager")
 SNAPSHOT_KEPT: Final = Price(0.0000015046, 1, "GB-second of a kept snapshot", UNVERIFIED)
 SNAPSHOT_RESTORED: Final = Price(0.0001397998, 1, "GB restored", UNVERIFIED)
@@ -64,6 +66,8 @@ PRICES: Final = {
     "EventBridge, custom events": CUSTOM_EVENT,
     "CloudWatch Logs": LOG,
     "CloudWatch, custom metrics": METRIC,
+    "CloudWatch, alarms": ALARM,
+    "CloudWatch, dashboards": DASHBOARD,
     "Secrets Manager": SECRET,
     "SnapStart, kept": SNAPSHOT_KEPT,
     "SnapStart, restored": SNAPSHOT_RESTORED,

@@ -55,6 +55,7 @@ class Step:
     item: int  # bytes
     over_http: bool = True
     waits: float = 0  # seconds
+    index_writes: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Usage:
         sizes = [
             self.assumed.usage_item if name == "UpdateItem" else step.item for name in step.calls if name in _WRITE
         ]
-        return sum(math.ceil(size / 1024) for size in sizes)
+        return step.index_writes + sum(math.ceil(size / 1024) for size in sizes)
 
 
 Pause = Callable[[Task, float, int], float]
@@ -185,9 +186,12 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
     """Run one task, and count its steps; a lost event counts by its share."""
     waits = min(seconds, assumed.inline_wait) if client.streams else 0
     heard = 1 - assumed.lost_events
-    begun = Step((*calls.CREATE, *calls.POLL * _reads_within(waits)), 1, assumed.item, waits=waits)
+    create = (*calls.CREATE, *calls.POLL * _reads_within(waits))
+    begun = Step(create, 1, assumed.item, waits=waits, index_writes=calls.INDEX_WRITES[calls.CREATE])
     coming = Step(calls.STREAM_POLL, 0, assumed.item) if client.streams else Step(calls.POLL, 1, assumed.item)
-    looking = replace(coming, calls=calls.LOOK)
+    looking = replace(coming, calls=calls.LOOK, index_writes=calls.INDEX_WRITES[calls.LOOK])
+    repairing = Step(calls.REPAIR, 2, assumed.ended_item, index_writes=calls.INDEX_WRITES[calls.REPAIR])
+    ending = Step(calls.END, 1, assumed.ended_item, over_http=False, index_writes=calls.INDEX_WRITES[calls.END])
     steps = defaultdict[Step, float](float, {begun: 1})
     age, polls, looked = waits, 0, 0.0
     while age < seconds:
@@ -195,13 +199,13 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
         polls += 1
         if age >= seconds:
             steps[replace(coming, lines=1, item=assumed.ended_item)] += heard
-            steps[Step(calls.REPAIR, 2, assumed.ended_item)] += 1 - heard
+            steps[repairing] += 1 - heard
         elif assumed.state_after and age - looked >= assumed.state_after:
             looked = age
             steps[looking] += 1
         else:
             steps[coming] += 1
-    steps[Step(calls.END, 1, assumed.ended_item, over_http=False)] += heard
+    steps[ending] += heard
     if client.fetches:
         steps[Step(calls.POLL, 1, assumed.ended_item)] += 1
     # Its removal, when its time is over, comes over the stream; nothing is left to do. Here each in a batch of its own.

@@ -23,6 +23,8 @@ CLIENTS: Final = (
 RATES: Final = (10, 1_000, 100_000)  # tasks an hour
 PEAK: Final = 3  # times the average
 HOURS: Final = 730  # of a month
+METRICS: Final = 11 * 3  # of each tool
+ALARMS: Final = 13
 
 
 @cache
@@ -67,8 +69,8 @@ def peers() -> str:
 
 
 def fixed_a_month() -> float:
-    """Give what Stepwire costs while nobody calls: its secret, and the eight metrics of each of three tools."""
-    return prices.SECRET.of(1) + prices.METRIC.of(8 * 3)
+    """Give what a stack costs before anybody calls; a metric is paid for in the hours in which it is written."""
+    return prices.SECRET.of(1) + prices.METRIC.of(METRICS) + prices.ALARM.of(ALARMS) + prices.DASHBOARD.of(1)
 
 
 def always_on() -> Mapping[str, float]:

@@ -8,7 +8,8 @@ import pytest
 from benchmarks.cost import calls, prices
 from benchmarks.cost.__main__ import DOCUMENT
 from benchmarks.cost.simulation import Assumptions, Client, every, simulate
-from benchmarks.cost.tables import HINTED, TABLES, loads
+from benchmarks.cost.tables import ALARMS, HINTED, TABLES, loads
+from tests.template.document import resources
 
 NOTHING_LOST = Assumptions(lost_events=0, state_after=0)
 EACH_SECOND = Client("1 s", every(1))
@@ -49,10 +50,12 @@ def test_a_lost_event_is_made_up_for_by_one_poll() -> None:
 
 
 def test_units_follow_the_size_of_an_item() -> None:
-    small, large = (simulate(10, HINTED, Assumptions(item=size, ended_item=size)) for size in (1_024, 8_192))
+    sizes = [Assumptions(item=size, ended_item=size, lost_events=0) for size in (1_024, 8_192)]
 
-    assert large.written > 4 * small.written
-    assert large.read == pytest.approx(2 * small.read)
+    small, large = (simulate(10, HINTED, assumed) for assumed in sizes)
+
+    assert large.written - small.written == (8 - 1) * 2 * small.tasks  # written when it begins and when it ends
+    assert large.read == 2 * small.read
 
 
 def test_a_hint_that_grows_saves_more_the_longer_a_task_runs() -> None:
@@ -68,3 +71,9 @@ def test_the_quota_that_binds_first_is_the_history_of_executions() -> None:
 
     assert [load.quota for load in first] == [prices.HISTORIES] * 3
     assert [load.share > 1 for load in first] == [False, False, True]
+
+
+def test_a_stack_pays_for_as_many_alarms_and_dashboards_as_the_template_has() -> None:
+    found = [len(resources(kind)) for kind in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard")]
+
+    assert found == [ALARMS, 1]
