@@ -1,4 +1,4 @@
-"""The account's services over HTTP, all on one port, for functions that run elsewhere: in the containers of `sam local`.
+"""The account's services over HTTP, all on one port: for functions that run elsewhere, in containers of `sam local`.
 
 The rule: whoever signs a request means this one account in its one Region, whatever key and Region it names, for `sam
 local` hands its containers those of the developer. The signature is not checked; but a request must have one and must
