@@ -1,9 +1,11 @@
 """The sample events in `events/`: which function each is for, and what should come of it."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.integration.stacks import SIGN_IN
+from tests.recorded import recorded
 
 
 @dataclass(frozen=True)
@@ -46,3 +48,12 @@ SAMPLES: Final = {
     "read_dataset": Sample("ReadDatasetFunction", {"rows": 3, "source": "inline"}),
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
 }
+
+
+def task_of_the_events() -> dict[str, Any]:
+    """Give the item of the task of which the events tell, as it was before them, but made now, by whom forms reach."""
+    (record,) = recorded("task_expired")["Records"]
+    now = int(time.time())
+    moments = {name: {"N": str(now * 1000)} for name in ("created_at", "last_updated_at", "checked_at")}
+    origin = {"S": '[["form"],null,null]'}
+    return {**record["dynamodb"]["OldImage"], **moments, "origin": origin, "expires_at": {"N": str(now + 3600)}}

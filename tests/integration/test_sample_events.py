@@ -1,13 +1,12 @@
 """Every file in events/ is taken by the function that it is for, with the effect that it should have."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from local import FunctionError, LocalStack, never
-from tests.integration.samples import SAMPLES, Sample
+from tests.integration.samples import SAMPLES, Sample, task_of_the_events
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import FOLDER, recorded
 from tests.template.document import FUNCTION, resources
@@ -22,15 +21,6 @@ def stacks() -> Iterator[dict[bool, Deployed]]:
         deployed(template, never, **parameters, **SIGN_IN) as guarded,
     ):
         yield {False: anybody, True: guarded}
-
-
-def task_of_the_events() -> dict[str, Any]:
-    """Give the item of the task of which the events tell, as it was before them, but made now, by whom forms reach."""
-    (record,) = recorded("task_expired")["Records"]
-    now = int(time.time())
-    moments = {name: {"N": str(now * 1000)} for name in ("created_at", "last_updated_at", "checked_at")}
-    origin = {"S": '[["form"],null,null]'}
-    return {**record["dynamodb"]["OldImage"], **moments, "origin": origin, "expires_at": {"N": str(now + 3600)}}
 
 
 def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
