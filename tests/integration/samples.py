@@ -46,6 +46,7 @@ SAMPLES: Final = {
     "profile_column": Sample("ProfileColumnFunction", {"name": "mass", "type": "integer"}),
     "progress_reported": Sample("ExecutionEventsFunction"),
     "read_dataset": Sample("ReadDatasetFunction", {"rows": 3, "source": "inline"}),
+    "schedule": Sample("SweepFunction"),
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
 }
 
