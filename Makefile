@@ -42,8 +42,9 @@ conformance: .venv/ready  ## run the official MCP conformance suite against the 
 catalog: .venv/ready  ## compile the manifests as `sam build` does
 	$(BIN)/python -m stepwire.manifests functions/mcp/tools --output functions/mcp/catalog.json
 
-build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads; needs no Docker
+build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads, and print how large it is; needs no Docker
 	$(SAM) build
+	$(BIN)/python layers/artifacts.py .aws-sam/build
 
 deploy: build  ## deploy to AWS as CONFIG (default, prod) in samconfig.toml says; ARGS are those of `sam deploy`
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
