@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run test check conformance catalog build deploy lock clean
+.PHONY: help demo run test e2e check conformance catalog build deploy lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +13,7 @@ CONFIG ?= default
 SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
 	$(BIN)/python -m examples.demo $(ARGS)
@@ -23,6 +23,12 @@ run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) unt
 
 test: .venv/ready .venv-legacy/ready  ## run every test; ARGS are pytest's
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# Nothing is built or emulated where ENDPOINT names what runs already.
+FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
+
+e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS, run scenarios; or against ENDPOINT
+	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
 
 check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests
 	$(BIN)/ruff format --check .
@@ -53,7 +59,7 @@ lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .aws-sam .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .aws-sam .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

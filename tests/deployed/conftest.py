@@ -4,6 +4,7 @@ Nothing here is part of `make test`: it is `make e2e`.
 """
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -59,7 +60,8 @@ def built() -> Path:
 
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """The emulated AWS."""
+    """The emulated AWS. It ends with the tests also when they are told to: it would go on without them."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Emulator(tmp_path_factory.mktemp("emulator")) as emulator:
         yield emulator
 

@@ -21,6 +21,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types import ElicitRequestParams, ElicitResult
 
 from examples.tasks_client import Answer, Tasks, Watch
 from tests.deployed.stack import Stack
@@ -74,7 +75,10 @@ class Endpoint:
         async with (
             create_mcp_http_client(headers=self.headers(token)) as http,
             Client(
-                streamable_http_client(self.url, http_client=http), extensions=[Tasks(watch=watch, answer=answer)]
+                streamable_http_client(self.url, http_client=http),
+                extensions=[Tasks(watch=watch, answer=answer)],
+                # What a client declares by it: that it can ask its user. Tasks ask through `answer`.
+                elicitation_callback=_never if answer else None,
             ) as client,
         ):
             yield client
@@ -88,6 +92,10 @@ class Endpoint:
 def in_an_account(url: str, stack: Stack | None) -> Endpoint:
     """Give an endpoint that was deployed by somebody else, with the tokens of the environment."""
     return Endpoint(url, lambda caller: os.environ.get(TOKENS[caller]), stack=stack, environment=os.environ)
+
+
+async def _never(context: object, params: ElicitRequestParams) -> ElicitResult:
+    raise AssertionError(f"asked outside its task: {params}")
 
 
 def _run(url: str, options: Sequence[str], scenario: str, *arguments: str) -> Any:

@@ -38,6 +38,7 @@ LEFT_OUT: Final = (
 GAPS: Final = (
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
+    Gap("time limits of a state that an expression gives", "fail the state, so each is written anew as an hour"),
     Gap("CORS of the API", "preflights get 403 whatever the template allows"),
     Gap("time to live", "is not turned on by CloudFormation, and removals are not in the stream, so nothing expires"),
     Gap(
@@ -57,6 +58,25 @@ GAPS: Final = (
     ),
     Gap("Authorizer=cognito and iam", "the stack is deployed with jwt alone"),
 )
+
+
+# Of a state, where it may be a JSONata expression.
+TIME_LIMITS: Final = ("TimeoutSeconds", "HeartbeatSeconds")
+AN_HOUR: Final = 3600  # seconds
+
+
+def with_plain_time_limits(definition: Any) -> Any:
+    """Write the time limits anew that are expressions, in a definition or any part of one."""
+    match definition:
+        case dict():
+            return {
+                key: AN_HOUR if key in TIME_LIMITS and isinstance(part, str) else with_plain_time_limits(part)
+                for key, part in cast(dict[str, Any], definition).items()
+            }
+        case list():
+            return [with_plain_time_limits(part) for part in cast(list[Any], definition)]
+        case _:
+            return definition
 
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

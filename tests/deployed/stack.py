@@ -17,7 +17,7 @@ import yaml
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
 from tests.deployed.emulator import ROOT
-from tests.deployed.not_served import without_what_is_left_out
+from tests.deployed.not_served import with_plain_time_limits, without_what_is_left_out
 
 SAM: Final = ROOT / ".venv-sam/bin/sam"
 NAME: Final = "e2e"
@@ -115,7 +115,8 @@ def aws(service: str, environment: Mapping[str, str]) -> Any:
 def _in_json(built: Path, name: str, definition: str) -> str:
     """Write a definition anew as JSON, in the built folder: see GAPS."""
     written = built / f"{name}.asl.json"
-    written.write_text(json.dumps(yaml.safe_load((built / definition).read_text(encoding="utf-8"))), encoding="utf-8")
+    read = yaml.safe_load((built / definition).read_text(encoding="utf-8"))
+    written.write_text(json.dumps(with_plain_time_limits(read)), encoding="utf-8")
     return written.name
 
 
