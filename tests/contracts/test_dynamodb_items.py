@@ -20,7 +20,7 @@ from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.items import FORMAT, Item, item_of, task_of
 from stepwire.json_text import write
 from stepwire.manifests import LARGEST_SCHEMA
-from stepwire.operations import LONGEST_TTL, faults_of
+from stepwire.operations import faults_of
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.ids import TaskId
@@ -36,6 +36,7 @@ from stepwire.tasks.outcomes import (
 from stepwire.tasks.task import (
     LARGEST_INPUT,
     LONGEST_MESSAGE,
+    LONGEST_TTL,
     Cancelled,
     Completed,
     Failed,
@@ -182,7 +183,7 @@ def _largest_task() -> Task:
         longest_poll_interval=timedelta(hours=1),
     )
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
-    assert faults_of(tool, arguments) == ()
+    assert faults_of(tool, arguments, LARGEST_INPUT) == ()
     return World().call(tool, arguments=arguments, ttl_ms=LONGEST_TTL // timedelta(milliseconds=1))
 
 

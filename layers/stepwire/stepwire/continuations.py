@@ -18,6 +18,7 @@ from stepwire.principal import Principal
 from stepwire.protocol.request_state import seal, unseal
 
 LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
+NOTHING_TOLD: Final = -1.0  # progress begins at 0
 
 
 class Kind(Enum):
@@ -46,6 +47,8 @@ class Continuation:
     task_id: str
     rounds: int = 0
     """How often the client has come back to it."""
+    told: float = NOTHING_TOLD
+    """How much progress the client has been told of."""
 
 
 def issue(continuation: Continuation, subject: Subject, until: datetime, secret: bytes) -> str:
@@ -54,6 +57,7 @@ def issue(continuation: Continuation, subject: Subject, until: datetime, secret:
         "kind": continuation.kind.value,
         "task": continuation.task_id,
         "rounds": continuation.rounds,
+        "told": continuation.told,
         "until": int(until.timestamp() * 1000),
         **_bindings(subject),
     }
@@ -73,7 +77,9 @@ def redeem(state: str, subject: Subject, at: datetime, secret: bytes) -> Continu
         )
     if payload["until"] <= at.timestamp() * 1000:
         raise InvalidRequestState("The requestState has expired: call the tool again without it.")
-    return Continuation(Kind(payload["kind"]), payload["task"], payload["rounds"])
+    # One that an earlier version issued says nothing of progress.
+    told = payload.get("told", NOTHING_TOLD)
+    return Continuation(Kind(payload["kind"]), payload["task"], payload["rounds"], told)
 
 
 def _bindings(subject: Subject) -> JsonObject:

@@ -65,7 +65,10 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         ),
         no_resume=_list(environment, "NO_RESUME_CLIENTS"),
         limits=Limits(
-            active=_count(environment, "MOST_ACTIVE_TASKS"), per_minute=_count(environment, "MOST_TASKS_PER_MINUTE")
+            active=_count(environment, "MOST_ACTIVE_TASKS"),
+            per_minute=_count(environment, "MOST_TASKS_PER_MINUTE"),
+            ttl=timedelta(hours=_count(environment, "LONGEST_TTL_HOURS")),
+            argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
         ),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
         secret_arn=_text(environment, "SECRET_ARN"),
