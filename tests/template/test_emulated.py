@@ -15,8 +15,10 @@ def test_the_rest_of_the_template_stays_as_it_is() -> None:
     rest, taken = without_what_is_left_out(whole)
 
     left_out = [tuple(place.split(".")) for place in taken]
-    for name, body in whole["Resources"].items():
-        kept = {key: value for key, value in (body.get("Properties") or {}).items() if (name, key) not in left_out}
+    resources: dict[str, Any] = whole["Resources"]
+    for name, body in resources.items():
+        properties: dict[str, Any] = body.get("Properties") or {}
+        kept = {key: value for key, value in properties.items() if (name, key) not in left_out}
         assert rest["Resources"][name] == {**body, "Properties": kept}
     assert {**rest, "Resources": None} == {**whole, "Resources": None}
 
