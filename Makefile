@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run test e2e check conformance catalog build deploy lock clean
+.PHONY: help demo run test e2e check conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -54,6 +54,9 @@ build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads, and pri
 
 deploy: build  ## deploy to AWS as CONFIG (default, prod) in samconfig.toml says; ARGS are those of `sam deploy`
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
+
+replay: .venv/ready  ## deliver again what waits in the dead-letter queue of STACK; ARGS=--dry-run only shows it
+	$(BIN)/python -m operations $(STACK) $(ARGS)
 
 lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py

@@ -4,7 +4,7 @@ What has no effect here is reported at the start, so nothing of a template is dr
 neither `served` nor `harmless` by its name, the `harmless` ones by the note of their kind.
 """
 
-from local.resources import compute, data, gateway, mappings, messaging, secrets, workflows
+from local.resources import compute, data, gateway, mappings, messaging, monitoring, secrets, workflows
 from local.resources.kinds import Kind
 
 KINDS: dict[str, Kind] = {
@@ -15,4 +15,5 @@ KINDS: dict[str, Kind] = {
     **compute.KINDS,
     **mappings.KINDS,
     **gateway.KINDS,
+    **monitoring.KINDS,
 }

@@ -148,7 +148,7 @@ def test_every_status_of_the_format_before_is_still_read(attributes: Item, statu
 
 def test_an_item_of_the_format_before_is_saved_as_one_of_this() -> None:
     """A version before this one would lose what it does not know, so it must see what it has before it."""
-    assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "2"}
+    assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "3"}
 
 
 @pytest.mark.parametrize(

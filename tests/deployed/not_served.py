@@ -4,7 +4,7 @@ The rule: nothing of the template is left out, and no test is skipped, but by a 
 no proof for AWS in these: `make e2e ENDPOINT=...` is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -18,20 +18,34 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class LeftOut(Gap):
+class LeftOutProperty(Gap):
     """A property that is taken out of the resources of a type before the template is deployed."""
 
     kind: str
     name: str
 
 
+@dataclass(frozen=True)
+class LeftOutResource(Gap):
+    """Resources of a type that are taken out whole where they have a property."""
+
+    kind: str
+    having: str
+
+
 # What would stop the deployment.
 LEFT_OUT: Final = (
-    LeftOut(
+    LeftOutProperty(
         "CodeDeploy's gradual shift of traffic",
         "there is no AWS::CodeDeploy; the alias goes to the new version at once",
         kind="AWS::Serverless::Function",
         name="DeploymentPreference",
+    ),
+    LeftOutResource(
+        "alarms on expressions of several metrics",
+        "only those on one metric can be made",
+        kind="AWS::CloudWatch::Alarm",
+        having="Metrics",
     ),
 )
 # What is taken, and then does nothing or something else.
@@ -80,14 +94,25 @@ def with_plain_time_limits(definition: Any) -> Any:
 
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Take LEFT_OUT out of a template; gives the rest, and where something was taken out."""
-    taken: list[str] = []
-    resources = {name: _without(name, body, taken) for name, body in template["Resources"].items()}
-    return {**template, "Resources": resources}, taken
+    """Take LEFT_OUT out of a template; gives the rest, and what was taken out: Resource, or Resource.Property."""
+    resources = cast(dict[str, dict[str, Any]], template["Resources"])
+    taken = [place for name, body in resources.items() for place in _left_out_of(name, body)]
+    rest = {name: _without(name, body, taken) for name, body in resources.items() if name not in taken}
+    return {**template, "Resources": rest}, taken
 
 
-def _without(name: str, body: Mapping[str, Any], taken: list[str]) -> dict[str, Any]:
-    names = {one.name for one in LEFT_OUT if one.kind == body["Type"]}
+def _left_out_of(name: str, body: Mapping[str, Any]) -> Iterator[str]:
     properties = cast(Mapping[str, Any], body.get("Properties") or {})
-    taken.extend(f"{name}.{left_out}" for left_out in sorted(names & properties.keys()))
-    return {**body, "Properties": {key: value for key, value in properties.items() if key not in names}}
+    for one in LEFT_OUT:
+        match one:
+            case LeftOutProperty() if one.kind == body["Type"] and one.name in properties:
+                yield f"{name}.{one.name}"
+            case LeftOutResource() if one.kind == body["Type"] and one.having in properties:
+                yield name
+            case _:
+                pass
+
+
+def _without(name: str, body: dict[str, Any], taken: Sequence[str]) -> dict[str, Any]:
+    properties = cast(dict[str, Any], body.get("Properties") or {})
+    return {**body, "Properties": {key: value for key, value in properties.items() if f"{name}.{key}" not in taken}}

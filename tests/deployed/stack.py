@@ -80,8 +80,8 @@ def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
 def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str]) -> Stack:
     """Deploy a built template as samconfig.toml says, to where the environment leads."""
     command = [
-        *("deploy", "--config-file", str(ROOT / "samconfig.toml"), "--template-file", str(template)),
-        *("--stack-name", NAME, "--no-confirm-changeset", "--no-progressbar"),
+        *("deploy", "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "prod"),
+        *("--template-file", str(template), "--stack-name", NAME, "--no-confirm-changeset", "--no-progressbar"),
         *("--parameter-overrides", *(f"{name}={value}" for name, value in parameters.items())),
     ]
     sam(command, template.parent, environment)

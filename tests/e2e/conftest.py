@@ -52,7 +52,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def legacycommand_for(url: str) -> list[str]:
+def legacy_command(url: str) -> list[str]:
     """The beginning of the command that runs a scenario with `mcp` 1.30."""
     return command_for(url)
 

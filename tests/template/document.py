@@ -126,6 +126,9 @@ def _references(value: Any) -> Iterator[str]:
             yield str(listed(path)[0]).partition(".")[0]
         case {"Fn::Sub": str(text)}:
             yield from _REFERENCE.findall(text)
+        case {"Fn::Sub": [str(text), values]}:
+            yield from (name for name in _REFERENCE.findall(text) if name not in values)
+            yield from _references(values)
         case _:
             parts = cast(dict[str, Any], value).values() if isinstance(value, dict) else value
             for part in cast(list[Any], parts) if isinstance(value, (dict, list)) else []:

@@ -14,12 +14,11 @@ def test_the_rest_of_the_template_stays_as_it_is() -> None:
 
     rest, taken = without_what_is_left_out(whole)
 
-    left_out = [tuple(place.split(".")) for place in taken]
     resources: dict[str, Any] = whole["Resources"]
     for name, body in resources.items():
         properties: dict[str, Any] = body.get("Properties") or {}
-        kept = {key: value for key, value in properties.items() if (name, key) not in left_out}
-        assert rest["Resources"][name] == {**body, "Properties": kept}
+        kept = {key: value for key, value in properties.items() if f"{name}.{key}" not in taken}
+        assert name in taken or rest["Resources"][name] == {**body, "Properties": kept}
     assert {**rest, "Resources": None} == {**whole, "Resources": None}
 
 
@@ -33,6 +32,18 @@ def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
 
     assert taken == ["Answers.DeploymentPreference"]
     assert rest["Resources"]["Answers"]["Properties"] == {"AutoPublishAlias": "live"}
+
+
+def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays() -> None:
+    alarms = {
+        "Rate": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"Expression": "a / b"}]}},
+        "Count": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "Errors"}},
+    }
+
+    rest, taken = without_what_is_left_out({"Resources": alarms})
+
+    assert taken == ["Rate"]
+    assert rest["Resources"] == {"Count": alarms["Count"]}
 
 
 def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:

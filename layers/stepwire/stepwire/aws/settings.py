@@ -85,6 +85,15 @@ def read_table_name(environment: Mapping[str, str]) -> str:
     return _text(environment, "TABLE_NAME")
 
 
+def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:
+    """Read how long a task may go unread before the sweep looks after it.
+
+    Raises:
+        SettingsError: it is missing or wrong.
+    """
+    return timedelta(minutes=_count(environment, "SWEEP_MINUTES"))
+
+
 def _sign_in(environment: Mapping[str, str]) -> SignIn:
     return SignIn(
         salt=_text(environment, "PRINCIPAL_SALT"),
