@@ -124,6 +124,7 @@ async def test_a_modern_task_is_cancelled(endpoint: Endpoint) -> None:
 
 
 async def test_a_task_of_another_is_as_unknown_as_one_that_never_was(endpoint: Endpoint) -> None:
+    endpoint.token("bob")
     async with endpoint.client() as alice, endpoint.client(caller="bob") as bob:
         handle = await start(alice, {"message": "private", "seconds": 1})
 
