@@ -3,7 +3,7 @@
 A lost race is no error: the task is read anew and advanced from what it is now, and a finished task absorbs the event.
 """
 
-import random
+import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from stepwire.tasks.task import Completed, Status, Task
 # The branches of a workflow may all ask at once, and of those who write at the same time one wins: so many may.
 MOST_TRIES: Final = 20
 _LONGEST_PAUSE: Final = 0.1  # seconds
+_CHANCE: Final = secrets.SystemRandom()
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Recorder:
         current: Task | None = task
         for attempt in range(MOST_TRIES):
             if attempt > 1:  # two may meet by chance; more than two do better to spread
-                self.clock.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - no secret
+                # Of the kernel's randomness: copies of one snapshot would all draw the same pauses from Python's own.
+                self.clock.sleep(_CHANCE.uniform(0, _LONGEST_PAUSE))
             if current is None:
                 return None
             after = advance(current, event, self.now())

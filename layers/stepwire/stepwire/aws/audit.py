@@ -1,8 +1,9 @@
 """The audit in the log: one line an entry, which CloudWatch reads as metrics too (embedded metric format).
 
-Nothing of Powertools is loaded before the first entry.
+Nothing of Powertools is loaded before the first entry, or before a snapshot.
 """
 
+import importlib
 from typing import Any, Final
 
 from stepwire.audit import Action, Entry, Source
@@ -26,6 +27,11 @@ _COUNTED: Final = {
 _ACTIVE_CHANGE: Final = {Action.CREATED: 1, Action.ENDED: -1, Action.EXPIRED: -1}
 NO_TOOL: Final = "-"
 """The dimension `tool` of what belongs to none."""
+
+
+def load_metrics() -> None:
+    """Load what the first entry would."""
+    importlib.import_module("aws_lambda_powertools.metrics")
 
 
 def write_down(entry: Entry) -> None:
