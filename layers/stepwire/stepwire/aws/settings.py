@@ -82,6 +82,15 @@ def read_table_name(environment: Mapping[str, str]) -> str:
     return _text(environment, "TABLE_NAME")
 
 
+def read_event_bus(environment: Mapping[str, str]) -> str:
+    """Read the name or the ARN of the event bus that hears of changes of status.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "EVENT_BUS")
+
+
 def _sign_in(environment: Mapping[str, str]) -> SignIn:
     return SignIn(
         salt=_text(environment, "PRINCIPAL_SALT"),
