@@ -64,16 +64,21 @@ def redeem(state: str, subject: Subject, at: datetime, secret: bytes) -> Continu
     """Read a requestState.
 
     Raises:
-        InvalidRequestState: it was tampered with, belongs to another call or caller, or is too old.
+        InvalidRequestState: it was tampered with, belongs to another call or caller, is too old, or was issued by a
+            version of this server that knows more.
     """
     payload = unseal(state, secret)
-    if any(payload[name] != value for name, value in _bindings(subject).items()):
+    if any(payload.get(name) != value for name, value in _bindings(subject).items()):
         raise InvalidRequestState(
             "The requestState belongs to another call: repeat the tool and its arguments as they were."
         )
-    if payload["until"] <= at.timestamp() * 1000:
-        raise InvalidRequestState("The requestState has expired: call the tool again without it.")
-    return Continuation(Kind(payload["kind"]), payload["task"], payload["rounds"])
+    match payload:
+        case {"kind": "confirm" | "follow" as kind, "task": str(task), "rounds": int(rounds), "until": int(until)}:
+            if until <= at.timestamp() * 1000:
+                raise InvalidRequestState("The requestState has expired: call the tool again without it.")
+            return Continuation(Kind(kind), task, rounds)
+        case _:
+            raise InvalidRequestState("The requestState is not understood: call the tool again without it.")
 
 
 def _bindings(subject: Subject) -> JsonObject:
