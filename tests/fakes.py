@@ -153,6 +153,13 @@ class InMemoryTaskStore:
         if self._is_as_loaded(task):
             del self.tasks[task.key]
 
+    def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
+        self.calls.append("neglected")
+        self._check_available()
+        waiting = [one for one in self.tasks.values() if not one.has_ended and not one.awaits_confirmation]
+        oldest = sorted((one for one in waiting if one.checked_at <= since), key=lambda one: one.checked_at)
+        return tuple(one.key for one in oldest[:limit])
+
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         self.calls.append("page")
         ids = (key.task_id for key in self.tasks if key.owner == owner and (after is None or key.task_id < after))

@@ -20,7 +20,7 @@ from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.items import FORMAT, Item, item_of, task_of
 from stepwire.json_text import write
 from stepwire.manifests import LARGEST_SCHEMA
-from stepwire.operations import LONGEST_TTL, faults_of
+from stepwire.operations import faults_of
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.ids import TaskId
@@ -36,6 +36,7 @@ from stepwire.tasks.outcomes import (
 from stepwire.tasks.task import (
     LARGEST_INPUT,
     LONGEST_MESSAGE,
+    LONGEST_TTL,
     Cancelled,
     Completed,
     Failed,
@@ -147,7 +148,7 @@ def test_every_status_of_the_format_before_is_still_read(attributes: Item, statu
 
 def test_an_item_of_the_format_before_is_saved_as_one_of_this() -> None:
     """A version before this one would lose what it does not know, so it must see what it has before it."""
-    assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "2"}
+    assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "3"}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def _largest_task() -> Task:
         longest_poll_interval=timedelta(hours=1),
     )
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
-    assert faults_of(tool, arguments) == ()
+    assert faults_of(tool, arguments, LARGEST_INPUT) == ()
     return World().call(tool, arguments=arguments, ttl_ms=LONGEST_TTL // timedelta(milliseconds=1))
 
 

@@ -16,10 +16,10 @@ from stepwire.errors import InvalidInput
 from stepwire.input_requests import MOST_QUESTIONS
 from stepwire.json_text import JsonObject, write
 from stepwire.manifests import LARGEST_SCHEMA
-from stepwire.operations import LONGEST_TTL, ToolCall
+from stepwire.operations import ToolCall
 from stepwire.protocol.messages import LONGEST_ID
 from stepwire.tasks.inputs import LARGEST_CONTENT
-from stepwire.tasks.task import LARGEST_INPUT, Origin, Task
+from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
 
 LARGEST_ITEM: Final = 400 * 1024

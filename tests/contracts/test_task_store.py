@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
+from itertools import count, cycle
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +14,17 @@ from stepwire.errors import SaveConflict, TaskExists
 from stepwire.ports import Followed, TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
-from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, Task, Work, Working
+from stepwire.tasks.inputs import FormElicitation, InputRequest, WorkflowInput
+from stepwire.tasks.task import (
+    Cancelled,
+    Completed,
+    InputRequired,
+    Inputs,
+    ResultInExecution,
+    Task,
+    Work,
+    Working,
+)
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, BOB
 from tests.strategies import tasks
@@ -34,8 +44,20 @@ def on_dynamodb() -> TaskStore:
         AttributeDefinitions=[
             {"AttributeName": "pk", "AttributeType": "S"},
             {"AttributeName": "sk", "AttributeType": "S"},
+            {"AttributeName": "open", "AttributeType": "S"},
+            {"AttributeName": "checked_at", "AttributeType": "N"},
         ],
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "neglected",
+                "KeySchema": [
+                    {"AttributeName": "open", "KeyType": "HASH"},
+                    {"AttributeName": "checked_at", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
     )
     return DynamoDbTaskStore(name, dynamodb_client)
 
@@ -354,3 +376,45 @@ def test_a_page_of_large_tasks_may_be_short_and_still_leads_on(store: TaskStore)
     pages = all_pages(store, limit=50)
 
     assert [task_id for page in pages for task_id in page] == ids
+
+
+# ---------------------------------------------------------------------------------------------------------- neglected
+
+
+def aged(*minutes: int) -> list[Task]:
+    """Make tasks that nobody has looked after for so many minutes."""
+    owners = cycle((ALICE, BOB))
+    return [a_task(next(owners), age=60_000 * age, number=age) for age in minutes]
+
+
+def test_tasks_of_any_owner_are_neglected_that_nobody_has_looked_after_for_so_long(store: TaskStore) -> None:
+    tasks = [store.create(task) for task in aged(3, 2, 1)]
+
+    found = store.neglected(START_OF_TIME - timedelta(minutes=2), 100)
+
+    assert set(found) == {task.key for task in tasks[:2]}
+
+
+def test_a_task_that_has_ended_or_was_looked_after_is_neglected_no_more(store: TaskStore) -> None:
+    ended, looked_after, other = (store.create(task) for task in aged(5, 4, 3))
+    store.save(replace(ended, status=Cancelled("no")))
+    store.save(replace(looked_after, checked_at=START_OF_TIME))
+
+    assert store.neglected(START_OF_TIME - timedelta(minutes=1), 100) == (other.key,)
+
+
+def test_a_task_whose_workflow_begins_after_an_answer_is_not_neglected(store: TaskStore) -> None:
+    question = InputRequest("confirm", 1, FormElicitation("Go?", "{}"), destination=WorkflowInput("confirm"))
+    store.create(replace(aged(5)[0], status=InputRequired((question,)), inputs=Inputs(1, ("confirm",))))
+
+    assert store.neglected(START_OF_TIME, 100) == ()
+
+
+def test_of_many_neglected_tasks_those_are_named_that_have_waited_longest(store: TaskStore) -> None:
+    for task in aged(*range(1, 41)):
+        store.create(task)
+
+    found = store.neglected(START_OF_TIME, 20)
+
+    assert len(found) == len(set(found)) == 20
+    assert {task.key for task in aged(*range(1, 41))[-8:]} <= set(found)

@@ -50,6 +50,19 @@ def test_the_refusal_names_the_limit_and_when_to_try_again() -> None:
     assert "At most 1 tasks" in answer.error["message"]
 
 
+# T27, M37
+@eras
+def test_arguments_over_the_operators_limit_are_refused_by_its_name_and_start_nothing(era: str) -> None:
+    world = World(limits=Limits(argument_bytes=1_024))
+    client = client_of(world, era)
+    fits = "x" * (1_024 - len('{"text":""}'))
+
+    answers = [client.call("optional", {"text": text}) for text in (fits + "x", fits)]
+
+    assert "larger than 1024 bytes" in answers[0].text
+    assert len(world.workflows.starts) == 1
+
+
 # T27
 @eras
 def test_one_callers_tasks_are_not_counted_for_another(era: str) -> None:

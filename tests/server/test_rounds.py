@@ -317,6 +317,18 @@ def test_progress_comes_with_a_round_that_asks_to_be_called_again(plain: ModernC
     assert [params["progressToken"] for params in of(second.messages, "notifications/progress")] == ["b"]
 
 
+# M42: what a client was told of in one round it is not told of again in the next
+def test_progress_is_told_once_over_all_rounds(plain: ModernClient, world: World) -> None:
+    world.clock.on_sleep = steps(world, 3, ends=False)
+    first = plain.call("optional", progress_token="a")
+
+    second = again(plain, first, progress_token="b")
+    world.progress(only_task(world), 4, 4)
+    third = again(plain, second, progress_token="c")
+
+    assert (progress_of(first.messages), second.is_stream, progress_of(third.messages)) == ([1, 2, 3], False, [4])
+
+
 # M42, M7
 @pytest.mark.parametrize(
     ("token", "accept"), [(None, "application/json, text/event-stream"), ("t", "application/json"), (1.5, "*/*")]

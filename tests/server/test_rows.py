@@ -1,20 +1,19 @@
-"""Every row of the conformance checklist has a test that names it, or a reason why none does; checked both ways.
+"""Every requirement of the protocol has a test that names it, or a reason why none does; checked both ways.
 
-A test names its rows in the comment above it: `# M12, X25`. The letters: A era dispatch, M 2026-07-28, X its tasks
-extension, L 2025-11-25, T its tasks, F authorization.
+The requirements are the rows of tests/requirements.csv. The letters: A era dispatch, M 2026-07-28, X its tasks extension,
+L 2025-11-25, T its tasks, F authorization; the levels: M must, S should, m may, - a fact. A test names its rows in the
+comment above it: `# M12, X25`.
 """
 
+import csv
 import re
 from pathlib import Path
 from typing import Final
 
 TESTS: Final = Path(__file__).parents[1]
 FOLDERS: Final = ("server", "integration", "template", "e2e")
-ROWS: Final = {
-    f"{letter}{number}"
-    for letter, last in {"A": 11, "M": 55, "X": 30, "L": 20, "T": 34, "F": 9}.items()
-    for number in range(1, last + 1)
-}
+_REQUIREMENTS: Final = (TESTS / "requirements.csv").read_text(encoding="utf-8")
+ROWS: Final = {row["row"] for row in csv.DictReader(_REQUIREMENTS.splitlines())}
 _COMMENT: Final = re.compile(
     r"^# ((?:[A-Z]\d*, )*[A-Z]\d*)(?:, [a-z].*|: .*)?\n(?:@|(?:async )?def test_)", re.MULTILINE
 )
@@ -31,6 +30,12 @@ def named_rows() -> set[str]:
     """Collect the rows that tests name."""
     texts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in (TESTS / folder).glob("test_*.py")]
     return {row for text in texts for found in _COMMENT.finditer(text) for row in found[1].split(", ") if row[1:]}
+
+
+def test_the_requirements_are_all_there() -> None:
+    letters = {"A": 11, "M": 55, "X": 30, "L": 20, "T": 34, "F": 9}
+
+    assert {f"{letter}{number}" for letter, last in letters.items() for number in range(1, last + 1)} == ROWS
 
 
 def test_every_row_has_a_test_or_a_reason_why_not() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
 from stepwire.json_text import write
-from stepwire.operations import LONGEST_TTL, faults_of
-from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Execution, Failed, Working
+from stepwire.operations import faults_of
+from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Cancelled, Execution, Failed, Working
+from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
 from tests.fakes import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
@@ -88,6 +89,17 @@ class TestCall:
     ) -> None:
         """T12, T27."""
         assert World().call(ttl_ms=asked_ms).ttl == granted
+
+    @pytest.mark.parametrize(
+        ("longest", "granted"),
+        [(OPTIONAL.ttl * 2, OPTIONAL.ttl * 2), (OPTIONAL.ttl / 2, OPTIONAL.ttl)],
+        ids=["more than the tool's own", "less"],
+    )
+    def test_grants_no_more_than_the_operator_but_what_the_longest_run_needs(
+        self, longest: timedelta, granted: timedelta
+    ) -> None:
+        """T27."""
+        assert World(limits=Limits(ttl=longest)).call(ttl_ms=2**53 - 1).ttl == granted
 
 
 class TestAStartThatIsRefused:
@@ -182,11 +194,11 @@ class TestAStartThatIsUnclear:
 
 class TestFaultsOfArguments:
     def test_are_none_where_they_can_be_used(self) -> None:
-        assert faults_of(OPTIONAL, ARGUMENTS) == ()
+        assert faults_of(OPTIONAL, ARGUMENTS, LARGEST_INPUT) == ()
 
     def test_are_named_with_their_place(self) -> None:
         """M37, M38."""
-        (fault,) = faults_of(OPTIONAL, BAD_ARGUMENTS)
+        (fault,) = faults_of(OPTIONAL, BAD_ARGUMENTS, LARGEST_INPUT)
 
         assert fault.pointer == "/count"
 
@@ -196,11 +208,11 @@ class TestFaultsOfArguments:
         ids=lambda text: text[0],
     )
     def test_are_more_bytes_than_a_workflow_takes(self, text: str) -> None:
-        (fault,) = faults_of(OPTIONAL, {"text": text})
+        (fault,) = faults_of(OPTIONAL, {"text": text}, LARGEST_INPUT)
 
         assert "larger than 262144 bytes" in str(fault)
 
     def test_do_not_begin_below_the_most_bytes_that_a_workflow_takes(self) -> None:
         text = "x" * (LARGEST_INPUT - len('{"text":""}'))
 
-        assert faults_of(OPTIONAL, {"text": text}) == ()
+        assert faults_of(OPTIONAL, {"text": text}, LARGEST_INPUT) == ()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stepwire.continuations import LONGEST_CONFIRMATION, Continuation, Kind, Subject, issue, redeem
+from stepwire.continuations import LONGEST_CONFIRMATION, NOTHING_TOLD, Continuation, Kind, Subject, issue, redeem
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject
 from stepwire.protocol.request_state import LONGEST_STATE, seal, unseal
@@ -23,7 +23,9 @@ CONTINUATION: Final = Continuation(Kind.CONFIRM, "0" * 36)
 UNTIL: Final = START_OF_TIME + LONGEST_CONFIRMATION
 ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
-continuations = st.builds(Continuation, st.sampled_from(Kind), task_ids, st.integers(0, 10_000))
+continuations = st.builds(
+    Continuation, st.sampled_from(Kind), task_ids, st.integers(0, 10_000), st.floats(0, 2**53) | st.just(NOTHING_TOLD)
+)
 subjects = st.builds(Subject, principals, st.text(max_size=128), json_objects)
 
 

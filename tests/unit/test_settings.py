@@ -30,6 +30,8 @@ ENVIRONMENT = {
     "SECRET_ARN": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
     "MOST_ACTIVE_TASKS": "100",
     "MOST_TASKS_PER_MINUTE": "120",
+    "LONGEST_TTL_HOURS": "48",
+    "MOST_ARGUMENT_BYTES": "2048",
     "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
 }
@@ -48,7 +50,7 @@ def test_a_whole_environment_is_read() -> None:
         patience=Patience(timedelta(seconds=20), timedelta(seconds=2), timedelta(seconds=0.5)),
         intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
         no_resume=("Visual Studio Code", "another"),
-        limits=Limits(active=100, per_minute=120),
+        limits=Limits(active=100, per_minute=120, ttl=timedelta(hours=48), argument_bytes=2_048),
         polls_per_second=10,
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),

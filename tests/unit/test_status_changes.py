@@ -254,11 +254,23 @@ def test_a_record_of_a_change_has_both() -> None:
     assert (change.previous_status, change.status, change.version) == ("working", "cancelled", 2)
 
 
-@pytest.mark.parametrize(("identity", "status"), [(BY_TTL, "expired"), (None, "removed")])
-def test_a_record_of_a_removal_says_whose_it_was(identity: Any, status: str) -> None:
+@pytest.mark.parametrize(
+    ("identity", "ttl", "status"),
+    [
+        (BY_TTL, timedelta(hours=1), "expired"),
+        (None, timedelta(hours=1), "removed"),
+        (None, timedelta(seconds=3), "removed"),
+        (None, timedelta(seconds=2, milliseconds=999), "expired"),
+        (None, timedelta(seconds=1), "expired"),
+    ],
+)
+def test_a_task_that_was_removed_after_its_time_has_expired_whoever_removed_it(
+    identity: Any, ttl: timedelta, status: str
+) -> None:
+    """The sweep removes too; the time of a record is rounded down to a second, AT."""
     more = {} if identity is None else {"userIdentity": identity}
 
-    change = status_change_of(record("REMOVE", task_with(Working()), None, **more))
+    change = status_change_of(record("REMOVE", replace(task_with(Working()), ttl=ttl), None, **more))
 
     assert change is not None
     assert change.status == status

@@ -18,6 +18,7 @@ from stepwire.principal import Principal
 from stepwire.protocol.request_state import seal, unseal
 
 LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
+NOTHING_TOLD: Final = -1.0  # progress begins at 0
 
 
 class Kind(Enum):
@@ -46,6 +47,8 @@ class Continuation:
     task_id: str
     rounds: int = 0
     """How often the client has come back to it."""
+    told: float = NOTHING_TOLD
+    """How much progress the client has been told of."""
 
 
 def issue(continuation: Continuation, subject: Subject, until: datetime, secret: bytes) -> str:
@@ -54,6 +57,7 @@ def issue(continuation: Continuation, subject: Subject, until: datetime, secret:
         "kind": continuation.kind.value,
         "task": continuation.task_id,
         "rounds": continuation.rounds,
+        "told": continuation.told,
         "until": int(until.timestamp() * 1000),
         **_bindings(subject),
     }
@@ -72,11 +76,17 @@ def redeem(state: str, subject: Subject, at: datetime, secret: bytes) -> Continu
         raise InvalidRequestState(
             "The requestState belongs to another call: repeat the tool and its arguments as they were."
         )
-    match payload:
-        case {"kind": "confirm" | "follow" as kind, "task": str(task), "rounds": int(rounds), "until": int(until)}:
+    match {"told": NOTHING_TOLD, **payload}:  # one that an earlier version issued says nothing of progress
+        case {
+            "kind": "confirm" | "follow" as kind,
+            "task": str(task),
+            "rounds": int(rounds),
+            "until": int(until),
+            "told": int() | float() as told,
+        }:
             if until <= at.timestamp() * 1000:
                 raise InvalidRequestState("The requestState has expired: call the tool again without it.")
-            return Continuation(Kind(kind), task, rounds)
+            return Continuation(Kind(kind), task, rounds, told)
         case _:
             raise InvalidRequestState("The requestState is not understood: call the tool again without it.")
 

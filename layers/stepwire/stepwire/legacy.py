@@ -74,7 +74,8 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     asked = read.optional_object(call.params, "task") if call.version == LEGACY_WITH_TASKS else None
     _check_kind_of_call(tool, as_task=asked is not None)
     _check_client(kit, call, tool)
-    faults, key = faults_of(tool, arguments), key_of(call.idempotency_key, tool, arguments)
+    faults = faults_of(tool, arguments, kit.operations.limits.argument_bytes)
+    key = key_of(call.idempotency_key, tool, arguments)
     trace = trace_header_of(call.params)
     if asked is not None:
         ttl = read.optional_milliseconds(asked, "ttl", "params.task.ttl")

@@ -17,9 +17,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from stepwire.catalog import ARGUMENT_PATTERN, FORMAT, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, parse, write
-from stepwire.operations import LONGEST_TTL
 from stepwire.schemas import SchemaError, check_schema
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidElicitation, elicitation_of
+from stepwire.tasks.task import LONGEST_TTL
 
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
 

@@ -7,7 +7,7 @@ What a tool wants confirmed is asked before there is a task (X9).
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -59,7 +59,7 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     state = read.optional_text(call.params, "requestState")
     responses = read.optional_object(call.params, "inputResponses") or {}
     _check_capabilities(tool, call)
-    faults = faults_of(tool, arguments)
+    faults = faults_of(tool, arguments, kit.operations.limits.argument_bytes)
     if faults:
         return modern_result(tool_error(rejection(tool, faults)))
     started = _Started(kit, call, tool, arguments, responses)
@@ -99,7 +99,7 @@ class _Started:
             task = kit.dialogue.respond(self.call.owner, continuation.task_id, self.responses)
         else:
             task = kit.operations.get(self.call.owner, continuation.task_id)
-        return self._awaited(task, continuation.rounds)
+        return self._awaited(task, continuation)
 
     @property
     def _is_task(self) -> bool:
@@ -117,7 +117,7 @@ class _Started:
 
     def _begun(self, task: Task) -> Reply:
         if not self._is_task:
-            return self._awaited(task, rounds=0)
+            return self._awaited(task, Continuation(Kind.FOLLOW, task.task_id))
         return {**modern_task(task, self.kit.now()), "resultType": "task"}
 
     def _ask(self, confirmation: Confirmation) -> JsonObject:
@@ -148,13 +148,10 @@ class _Started:
             ) from None
         return self._begun(task)
 
-    def _awaited(self, task: Task, rounds: int) -> Reply:
+    def _awaited(self, task: Task, so_far: Continuation) -> Reply:
         seen = self._watched(task)
-        result = self._outcome(seen[-1], rounds)
-        token = read.progress_token(self.call.params)
-        if token is None or not self.call.takes_events:
-            return result
-        notes = _progress_notes(seen, token)
+        notes, told = self._progress_notes(seen, so_far.told)
+        result = self._outcome(seen[-1], replace(so_far, told=told))
         if not notes:
             return result
         text = result_text(self.call.message_id, complete(result, SERVER_INFO))
@@ -178,13 +175,27 @@ class _Started:
     def _wants_client(self, task: Task) -> bool:
         return task.has_ended or bool(modern_requests(task.input_requests, self.call.modes))
 
-    def _outcome(self, task: Task, rounds: int) -> JsonObject:
+    def _progress_notes(self, seen: list[Task], told: float) -> tuple[list[ServerSentEvent], float]:
+        """Write the progress that was seen, each step once, also over all rounds; and say how much is told then."""
+        token = read.progress_token(self.call.params)
+        notes: list[ServerSentEvent] = []
+        if token is None or not self.call.takes_events:
+            return notes, told
+        for task in seen:
+            if task.progress is not None and task.progress.done > told:
+                told = task.progress.done
+                message = None if task.has_ended else task.status.message
+                params = progress_params(task.progress, message, token)
+                notes.append(ServerSentEvent(notification_text("notifications/progress", params)))
+        return notes, told
+
+    def _outcome(self, task: Task, so_far: Continuation) -> JsonObject:
         if task.has_ended:
             return modern_result(answer_or_raise(self.kit, task))
         requests = modern_requests(task.input_requests, self.call.modes)
-        if not requests and rounds >= MOST_ROUNDS_WITHOUT_NEWS:
+        if not requests and so_far.rounds >= MOST_ROUNDS_WITHOUT_NEWS:
             return unfinished_result(task)
-        continuation = Continuation(Kind.FOLLOW, task.task_id, rounds + 1)
+        continuation = replace(so_far, rounds=so_far.rounds + 1)
         return {
             "resultType": "input_required",
             **({"inputRequests": requests} if requests else {}),
@@ -203,16 +214,3 @@ def _check_capabilities(tool: Tool, call: Call) -> None:
     if tool.task_support is TaskSupport.REQUIRED and not declares_tasks(call):  # X3
         message = f"The tool {tool.name} runs as a task only: declare the extension {TASKS_EXTENSION}."
         raise MissingClientCapability(message, TASKS_CAPABILITY)
-
-
-def _progress_notes(seen: list[Task], token: str | int) -> list[ServerSentEvent]:
-    """Write the progress that was seen, each step once."""
-    notes: list[ServerSentEvent] = []
-    told = -1.0
-    for task in seen:
-        if task.progress is not None and task.progress.done > told:
-            told = task.progress.done
-            message = None if task.has_ended else task.status.message
-            params = progress_params(task.progress, message, token)
-            notes.append(ServerSentEvent(notification_text("notifications/progress", params)))
-    return notes

@@ -38,7 +38,6 @@ from stepwire.tasks.inputs import InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, signed
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import (
-    LARGEST_INPUT,
     Cancelled,
     Completed,
     Failed,
@@ -55,7 +54,6 @@ from stepwire.tasks.task import (
 from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive
 from stepwire.upkeep import Upkeep
 
-LONGEST_TTL: Final = timedelta(days=30)
 PAGE_SIZE: Final = 50
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _FIRST_PAUSE: Final = 0.1  # seconds
@@ -293,7 +291,7 @@ class Operations:
             status=status,
             created_at=now,
             last_updated_at=now,
-            ttl=_granted(tool, call.ttl_ms),
+            ttl=_granted(tool, call.ttl_ms, self.limits.ttl),
             poll_interval=tool.poll_interval,
             longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
@@ -332,9 +330,9 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16, person=b"stepwire").hexdigest()
 
 
-def _granted(tool: Tool, asked_ms: int | None) -> timedelta:
+def _granted(tool: Tool, asked_ms: int | None, longest: timedelta) -> timedelta:
     """T12: never shorter than the tool's own, which its longest run fits into; never longer than the limit."""
-    asked = 0 if asked_ms is None else min(asked_ms, LONGEST_TTL // _MILLISECOND)
+    asked = 0 if asked_ms is None else min(asked_ms, longest // _MILLISECOND)
     return max(tool.ttl, asked * _MILLISECOND)
 
 
@@ -348,10 +346,8 @@ def confirmation_request(confirmation: Confirmation, arguments: JsonObject) -> I
     )
 
 
-def faults_of(tool: Tool, arguments: JsonObject) -> tuple[Violation, ...]:
-    """List what is wrong with the arguments of a call; empty where they can be used."""
-    if len(write(arguments).encode()) > LARGEST_INPUT:
-        return (
-            Violation("", f"the arguments are larger than {LARGEST_INPUT} bytes of JSON, the most a workflow takes"),
-        )
+def faults_of(tool: Tool, arguments: JsonObject, largest: int) -> tuple[Violation, ...]:
+    """List what is wrong with the arguments of a call, at most `largest` bytes of JSON; empty where nothing is."""
+    if len(write(arguments).encode()) > largest:
+        return (Violation("", f"the arguments are larger than {largest} bytes of JSON, the most that a call may send"),)
     return violations_of(tool.input_schema, arguments)

@@ -120,6 +120,14 @@ class TaskStore(Protocol):
         """Remove a task that was loaded, and its key, if nobody else has saved it since; nothing where somebody has."""
         ...
 
+    def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
+        """List tasks of any owner that go on and that nobody has looked at Step Functions for since then.
+
+        Those that wait for a confirmation have nothing there. Lags a little behind; of many, those first that have
+        waited longest.
+        """
+        ...
+
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         """Read some of an owner's tasks, newest first, those older than `after`."""
         ...

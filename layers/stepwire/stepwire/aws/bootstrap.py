@@ -21,7 +21,7 @@ from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.eventbridge import MalformedProgress, news_of
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.settings import McpSettings, read_mcp_settings, read_table_name
+from stepwire.aws.settings import McpSettings, read_mcp_settings, read_sweep_interval, read_table_name
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.streams import expired_task_of
 from stepwire.catalog import read_catalog
@@ -35,7 +35,8 @@ from stepwire.operations import Operations
 from stepwire.polls import PollLimit
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
-from stepwire.upkeep import Upkeep
+from stepwire.sweep import Sweep
+from stepwire.upkeep import Intervals, Upkeep
 
 _LINKS_GOOD_FOR: Final = timedelta(minutes=15)
 
@@ -165,6 +166,39 @@ class ExpirationsHandler:
     def _expirations(self) -> Expirations:
         store = DynamoDbTaskStore(read_table_name(os.environ), dynamodb_client)
         return Expirations(store, StepFunctionsWorkflows(step_functions_client), write_down)
+
+
+class SweepHandler:
+    """Looks after the tasks that nobody reads, whenever its schedule calls it."""
+
+    def __call__(self, _event: dict[str, Any], _context: object) -> None:
+        """Look after those that have waited longest."""
+        looked_after = self._sweep.run()
+        self._logger.info("neglected tasks were looked after", tasks=looked_after)
+
+    @cached_property
+    def _sweep(self) -> Sweep:
+        interval = read_sweep_interval(os.environ)
+        recorder, workflows = _recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client)
+        return Sweep(
+            recorder,
+            Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),
+            Expirations(recorder.store, workflows, write_down),
+            interval,
+            self._report,
+        )
+
+    @cached_property
+    def _logger(self) -> Logger:
+        return Logger()
+
+    def _report(self, fault: Exception) -> None:
+        self._logger.error(
+            "a neglected task could not be looked after",
+            fault=type(fault).__name__,
+            place=_place(fault),
+            aws_error=_aws_error(fault),
+        )
 
 
 def _recorder(table_name: str) -> Recorder:

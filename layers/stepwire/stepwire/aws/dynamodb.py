@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from stepwire.aws.items import TASK_PREFIX, Item, item_of, key_of, milliseconds_of, moment_of, seconds_of, task_of
+from stepwire.aws.items import (
+    NEGLECTED_INDEX,
+    SHARDS,
+    TASK_PREFIX,
+    Item,
+    item_of,
+    key_of,
+    milliseconds_of,
+    moment_of,
+    seconds_of,
+    task_key_of,
+    task_of,
+)
 from stepwire.errors import KeyTaken, NotAdmitted, SaveConflict, StoreBusy, TaskExists
 from stepwire.ports import Followed, IdempotencyKey, KeyedTask, TaskPage
 from stepwire.principal import Principal
@@ -215,6 +227,22 @@ class DynamoDbTaskStore:
             expected = SaveConflict()
             if _unless_condition_failed(error, expected) is not expected:
                 raise
+
+    def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
+        """List tasks that go on and that nobody has looked after since then."""
+        keys: list[TaskKey] = []
+        for shard in SHARDS:
+            found = self._client.query(
+                TableName=self.table_name,
+                IndexName=NEGLECTED_INDEX,
+                # `open` is a word of DynamoDB's own.
+                KeyConditionExpression="#open = :shard AND checked_at <= :since",
+                ExpressionAttributeNames={"#open": "open"},
+                ExpressionAttributeValues={":shard": {"S": shard}, ":since": {"N": str(milliseconds_of(since))}},
+                Limit=limit // len(SHARDS),
+            )
+            keys += [task_key_of(cast(Item, item)) for item in found["Items"]]
+        return tuple(keys)
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         """Read some of an owner's tasks, newest first: ids sort by age."""

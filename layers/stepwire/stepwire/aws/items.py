@@ -1,6 +1,7 @@
 """A task as an item of DynamoDB, and back.
 
     pk  the principal           sk  "task#" + the task's id        expires_at  epoch seconds, the table's TTL
+    open  while an execution may go on, and only then: with checked_at, the key of the index `neglected`
 
 An item that a later version wrote with more attributes loses them when an earlier one saves it, and what an earlier
 version wrote is read without the attributes it does not have. docs/upgrades.md has the rule for a change of the shape.
@@ -48,8 +49,11 @@ from stepwire.tasks.task import (
 Item: TypeAlias = dict[str, Any]
 """An item as DynamoDB's API writes it: {"name": {"S": "text"}, ...}."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 TASK_PREFIX: Final = "task#"
+NEGLECTED_INDEX: Final = "neglected"
+SHARDS: Final = ("0", "1", "2", "3")
+"""The values of `open`: one partition of an index takes a thousand writes a second."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -63,6 +67,7 @@ def item_of(task: Task) -> Item:
         "output_schema": task.work.output_schema,
         "result_bucket": task.work.result_bucket,
         **_texts_of(task.status),
+        "open": _shard_of(task) if not task.has_ended and not task.awaits_confirmation else None,
         "origin": None if task.origin == Origin() else _origin_text(task.origin),
         "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
@@ -114,9 +119,18 @@ def task_of(item: Item) -> Task:
     )
 
 
+def task_key_of(item: Item) -> TaskKey:
+    """Read which task an item is, if only its key was read."""
+    return TaskKey(Principal(item["pk"]["S"]), TaskId(item["sk"]["S"].removeprefix(TASK_PREFIX)))
+
+
 def key_of(key: TaskKey) -> Item:
     """Write the key of a task's item."""
     return {"pk": {"S": key.owner}, "sk": {"S": TASK_PREFIX + key.task_id}}
+
+
+def _shard_of(task: Task) -> str:
+    return SHARDS[ord(task.task_id[-1]) % len(SHARDS)]
 
 
 def seconds_of(moment: datetime) -> int:

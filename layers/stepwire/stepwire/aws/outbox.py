@@ -6,8 +6,9 @@ What function status_changes is made of; apart from `bootstrap`, so that the oth
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
 
@@ -21,13 +22,18 @@ from stepwire.status_changes import Removal, TaskStatusChange, gone, saved
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
+_RECORDS_SECOND: Final = timedelta(seconds=1)
+
 
 def status_change_of(record: dict[str, Any]) -> TaskStatusChange | None:
     """Read a record about a task; None where it tells of no change of its status."""
     images = record["dynamodb"]
     at = moment_of(images["ApproximateCreationDateTime"])
     if record["eventName"] == "REMOVE":
-        return gone(task_of(images["OldImage"]), Removal.EXPIRED if is_expiry(record) else Removal.REMOVED, at)
+        last = task_of(images["OldImage"])
+        # The sweep, too, removes what has expired; the record's time is in seconds, rounded down.
+        is_over = is_expiry(record) or last.expires_at < at + _RECORDS_SECOND
+        return gone(last, Removal.EXPIRED if is_over else Removal.REMOVED, at)
     before = None if record["eventName"] == "INSERT" else task_of(images["OldImage"])
     return saved(before, task_of(images["NewImage"]), at)
 

@@ -65,7 +65,10 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         ),
         no_resume=_list(environment, "NO_RESUME_CLIENTS"),
         limits=Limits(
-            active=_count(environment, "MOST_ACTIVE_TASKS"), per_minute=_count(environment, "MOST_TASKS_PER_MINUTE")
+            active=_count(environment, "MOST_ACTIVE_TASKS"),
+            per_minute=_count(environment, "MOST_TASKS_PER_MINUTE"),
+            ttl=timedelta(hours=_count(environment, "LONGEST_TTL_HOURS")),
+            argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
         ),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
         secret_arn=_text(environment, "SECRET_ARN"),
@@ -89,6 +92,15 @@ def read_event_bus(environment: Mapping[str, str]) -> str:
         SettingsError: it is missing.
     """
     return _text(environment, "EVENT_BUS")
+
+
+def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:
+    """Read how long a task may go unread before the sweep looks after it.
+
+    Raises:
+        SettingsError: it is missing or wrong.
+    """
+    return timedelta(minutes=_count(environment, "SWEEP_MINUTES"))
 
 
 def _sign_in(environment: Mapping[str, str]) -> SignIn:

@@ -14,6 +14,7 @@ from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
+LONGEST_TTL: Final = timedelta(days=30)
 _HINT_PART: Final = 20  # who polls as hinted learns of an end at most a twentieth of its time later
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from stepwire.tasks.ids import TaskId
+from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 
 _MINUTE: Final = timedelta(minutes=1)
 
@@ -21,6 +22,10 @@ class Limits:
     """Tasks that have not ended, at once."""
     per_minute: int = 120
     """Tasks created, in any minute."""
+    ttl: timedelta = LONGEST_TTL
+    """How long a caller may have a task kept, where its tool does not keep its tasks longer anyway."""
+    argument_bytes: int = LARGEST_INPUT
+    """Of the arguments of one call, as JSON."""
 
     @property
     def pace(self) -> timedelta:

@@ -1,0 +1,63 @@
+"""The sweep on a whole stack: what no reader touches is repaired by function sweep."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from local import never
+from stepwire.aws.items import milliseconds_of
+from stepwire.tasks.ids import TaskId, created_at_of
+from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.recorded import recorded
+from tests.server.clients import ModernClient
+
+MINUTES = 2
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    """The root template, where no status event ever arrives and no reader looks at Step Functions."""
+    rare = {"RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "SweepMinutes": str(MINUTES)}
+    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", **rare) as stack:
+        yield stack
+
+
+def neglect(stack: Deployed, task_id: str) -> None:
+    """Let as much time pass for a task as the sweep waits."""
+    then = created_at_of(TaskId(task_id)) - timedelta(minutes=MINUTES)
+    owner = stack.execution_of(task_id).rpartition(":")[2].partition("-")[0]
+    stack.stack.client("dynamodb").update_item(
+        TableName=stack.stack.physical_ids["TasksTable"],
+        Key={"pk": {"S": owner}, "sk": {"S": f"task#{task_id}"}},
+        UpdateExpression="SET checked_at = :then",
+        ExpressionAttributeValues={":then": {"N": str(milliseconds_of(then))}},
+    )
+
+
+def sweep(stack: Deployed) -> list[str]:
+    """Run function sweep as its schedule does, and list what it asked of AWS."""
+    stack.calls.forget()
+    stack.stack.invoke("SweepFunction", recorded("schedule"))
+    return list(stack.calls.made)
+
+
+def test_a_lost_end_is_found_and_the_next_poll_asks_nobody(stack: Deployed) -> None:
+    modern = ModernClient(stack)
+    task_id = modern.call("wait_and_echo", {"message": "hello"}).id_in()
+    until(lambda: stack.status_of(task_id) == "SUCCEEDED")
+    neglect(stack, task_id)
+
+    made = sweep(stack)
+    stack.calls.forget()
+    found = modern.task("get", task_id).result
+
+    assert made == [*["Query"] * 4, "GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem"]
+    assert (found["status"], found["result"]["structuredContent"]["message"]) == ("completed", "hello")
+    assert stack.calls.made == ["GetItem"]
+
+
+def test_where_nothing_is_neglected_four_queries_are_all(stack: Deployed) -> None:
+    ModernClient(stack).call("wait_and_echo", {"message": "hello", "seconds": 600})
+
+    assert sweep(stack) == ["Query"] * 4
