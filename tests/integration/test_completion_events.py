@@ -222,3 +222,14 @@ def test_nothing_is_deployed_where_nobody_is_to_be_told() -> None:
         deployed_names = set(stack.stack.physical_ids)
 
     assert not {name for name in deployed_names if name.startswith(("StatusChanges", "Webhook"))}
+
+
+def test_a_webhook_is_reported_as_what_is_not_called_here() -> None:
+    secret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hook"
+    webhook = {"WebhookUrl": "https://agent.example/hook", "WebhookSecretArn": secret}
+
+    with deployed(ROOT / "template.yaml", at_once, EventBus="default", **webhook) as stack:
+        notes = stack.stack.not_served
+
+    assert "WebhookDestination: AWS::Events::ApiDestination is not served" in notes
+    assert "WebhookRule: target webhook is not served and so gets no events" in notes
