@@ -127,7 +127,7 @@ KINDS = {
             "Timeout",
         ),
         # Layers have a note of their own.
-        harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn"),
+        harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn", "SnapStart"),
         note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
     ),
     "AWS::Lambda::LayerVersion": Kind(

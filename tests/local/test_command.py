@@ -39,7 +39,7 @@ def test_it_serves_until_it_is_told_to_stop(number: signal.Signals) -> None:
     assert (served.returncode, errors) == (0, "")
     assert f"claude mcp add --transport http stepwire {url}" in rest
     assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
-    assert "Alarm: AWS::CloudWatch::Alarm is not served" in rest
+    assert "Setting: AWS::SSM::Parameter is not served" in rest
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Every requirement of the protocol has a test that names it, or a reason why none does; checked both ways.
 
-The requirements are the rows of tests/requirements.csv. The letters: A era dispatch, M 2026-07-28, X its tasks extension,
-L 2025-11-25, T its tasks, F authorization; the levels: M must, S should, m may, - a fact. A test names its rows in the
-comment above it: `# M12, X25`.
+The requirements are the rows of tests/requirements.csv. Their letters: A era dispatch, M 2026-07-28, X its tasks
+extension, L 2025-11-25, T its tasks, F authorization; the levels: M must, S should, m may, - a fact. A test names its
+rows in the comment above it: `# M12, X25`.
 """
 
 import csv

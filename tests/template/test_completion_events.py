@@ -30,8 +30,8 @@ from stepwire.tasks.task import (
 )
 from tests.kits import World
 from tests.recorded import recorded
+from tests.template.chosen import Stack, stack
 from tests.template.document import ROOT, resource, resources, statements, template
-from tests.template.stacks import Stack, stack
 
 Record = dict[str, Any]
 REQUEST: Final = InputRequest("key", 1, UrlElicitation("m", "https://sign.example"), Callback("token"))

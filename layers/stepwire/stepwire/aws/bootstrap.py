@@ -1,6 +1,6 @@
 """The composition root: what each function is made of.
 
-A handler builds nothing when it is imported; the first event, or `warm`, builds what it needs, once.
+A handler builds nothing when it is imported; the first event, `warm` or `prepare` builds what it needs, once.
 """
 
 import os
@@ -14,9 +14,15 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
 from stepwire.aws.api_gateway import request_of, response_of
-from stepwire.aws.audit import write_down
+from stepwire.aws.audit import load_metrics, write_down
 from stepwire.aws.callbacks import question_of
-from stepwire.aws.clients import dynamodb_client, s3_client, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import (
+    dynamodb_client,
+    read_service_models,
+    s3_client,
+    secrets_manager_client,
+    step_functions_client,
+)
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.eventbridge import MalformedProgress, news_of
 from stepwire.aws.s3 import PresignedUrls
@@ -71,6 +77,12 @@ class McpHandler:
     def warm(self) -> None:
         """Build what needs no AWS, so that a wrong setting or manifest shows before the first request."""
         _ = self._server
+
+    def prepare(self) -> None:
+        """Build all that a snapshot may hold, by the rule of `stepwire.aws.snapshot`."""
+        self._server.kit.catalog.compile_schemas()
+        read_service_models("dynamodb", "stepfunctions", "secretsmanager")
+        load_metrics()
 
     @cached_property
     def _settings(self) -> McpSettings:

@@ -1,12 +1,17 @@
-"""The template as a stack: with values for its parameters, its conditions decided, and its rules kept."""
+"""The template with values for its parameters: what a stack then is."""
 
 from dataclasses import dataclass
 from typing import Any, Final
 
 from local.intrinsics import holds, resolve
 from local.parameters import ParameterValue, parameter_values
-from tests.template.document import template
+from tests.template.document import declared, template
 
+STACK: Final = {
+    # The longest that there may be.
+    "AWS::StackName": "p" * 128,
+    "AWS::StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/prod/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+}
 GIVEN: Final = {
     "jwt": {"JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"},
     "cognito": {},
@@ -23,8 +28,8 @@ class Stack:
 
     def reference(self, name: str) -> Any:
         """Give the value of a parameter, or the id of a resource, which must then be there."""
-        if name == "AWS::StackId":
-            return "arn:aws:cloudformation:eu-central-1:123456789012:stack/prod/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+        if name in STACK:
+            return STACK[name]
         if name.startswith("AWS::") or name in self.parameters:
             return self.parameters.get(name, name)
         return self._found(name)
@@ -62,8 +67,12 @@ class Stack:
         """Give the environment of a function."""
         return self.properties(function)["Environment"]["Variables"]
 
+    def output(self, name: str) -> Any:
+        """Give the value of an output."""
+        return resolve(template()["Outputs"][name]["Value"], self)
+
     def _found(self, name: str) -> str:
-        assert self.has(name), f"{name} is referred to, but its condition does not hold"
+        assert self.has(declared(name)), f"{name} is referred to, but its condition does not hold"
         return name
 
 

@@ -1,0 +1,210 @@
+"""Deliver again what waits in a stack's dead-letter queue, to the functions that should have got it.
+
+Two shapes of messages are there. An event that EventBridge could not deliver, or that the function could not record, is
+the event itself. Of tasks that expired, or whose status changed, there is only which function gave up on them and where
+their records lie in the stream of the table, which forgets them after 24 hours. The rules: a message is deleted when its
+function has taken what it stands for, and not before, for all of it is harmless if it comes twice; and nothing of an
+event is shown, for it may hold arguments and results.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+from botocore.exceptions import ClientError
+
+_HELD: Final = 300  # seconds that a message is kept from others, and from being read a second time
+_AT_ONCE: Final = 25  # records in one event: the BatchSize of the template's mapping
+_OURS: Final = "Stepwire Task Status Change"
+_TASK: Final = "task#"  # how the sort keys of tasks begin
+_FORGOTTEN: Final = ("TrimmedDataAccessException", "ResourceNotFoundException")
+
+
+Record: TypeAlias = dict[str, Any]
+
+
+class Fate(Enum):
+    """What became of a message."""
+
+    DELIVERED = "delivered"
+    WAITING = "would be delivered"
+    FAILED = "its function failed again: it stays"
+    LOST = "the stream has forgotten its records: it stays"
+    FORGOTTEN = "the stream has forgotten its records: deleted"
+    UNHEARD = "a webhook did not take it: it stays"
+    UNKNOWN = "nobody knows what it is: it stays"
+
+
+STAYS: Final = frozenset({Fate.FAILED, Fate.LOST, Fate.UNHEARD, Fate.UNKNOWN})
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Where the dead letters of a stack are, and who gets them: the physical ids of its resources."""
+
+    queue_url: str
+    execution_events: str
+    expirations: str
+    status_changes: str | None = None
+    """None where nobody is told how tasks stand."""
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A message, and what became of it."""
+
+    message_id: str
+    about: str
+    fate: Fate
+
+
+class _Lost(Exception):
+    """The stream has forgotten the records."""
+
+
+def stack_named(name: str, cloudformation: Any) -> Stack:
+    """Find the parts of a deployed stack."""
+
+    def physical(logical_id: str) -> str:
+        found = cloudformation.describe_stack_resource(StackName=name, LogicalResourceId=logical_id)
+        return found["StackResourceDetail"]["PhysicalResourceId"]
+
+    return Stack(
+        physical("DeadLetters"),
+        physical("ExecutionEventsFunction"),
+        physical("ExpirationsFunction"),
+        _if_there(physical, "StatusChangesFunction"),
+    )
+
+
+def _if_there(physical: Callable[[str], str], logical_id: str) -> str | None:
+    try:
+        return physical(logical_id)
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == "ValidationError":
+            return None
+        raise
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Goes through a queue once.
+
+    Args:
+        stack: whose.
+        session: makes the clients of AWS, as boto3's does.
+        is_rehearsal: deliver and delete nothing.
+        forgets_lost: delete what can be delivered no more.
+    """
+
+    stack: Stack
+    session: Any
+    is_rehearsal: bool = False
+    forgets_lost: bool = False
+
+    def run(self) -> Iterator[Letter]:
+        """Take each message, and say what became of it. Those that stay can be read again when `_HELD` is over."""
+        sqs = self.session.client("sqs")
+        queue = {"QueueUrl": self.stack.queue_url}
+        wanted = {"MaxNumberOfMessages": 10, "VisibilityTimeout": _HELD, "WaitTimeSeconds": 1}
+        while messages := sqs.receive_message(**queue, **wanted).get("Messages"):
+            for message in messages:
+                letter = self._taken(message)
+                if letter.fate in (Fate.DELIVERED, Fate.FORGOTTEN):
+                    sqs.delete_message(**queue, ReceiptHandle=message["ReceiptHandle"])
+                yield letter
+
+    def _taken(self, message: dict[str, Any]) -> Letter:
+        try:
+            body = json.loads(message["Body"])
+        except ValueError:
+            body = None
+        match body:
+            case {"detail-type": str(kind), "detail": dict()} if kind == _OURS:
+                return Letter(message["MessageId"], kind, Fate.UNHEARD)
+            case {"detail-type": str(kind), "detail": dict()}:
+                return Letter(message["MessageId"], kind, self._delivered(self.stack.execution_events, body))
+            case {
+                "requestContext": {"functionArn": str(arn)},
+                "DDBStreamBatchInfo": {"batchSize": size, **where},
+            }:
+                return self._of_the_stream(message["MessageId"], arn.split(":")[6], size, where)
+            case _:
+                return Letter(message["MessageId"], "?", Fate.UNKNOWN)
+
+    def _delivered(self, function: str, event: dict[str, Any]) -> Fate:
+        if self.is_rehearsal:
+            return Fate.WAITING
+        payload = json.dumps(event, default=_seconds).encode()
+        answer = self.session.client("lambda").invoke(FunctionName=function, Payload=payload)
+        match json.loads(answer["Payload"].read() or b"null"):
+            case {"batchItemFailures": [_, *_]}:
+                return Fate.FAILED
+            case _:
+                return Fate.FAILED if "FunctionError" in answer else Fate.DELIVERED
+
+    def _of_the_stream(self, message_id: str, function: str, size: int, where: dict[str, str]) -> Letter:
+        if function == self.stack.expirations:
+            return Letter(message_id, f"{size} expired tasks", self._streamed(function, where, _is_removal))
+        if function == self.stack.status_changes:
+            return Letter(message_id, f"{size} changes of tasks", self._streamed(function, where, _is_of_a_task))
+        return Letter(message_id, "?", Fate.UNKNOWN)
+
+    def _streamed(self, function: str, where: dict[str, str], is_wanted: Callable[[Record], bool]) -> Fate:
+        try:
+            records = [_as_lambda_has_it(record) for record in self._records(where) if is_wanted(record)]
+        except _Lost:
+            return Fate.FORGOTTEN if self.forgets_lost and not self.is_rehearsal else Fate.LOST
+        batches = [records[first : first + _AT_ONCE] for first in range(0, len(records), _AT_ONCE)]
+        fates = {self._delivered(function, {"Records": batch}) for batch in batches}
+        return Fate.FAILED if Fate.FAILED in fates else next(iter(fates), Fate.DELIVERED)
+
+    def _records(self, where: dict[str, str]) -> Iterator[Record]:
+        """Read from the stream what lies there, more than the function was to get; it knows what concerns it."""
+        streams, last = self.session.client("dynamodbstreams"), int(where["endSequenceNumber"])
+        try:
+            iterator: str | None = streams.get_shard_iterator(
+                StreamArn=where["streamArn"],
+                ShardId=where["shardId"],
+                ShardIteratorType="AT_SEQUENCE_NUMBER",
+                SequenceNumber=where["startSequenceNumber"],
+            )["ShardIterator"]
+            while iterator:
+                page = streams.get_records(ShardIterator=iterator)
+                for record in page["Records"]:
+                    if int(record["dynamodb"]["SequenceNumber"]) > last:
+                        return
+                    yield record
+                    if int(record["dynamodb"]["SequenceNumber"]) == last:
+                        return
+                iterator = page.get("NextShardIterator")
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") in _FORGOTTEN:
+                raise _Lost from None
+            raise
+
+
+def _is_removal(record: Record) -> bool:
+    return record["eventName"] == "REMOVE"
+
+
+def _is_of_a_task(record: Record) -> bool:
+    return record["dynamodb"]["Keys"]["sk"]["S"].startswith(_TASK)
+
+
+def _as_lambda_has_it(record: Record) -> Record:
+    """Write a record as Lambda's events do: the names of who did it begin with small letters."""
+    match record.get("userIdentity"):
+        case {"Type": kind, "PrincipalId": principal}:
+            return {**record, "userIdentity": {"type": kind, "principalId": principal}}
+        case _:
+            return record
+
+
+def _seconds(value: object) -> float:
+    if not isinstance(value, datetime):
+        raise TypeError(f"{type(value)} is no value of an event")
+    return value.timestamp()
