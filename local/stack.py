@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from local import functions, template
+from local import functions, permissions, template
 from local.engine import ACCOUNT, shared_account
 from local.errors import FunctionLoadError, LocalStackError
 from local.expiry import ExpiryPolicy, Sweeper
@@ -200,3 +200,5 @@ class LocalStack:
         courier.forget(self._world.state_machines)
         for function in self._world.functions.values():
             functions.unregister(function)
+        for role in self._world.roles.values():
+            permissions.unregister(role)

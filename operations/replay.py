@@ -2,9 +2,9 @@
 
 Two shapes of messages are there. An event that EventBridge could not deliver, or that the function could not record, is
 the event itself. Of tasks that expired, or whose status changed, there is only which function gave up on them and where
-their records lie in the stream of the table, which forgets them after 24 hours. The rules: a message is deleted when its
-function has taken what it stands for, and not before, for all of it is harmless if it comes twice; and nothing of an
-event is shown, for it may hold arguments and results.
+their records lie in the stream of the table, which forgets them after 24 hours. The rules: a message is deleted when
+its function has taken what it stands for, and not before, for all of it is harmless if it comes twice; and nothing of
+an event is shown, for it may hold arguments and results.
 """
 
 import json

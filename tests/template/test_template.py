@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from local.template import load
 from tests.template.document import (
     FUNCTION,
+    ROOT,
     STATE_MACHINE,
     Resource,
     Statement,
@@ -21,13 +23,15 @@ from tests.template.document import (
     template,
 )
 
+ROLE: Final = "AWS::IAM::Role"
+
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
     "ExpirationsFunction.StopExecutions": "each task has an execution of its own name, below its state machine's",
-    "ExpirationsFunction.FindTheStream": "the action knows no resources",
+    "ExpirationsFunction.FindTheStream": "Lambda lists the streams of the table to find the one; AWS documents it so",
     "StatusChangesFunction.FindTheStream": "the same",
     "SweepFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
@@ -36,7 +40,7 @@ WILDCARDS: Final = {
 }
 
 # Actions that can be allowed for every resource only, for they know none.
-WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", "dynamodb:ListStreams"}
+WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure"}
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
@@ -281,6 +285,24 @@ def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
     managed = [policy for policy in policies if isinstance(policy, str)]
 
     assert not managed
+
+
+def test_sam_adds_no_managed_policy_but_the_one_for_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # the translator wants one
+    translated = load(ROOT / "template.yaml", {"Authorizer": "none"}).section("Resources").values()
+
+    added = [found["Properties"].get("ManagedPolicyArns", []) for found in translated if found["Type"] == ROLE]
+
+    assert {json.dumps(arn).rpartition("/")[2].strip('"]}') for arns in added for arn in arns} == {
+        "AWSLambdaBasicExecutionRole"
+    }
+
+
+def test_every_statement_has_a_name_of_its_own() -> None:
+    names = [statement.name for statement in statements()]
+
+    assert not [name for name in names if name.endswith(".?")]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("found", resources(), ids=named)
