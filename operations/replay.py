@@ -1,23 +1,29 @@
 """Deliver again what waits in a stack's dead-letter queue, to the functions that should have got it.
 
 Two shapes of messages are there. An event that EventBridge could not deliver, or that the function could not record, is
-the event itself. Of tasks that expired there is only where their records lie in the stream of the table, which forgets
-them after 24 hours. The rules: a message is deleted when its function has taken what it stands for, and not before, for
-all of it is harmless if it comes twice; and nothing of an event is shown, for it may hold arguments and results.
+the event itself. Of tasks that expired, or whose status changed, there is only which function gave up on them and where
+their records lie in the stream of the table, which forgets them after 24 hours. The rules: a message is deleted when
+its function has taken what it stands for, and not before, for all of it is harmless if it comes twice; and nothing of
+an event is shown, for it may hold arguments and results.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from botocore.exceptions import ClientError
 
 _HELD: Final = 300  # seconds that a message is kept from others, and from being read a second time
 _AT_ONCE: Final = 25  # records in one event: the BatchSize of the template's mapping
+_OURS: Final = "Stepwire Task Status Change"
+_TASK: Final = "task#"  # how the sort keys of tasks begin
 _FORGOTTEN: Final = ("TrimmedDataAccessException", "ResourceNotFoundException")
+
+
+Record: TypeAlias = dict[str, Any]
 
 
 class Fate(Enum):
@@ -28,10 +34,11 @@ class Fate(Enum):
     FAILED = "its function failed again: it stays"
     LOST = "the stream has forgotten its records: it stays"
     FORGOTTEN = "the stream has forgotten its records: deleted"
+    UNHEARD = "a webhook did not take it: it stays"
     UNKNOWN = "nobody knows what it is: it stays"
 
 
-STAYS: Final = frozenset({Fate.FAILED, Fate.LOST, Fate.UNKNOWN})
+STAYS: Final = frozenset({Fate.FAILED, Fate.LOST, Fate.UNHEARD, Fate.UNKNOWN})
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ class Stack:
     queue_url: str
     execution_events: str
     expirations: str
+    status_changes: str | None = None
+    """None where nobody is told how tasks stand."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,21 @@ def stack_named(name: str, cloudformation: Any) -> Stack:
         found = cloudformation.describe_stack_resource(StackName=name, LogicalResourceId=logical_id)
         return found["StackResourceDetail"]["PhysicalResourceId"]
 
-    return Stack(physical("DeadLetters"), physical("ExecutionEventsFunction"), physical("ExpirationsFunction"))
+    return Stack(
+        physical("DeadLetters"),
+        physical("ExecutionEventsFunction"),
+        physical("ExpirationsFunction"),
+        _if_there(physical, "StatusChangesFunction"),
+    )
+
+
+def _if_there(physical: Callable[[str], str], logical_id: str) -> str | None:
+    try:
+        return physical(logical_id)
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == "ValidationError":
+            return None
+        raise
 
 
 @dataclass(frozen=True)
@@ -100,10 +123,15 @@ class Replay:
         except ValueError:
             body = None
         match body:
+            case {"detail-type": str(kind), "detail": dict()} if kind == _OURS:
+                return Letter(message["MessageId"], kind, Fate.UNHEARD)
             case {"detail-type": str(kind), "detail": dict()}:
                 return Letter(message["MessageId"], kind, self._delivered(self.stack.execution_events, body))
-            case {"DDBStreamBatchInfo": {"batchSize": size, **where}}:
-                return Letter(message["MessageId"], f"{size} expired tasks", self._streamed(where))
+            case {
+                "requestContext": {"functionArn": str(arn)},
+                "DDBStreamBatchInfo": {"batchSize": size, **where},
+            }:
+                return self._of_the_stream(message["MessageId"], arn.split(":")[6], size, where)
             case _:
                 return Letter(message["MessageId"], "?", Fate.UNKNOWN)
 
@@ -118,17 +146,24 @@ class Replay:
             case _:
                 return Fate.FAILED if "FunctionError" in answer else Fate.DELIVERED
 
-    def _streamed(self, where: dict[str, str]) -> Fate:
+    def _of_the_stream(self, message_id: str, function: str, size: int, where: dict[str, str]) -> Letter:
+        if function == self.stack.expirations:
+            return Letter(message_id, f"{size} expired tasks", self._streamed(function, where, _is_removal))
+        if function == self.stack.status_changes:
+            return Letter(message_id, f"{size} changes of tasks", self._streamed(function, where, _is_of_a_task))
+        return Letter(message_id, "?", Fate.UNKNOWN)
+
+    def _streamed(self, function: str, where: dict[str, str], is_wanted: Callable[[Record], bool]) -> Fate:
         try:
-            records = list(self._records(where))
+            records = [_as_lambda_has_it(record) for record in self._records(where) if is_wanted(record)]
         except _Lost:
             return Fate.FORGOTTEN if self.forgets_lost and not self.is_rehearsal else Fate.LOST
         batches = [records[first : first + _AT_ONCE] for first in range(0, len(records), _AT_ONCE)]
-        fates = {self._delivered(self.stack.expirations, {"Records": batch}) for batch in batches}
+        fates = {self._delivered(function, {"Records": batch}) for batch in batches}
         return Fate.FAILED if Fate.FAILED in fates else next(iter(fates), Fate.DELIVERED)
 
-    def _records(self, where: dict[str, str]) -> Iterator[dict[str, Any]]:
-        """Read from the stream what was removed from the table there; the function knows which of it has expired."""
+    def _records(self, where: dict[str, str]) -> Iterator[Record]:
+        """Read from the stream what lies there, more than the function was to get; it knows what concerns it."""
         streams, last = self.session.client("dynamodbstreams"), int(where["endSequenceNumber"])
         try:
             iterator: str | None = streams.get_shard_iterator(
@@ -142,8 +177,7 @@ class Replay:
                 for record in page["Records"]:
                     if int(record["dynamodb"]["SequenceNumber"]) > last:
                         return
-                    if record["eventName"] == "REMOVE":
-                        yield _as_lambda_has_it(record)
+                    yield record
                     if int(record["dynamodb"]["SequenceNumber"]) == last:
                         return
                 iterator = page.get("NextShardIterator")
@@ -153,7 +187,15 @@ class Replay:
             raise
 
 
-def _as_lambda_has_it(record: dict[str, Any]) -> dict[str, Any]:
+def _is_removal(record: Record) -> bool:
+    return record["eventName"] == "REMOVE"
+
+
+def _is_of_a_task(record: Record) -> bool:
+    return record["dynamodb"]["Keys"]["sk"]["S"].startswith(_TASK)
+
+
+def _as_lambda_has_it(record: Record) -> Record:
     """Write a record as Lambda's events do: the names of who did it begin with small letters."""
     match record.get("userIdentity"):
         case {"Type": kind, "PrincipalId": principal}:

@@ -48,7 +48,7 @@ def _rule(resource: Resource, world: World) -> Created:
     arn: str = events.put_rule(Name=name, **settings)["RuleArn"]
     targets: list[dict[str, Any]] = properties.get("Targets", [])
     _note_targets(resource, world, targets)
-    served = [target for target in targets if target["Arn"].split(":")[2] in _TARGETS_SERVED]
+    served = [target for target in targets if _service_of(target) in _TARGETS_SERVED]
     if served:
         events.put_targets(Rule=name, Targets=served, **picked(properties, ("EventBusName",)))
     return Created(name, {"Arn": arn})
@@ -56,11 +56,16 @@ def _rule(resource: Resource, world: World) -> Created:
 
 def _note_targets(resource: Resource, world: World, targets: list[dict[str, Any]]) -> None:
     for target in targets:
-        service = target["Arn"].split(":")[2]
+        service = _service_of(target)
         if service not in _TARGETS_SERVED:
-            world.notes.append(f"{resource.logical_id}: target {target['Id']} of the service {service} gets no events")
+            named = f"of the service {service}" if service else "is not served and so"
+            world.notes.append(f"{resource.logical_id}: target {target['Id']} {named} gets no events")
         elif ignored := [name for name in target if name not in _TARGET]:
             world.notes.append(f"{resource.logical_id}: target {target['Id']} ignores {', '.join(ignored)}")
+
+
+def _service_of(target: dict[str, Any]) -> str:
+    return f"{target['Arn']}::".split(":")[2]  # what is not served has no ARN
 
 
 def _event_bus(resource: Resource, world: World) -> Created:

@@ -17,6 +17,7 @@ from local import never
 from local.isolation import REGION
 from operations.replay import Fate, Replay, Stack, stack_named
 from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.recorded import recorded
 from tests.server.clients import ModernClient
 from tests.template.document import resource
 
@@ -28,7 +29,7 @@ ENDED = "Step Functions Execution Status Change"
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template, to which EventBridge and the stream bring nothing."""
-    quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "StateAfterSeconds": "0"}
+    quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "EventBus": "default"}
     with deployed(ROOT / "template.yaml", never, **quiet) as stack:
         for mapping in stack.stack._world.mappings:  # pyright: ignore[reportPrivateUsage] - nobody else turns one off
             mapping.stop()
@@ -78,7 +79,8 @@ class Queue:
     def replay(self, session: Session | None = None, **how: bool) -> list[tuple[str, Fate]]:
         """Go through the queue, and say what became of each message."""
         names = self.stack.stack.physical_ids
-        parts = Stack(self.url, names["ExecutionEventsFunction"], names["ExpirationsFunction"])
+        functions = ("ExecutionEventsFunction", "ExpirationsFunction", "StatusChangesFunction")
+        parts = Stack(self.url, *(names[function] for function in functions))
         run = Replay(parts, session or Session(self.stack), **how).run()
         return [(letter.about, letter.fate) for letter in run]
 
@@ -95,8 +97,8 @@ def queue(stack: Deployed) -> Queue:
     return Queue(stack, stack.stack.client("sqs").create_queue(QueueName=f"replay-{uuid.uuid4()}")["QueueUrl"])
 
 
-def let_expire(stack: Deployed) -> dict[str, Any]:
-    """Let DynamoDB remove what is there, and make the letter that Lambda writes when it gives up on that."""
+def let_expire(stack: Deployed, function: str = "ExpirationsFunction") -> dict[str, Any]:
+    """Let DynamoDB remove what is there, and make the letter that Lambda writes when a function gives up on that."""
     dynamodb, streams = stack.stack.client("dynamodb"), streams_client()
     arn = dynamodb.describe_table(TableName=stack.stack.physical_ids["TasksTable"])["Table"]["LatestStreamArn"]
     shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
@@ -105,8 +107,10 @@ def let_expire(stack: Deployed) -> dict[str, Any]:
     records = streams.get_records(ShardIterator=start["ShardIterator"])["Records"]
     removed = [one["dynamodb"]["SequenceNumber"] for one in records if one["eventName"] == "REMOVE"]
     where = {"shardId": shard, "startSequenceNumber": removed[0], "endSequenceNumber": removed[-1], "streamArn": arn}
+    function_arn = f"arn:aws:lambda:{REGION}:123456789012:function:{stack.stack.physical_ids[function]}"
+    context = {"functionArn": function_arn, "condition": "RetryAttemptsExhausted", "approximateInvokeCount": 21}
     return {
-        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 21},
+        "requestContext": context,
         "DDBStreamBatchInfo": {**where, "batchSize": len(removed)},
     }
 
@@ -161,6 +165,30 @@ def test_the_execution_of_a_task_that_expired_is_stopped_though_the_letter_only_
     assert queue.left() == 0
 
 
+def test_a_change_of_status_that_was_not_told_is_told(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+    heard = stack.stack.client("sqs").create_queue(QueueName=f"heard-{uuid.uuid4()}")["QueueUrl"]
+    events, name = stack.stack.client("events"), heard.rpartition("/")[2]
+    events.put_rule(Name=name, EventPattern=json.dumps({"source": ["stepwire"]}))
+    events.put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": f"arn:aws:sqs:{REGION}:123456789012:{name}"}])
+    task_id = modern.call(TOOL, LONG).id_in()
+    queue.send(let_expire(stack, "StatusChangesFunction"))
+
+    fates = queue.replay()
+
+    assert [fate for _, fate in fates] == [Fate.DELIVERED]
+    messages = stack.stack.client("sqs").receive_message(QueueUrl=heard, MaxNumberOfMessages=10)["Messages"]
+    details = [json.loads(message["Body"])["detail"] for message in messages]
+    assert (task_id, "expired") in [(one["task_id"], one["status"]) for one in details]
+    assert stack.status_of(task_id) == "RUNNING", "the letter was not the other function's"
+
+
+def test_a_change_that_a_webhook_did_not_take_stays(queue: Queue) -> None:
+    queue.send(recorded("task_status_changed"))
+
+    assert queue.replay(forgets_lost=True) == [("Stepwire Task Status Change", Fate.UNHEARD)]
+    assert queue.left() == 1
+
+
 @pytest.mark.parametrize("error", ["TrimmedDataAccessException", "ResourceNotFoundException"])
 @pytest.mark.parametrize(("forgets", "fate", "left"), [(False, Fate.LOST, 1), (True, Fate.FORGOTTEN, 0)])
 def test_what_the_stream_has_forgotten_is_deleted_only_if_that_is_asked_for(
@@ -193,10 +221,12 @@ def test_what_nobody_knows_stays(queue: Queue, body: object) -> None:
     assert queue.left() == 1
 
 
-def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template() -> None:
+@pytest.mark.parametrize("is_told", [True, False])
+def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(is_told: bool) -> None:
     session: Any = boto3.Session()
     cloudformation = session.client("cloudformation", region_name="eu-central-1")
     parts = {"DeadLetters": "https://queue", "ExecutionEventsFunction": "events", "ExpirationsFunction": "expirations"}
+    parts |= {"StatusChangesFunction": "status-changes"} if is_told else {}
     stubber = Stubber(cloudformation)
     for name, physical in parts.items():
         known = {"LogicalResourceId": name, "ResourceType": "a type", "ResourceStatus": "CREATE_COMPLETE"}
@@ -204,8 +234,11 @@ def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(
         asked = {"StackName": "the-stack", "LogicalResourceId": name}
         stubber.add_response("describe_stack_resource", {"StackResourceDetail": detail}, asked)
 
+    if not is_told:
+        stubber.add_client_error("describe_stack_resource", "ValidationError")
+
     with stubber:
         found = stack_named("the-stack", cloudformation)
 
-    assert found == Stack("https://queue", "events", "expirations")
+    assert found == Stack("https://queue", "events", "expirations", "status-changes" if is_told else None)
     assert {resource(name).kind for name in parts} == {"AWS::SQS::Queue", "AWS::Serverless::Function"}

@@ -276,7 +276,7 @@ def test_a_key_of_ones_own_is_used_for_all_that_is_kept() -> None:
 
 
 def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
-    made = stack("none", KmsKeyArn=KEY)
+    made = stack("none", KmsKeyArn=KEY, EventBus="default")
     needing = {
         f"{part.logical_id}Role"
         for part in resources(FUNCTION)

@@ -32,6 +32,7 @@ WILDCARDS: Final = {
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
     "ExpirationsFunction.StopExecutions": "each task has an execution of its own name, below its state machine's",
     "ExpirationsFunction.FindTheStream": "Lambda lists the streams of the table to find the one; AWS documents it so",
+    "StatusChangesFunction.FindTheStream": "the same",
     "SweepFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
@@ -51,6 +52,8 @@ PHYSICAL_NAMES: Final = {
     "AWS::CloudWatch::Dashboard": "DashboardName",
     "AWS::Cognito::UserPool": "UserPoolName",
     "AWS::DynamoDB::Table": "TableName",
+    "AWS::Events::ApiDestination": "Name",
+    "AWS::Events::Connection": "Name",
     "AWS::Events::Rule": "Name",
     "AWS::IAM::Role": "RoleName",
     "AWS::Logs::LogGroup": "LogGroupName",
@@ -211,7 +214,8 @@ def test_an_event_that_a_function_cannot_record_is_kept_in_a_queue(rule: Resourc
 
     queues = [target.properties["DeadLetterQueue"] for target in targets if target.kind == FUNCTION]
 
-    assert queues
+    assert targets
+    assert queues or {target.kind for target in targets} == {"AWS::Events::ApiDestination"}, "it keeps nothing itself"
     assert all(queue["Type"] == "SQS" for queue in queues)
     assert all(resource(name).kind == "AWS::SQS::Queue" for queue in queues for name in references(queue["TargetArn"]))
 
@@ -223,7 +227,13 @@ def test_the_rules_may_put_their_events_into_the_queue() -> None:
 
     assert statement["Principal"] == {"Service": "events.amazonaws.com"}
     assert references(statement["Resource"]) == {"DeadLetters"}
-    assert references(statement["Condition"]) == {"ExecutionEventsRule", "ProgressRule"}, (
+    rules = {
+        rule.logical_id
+        for rule in resources("AWS::Events::Rule")
+        for target in rule.properties["Targets"]
+        if "DeadLetterConfig" in target
+    }
+    assert references(statement["Condition"]) - {"AWS::NoValue"} == rules, (
         "only these rules, not every rule of every account"
     )
 

@@ -68,18 +68,27 @@ def redeem(state: str, subject: Subject, at: datetime, secret: bytes) -> Continu
     """Read a requestState.
 
     Raises:
-        InvalidRequestState: it was tampered with, belongs to another call or caller, or is too old.
+        InvalidRequestState: it was tampered with, belongs to another call or caller, is too old, or was issued by a
+            version of this server that knows more.
     """
     payload = unseal(state, secret)
-    if any(payload[name] != value for name, value in _bindings(subject).items()):
+    if any(payload.get(name) != value for name, value in _bindings(subject).items()):
         raise InvalidRequestState(
             "The requestState belongs to another call: repeat the tool and its arguments as they were."
         )
-    if payload["until"] <= at.timestamp() * 1000:
-        raise InvalidRequestState("The requestState has expired: call the tool again without it.")
-    # One that an earlier version issued says nothing of progress.
-    told = payload.get("told", NOTHING_TOLD)
-    return Continuation(Kind(payload["kind"]), payload["task"], payload["rounds"], told)
+    match {"told": NOTHING_TOLD, **payload}:  # one that an earlier version issued says nothing of progress
+        case {
+            "kind": "confirm" | "follow" as kind,
+            "task": str(task),
+            "rounds": int(rounds),
+            "until": int(until),
+            "told": int() | float() as told,
+        }:
+            if until <= at.timestamp() * 1000:
+                raise InvalidRequestState("The requestState has expired: call the tool again without it.")
+            return Continuation(Kind(kind), task, rounds, told)
+        case _:
+            raise InvalidRequestState("The requestState is not understood: call the tool again without it.")
 
 
 def _bindings(subject: Subject) -> JsonObject:

@@ -32,7 +32,7 @@ UNFINISHED_TASK = "stepwire/task"
 
 def legacy_task(task: Task, at: datetime) -> JsonObject:
     """Write a task of 2025-11-25."""
-    status = "failed" if _tool_failed(task.status) else _status(task.status)
+    status = "failed" if tool_failed(task.status) else modern_status(task.status)
     return {
         **_task(task, status),
         "ttl": _milliseconds(task.ttl),
@@ -43,7 +43,7 @@ def legacy_task(task: Task, at: datetime) -> JsonObject:
 def modern_task(task: Task, at: datetime) -> JsonObject:
     """Write a task of 2026-07-28, without what its status carries (X6)."""
     return {
-        **_task(task, _status(task.status)),
+        **_task(task, modern_status(task.status)),
         "ttlMs": _milliseconds(task.ttl),
         "pollIntervalMs": _milliseconds(task.poll_hint(at)),
     }
@@ -149,16 +149,18 @@ def _task(task: Task, status: str) -> JsonObject:
         "taskId": task.task_id,
         "status": status,
         **_message(task),
-        "createdAt": _timestamp(task.created_at),
-        "lastUpdatedAt": _timestamp(task.last_updated_at),
+        "createdAt": timestamp(task.created_at),
+        "lastUpdatedAt": timestamp(task.last_updated_at),
     }
 
 
-def _timestamp(moment: datetime) -> str:
+def timestamp(moment: datetime) -> str:
+    """Write a moment as both eras do: ISO 8601 in UTC, with milliseconds."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _status(status: Status) -> str:
+def modern_status(status: Status) -> str:
+    """Name a status in the words of 2026-07-28."""
     match status:
         case Working():
             return "working"
@@ -172,7 +174,8 @@ def _status(status: Status) -> str:
             return "cancelled"
 
 
-def _tool_failed(status: Status) -> bool:
+def tool_failed(status: Status) -> bool:
+    """Tell whether the tool has answered, and its answer is that it failed."""
     return isinstance(status, Completed) and status.result.is_error
 
 

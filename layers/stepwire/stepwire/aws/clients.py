@@ -9,6 +9,7 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_stepfunctions import SFNClient
@@ -43,6 +44,12 @@ def secrets_manager_client() -> "SecretsManagerClient":
     """Build a client of Secrets Manager."""
     with _LOCK:
         return boto3.client("secretsmanager", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def events_client() -> "EventBridgeClient":
+    """Build a client of EventBridge."""
+    with _LOCK:
+        return boto3.client("events", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
 
 
 def read_service_models(*services: str) -> None:

@@ -3,8 +3,8 @@
     pk  the principal           sk  "task#" + the task's id        expires_at  epoch seconds, the table's TTL
     open  while an execution may go on, and only then: with checked_at, the key of the index `neglected`
 
-An item that a later version wrote with more attributes loses them when an earlier one saves it; so a change of shape
-raises `format`, and what an earlier version wrote is read without the attributes it does not have.
+An item that a later version wrote with more attributes loses them when an earlier one saves it, and what an earlier
+version wrote is read without the attributes it does not have. docs/upgrades.md has the rule for a change of the shape.
 """
 
 from collections.abc import Mapping
@@ -262,7 +262,8 @@ def _answer_of(value: Json) -> Answer:
     if value is None:
         return Unanswerable()
     action, content = value
-    return InputResponse(Action(action), None if content is None else write(content))
+    # What a form takes is an object; as a text in the text, an earlier version wrote it.
+    return InputResponse(Action(action), content if content is None or isinstance(content, str) else write(content))
 
 
 def _origin_text(origin: Origin) -> str:

@@ -85,6 +85,15 @@ def read_table_name(environment: Mapping[str, str]) -> str:
     return _text(environment, "TABLE_NAME")
 
 
+def read_event_bus(environment: Mapping[str, str]) -> str:
+    """Read the name or the ARN of the event bus that hears of changes of status.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "EVENT_BUS")
+
+
 def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:
     """Read how long a task may go unread before the sweep looks after it.
 

@@ -11,7 +11,12 @@ _BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 def expired_task_of(record: dict[str, Any]) -> Task | None:
     """Read a record; None where it tells of anything else. The record has the item as it was (OLD_IMAGE)."""
-    identity, item = as_object(record.get("userIdentity")), as_object(record["dynamodb"].get("OldImage"))
-    is_expiry = record["eventName"] == "REMOVE" and {key: identity.get(key) for key in _BY_TTL} == _BY_TTL
+    item = as_object(record["dynamodb"].get("OldImage"))
     is_task = str(as_object(item.get("sk")).get("S")).startswith(TASK_PREFIX)
-    return task_of(item) if is_expiry and is_task else None
+    return task_of(item) if is_expiry(record) and is_task else None
+
+
+def is_expiry(record: dict[str, Any]) -> bool:
+    """Tell whether DynamoDB itself removed the item, because its time was over."""
+    identity = as_object(record.get("userIdentity"))
+    return record["eventName"] == "REMOVE" and {key: identity.get(key) for key in _BY_TTL} == _BY_TTL

@@ -1,0 +1,235 @@
+"""The event bus hears of each change of a task's status, once it is written, and of nothing else."""
+
+import json
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+import boto3
+import pytest
+
+from local import at_once
+from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.recorded import recorded
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+
+TOOL: Final = "wait_and_echo"
+LONG: Final = {"message": "hello", "seconds": 600}
+REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
+APPROVAL: Final = {"approval": {"action": "accept", "content": {"amount": 120.5, "note": "Half."}}}
+Detail = dict[str, Any]
+
+
+@dataclass
+class Listener:
+    """A queue that hears all that Stepwire says on a bus, as an agent's would."""
+
+    stack: Deployed
+    url: str
+
+    def events(self) -> list[Detail]:
+        """Give what has come since the last look, once all that was written is told."""
+        self.stack.stack.drain(within=20)
+        found: list[Detail] = []
+        request = {"QueueUrl": self.url, "MaxNumberOfMessages": 10}
+        sqs = self.stack.stack.client("sqs")
+        while messages := sqs.receive_message(**request).get("Messages"):
+            for message in messages:
+                found.append(json.loads(message["Body"]))
+                sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+        return found
+
+    def told(self) -> list[tuple[str | None, str]]:
+        """Give the changes of status: from what to what."""
+        details = [event["detail"] for event in self.events()]
+        return [(one["previous_status"], one["status"]) for one in sorted(details, key=lambda one: one["version"])]
+
+
+@contextmanager
+def listening(bus: str) -> Generator[Listener]:
+    """Serve the root template with an event bus, and listen to all that Stepwire says on it."""
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", EventBus=bus) as stack:
+        events, sqs = stack.stack.client("events"), stack.stack.client("sqs")
+        name = stack.stack.physical_ids["TasksTable"]
+        if bus != "default":
+            events.create_event_bus(Name=bus)
+        url = sqs.create_queue(QueueName=name)["QueueUrl"]
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        events.put_rule(Name=name, EventBusName=bus, EventPattern=json.dumps({"source": ["stepwire"]}))
+        events.put_targets(Rule=name, EventBusName=bus, Targets=[{"Id": "queue", "Arn": arn}])
+        yield Listener(stack, url)
+
+
+@pytest.fixture(scope="module")
+def module_listener() -> Iterator[Listener]:
+    with listening("default") as listener:
+        yield listener
+
+
+@pytest.fixture
+def listener(module_listener: Listener) -> Listener:
+    """Hears only what happens from now on."""
+    module_listener.events()
+    return module_listener
+
+
+@pytest.fixture
+def modern(listener: Listener) -> ModernClient:
+    return ModernClient(listener.stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+
+def let_expire(stack: Deployed) -> None:
+    """Let so much time pass for DynamoDB that every task of the examples is over."""
+    stack.stack.expire(at=datetime.now(UTC) + timedelta(days=30))
+
+
+def test_a_task_is_told_of_when_it_begins_and_when_it_ends(modern: ModernClient, listener: Listener) -> None:
+    task_id = modern.call(TOOL, {"message": "hello"}).id_in()
+    until(lambda: modern.task("get", task_id).result["status"] == "completed")
+
+    begun, ended = listener.events()
+
+    shown = modern.task("get", task_id).result
+    sample = recorded("task_status_changed")
+    assert set(ended["detail"]) == set(sample["detail"])
+    assert [ended[name] for name in ("source", "detail-type")] == [sample[name] for name in ("source", "detail-type")]
+    assert begun["detail"]["status"] == "working"
+    assert ended["detail"] == {
+        "event_id": f"{task_id}-2",
+        "task_id": task_id,
+        "tool": TOOL,
+        "status": "completed",
+        "previous_status": "working",
+        "is_error": False,
+        "principal": begun["detail"]["principal"],
+        "version": 2,
+        "created_at": shown["createdAt"],
+        "last_updated_at": shown["lastUpdatedAt"],
+        "expires_at": begun["detail"]["expires_at"],
+    }
+
+
+def test_an_agent_that_is_woken_by_an_event_fetches_the_result(modern: ModernClient, listener: Listener) -> None:
+    modern.call(TOOL, {"message": "grüße"})
+    ends: list[Detail] = []
+
+    def woken() -> bool:
+        ends.extend(event for event in listener.events() if event["detail"]["status"] == "completed")
+        return bool(ends)
+
+    until(woken)
+    result = modern.task("get", ends[0]["detail"]["task_id"]).result["result"]
+
+    assert result["structuredContent"]["message"] == "grüße"
+
+
+def test_a_task_that_asks_is_told_of_when_it_asks_and_when_it_goes_on(modern: ModernClient, listener: Listener) -> None:
+    task_id = modern.call("approve_refund", REFUND).id_in()
+    until(lambda: modern.task("get", task_id).result["status"] == "input_required")
+    modern.update(task_id, APPROVAL)
+    until(lambda: modern.task("get", task_id).result["status"] == "completed")
+
+    events = listener.events()
+
+    changes = [(one["detail"]["previous_status"], one["detail"]["status"]) for one in events]
+    assert changes == [
+        (None, "working"),
+        ("working", "input_required"),
+        ("input_required", "working"),
+        ("working", "completed"),
+    ]
+    assert not [words for words in ("249.00", "wobbles", "Half", "120.5") if words in json.dumps(events)]
+
+
+def test_a_cancel_is_told(modern: ModernClient, listener: Listener) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+
+    modern.task("cancel", task_id)
+
+    assert listener.told() == [(None, "working"), ("working", "cancelled")]
+
+
+def test_a_task_that_expires_while_it_runs_is_told_of_once(modern: ModernClient, listener: Listener) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+
+    let_expire(listener.stack)
+
+    assert listener.told() == [(None, "working"), ("working", "expired")]
+    until(lambda: listener.stack.status_of(task_id) == "ABORTED")
+    assert listener.told() == [], "its execution, which was stopped for it, brings no other end"
+
+
+def test_a_task_that_had_ended_expires_in_silence(modern: ModernClient, listener: Listener) -> None:
+    modern.task("cancel", modern.call(TOOL, LONG).id_in())
+    listener.events()
+
+    let_expire(listener.stack)
+
+    assert listener.told() == []
+
+
+@contextmanager
+def bus_that(answers: list[tuple[int, Detail]]) -> Generator[list[int]]:
+    """Let PutEvents answer so, one time after the other, and then as it does; gives the numbers of the entries."""
+    sizes: list[int] = []
+    lock = threading.Lock()
+
+    def answer(params: Detail, **_: object) -> tuple[SimpleNamespace, Detail] | None:
+        with lock:
+            sizes.append(len(json.loads(params["body"])["Entries"]))
+            if not answers:
+                return None
+            status, body = answers.pop(0)
+        return SimpleNamespace(status_code=status), {**body, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+    session = boto3.DEFAULT_SESSION
+    assert session is not None
+    # First, so that clients which exist already and those to come ask here.
+    session.events.register_first("before-call.events.PutEvents", cast(Any, answer))
+    try:
+        yield sizes
+    finally:
+        session.events.unregister("before-call.events.PutEvents", cast(Any, answer))
+
+
+@pytest.mark.parametrize(
+    ("bus", "status", "body"),
+    [
+        ("deaf", 400, {"Error": {"Code": "ValidationException", "Message": "no"}}),
+        (
+            "forgetful",
+            200,
+            {"FailedEntryCount": 1, "Entries": [{"ErrorCode": "InternalFailure", "ErrorMessage": "no"}]},
+        ),
+    ],
+    ids=["the call", "the entry"],
+)
+def test_what_the_bus_refuses_is_told_again_until_it_is_heard(bus: str, status: int, body: Detail) -> None:
+    with listening(bus) as listener, bus_that([(status, body)] * 3) as sizes:
+        modern = ModernClient(listener.stack)
+        modern.call(TOOL, LONG)
+
+        assert listener.told() == [(None, "working")]
+    assert len(sizes) == 4
+
+
+def test_nothing_is_deployed_where_nobody_is_to_be_told() -> None:
+    with deployed(ROOT / "template.yaml", at_once) as stack:
+        deployed_names = set(stack.stack.physical_ids)
+
+    assert not {name for name in deployed_names if name.startswith(("StatusChanges", "Webhook"))}
+
+
+def test_a_webhook_is_reported_as_what_is_not_called_here() -> None:
+    secret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hook"
+    webhook = {"WebhookUrl": "https://agent.example/hook", "WebhookSecretArn": secret}
+
+    with deployed(ROOT / "template.yaml", at_once, EventBus="default", **webhook) as stack:
+        notes = stack.stack.not_served
+
+    assert "WebhookDestination: AWS::Events::ApiDestination is not served" in notes
+    assert "WebhookRule: target webhook is not served and so gets no events" in notes

@@ -1,0 +1,341 @@
+"""Who is told how tasks stand: what the function sees of the table, what the webhook sees of the bus, and that no
+event of ours comes back to us."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import product
+from typing import Any, Final, cast
+
+import pytest
+from moto.events.models import EventPattern
+from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
+
+from stepwire.aws.event_bus import SOURCE, STATUS_CHANGE
+from stepwire.aws.items import item_of
+from stepwire.aws.outbox import status_change_of
+from stepwire.rendering import modern_status
+from stepwire.status_changes import Removal, saved
+from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
+from stepwire.tasks.task import (
+    Cancelled,
+    Completed,
+    Failed,
+    InputRequired,
+    ResultInExecution,
+    Status,
+    Task,
+    TaskError,
+    Working,
+)
+from tests.kits import World
+from tests.recorded import recorded
+from tests.template.chosen import Stack, stack
+from tests.template.document import ROOT, resource, resources, statements, template
+
+Record = dict[str, Any]
+REQUEST: Final = InputRequest("key", 1, UrlElicitation("m", "https://sign.example"), Callback("token"))
+STATUSES: Final[tuple[Status, ...]] = (
+    Working(),
+    InputRequired((REQUEST,)),
+    Completed(ResultInExecution(is_error=False)),
+    Completed(ResultInExecution(is_error=True)),
+    Failed(TaskError(1, "m")),
+    Cancelled(),
+)
+LIVELY: Final = STATUSES[:2]
+BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+TASK: Final = replace(World().call(), version=1)
+WEBHOOK: Final = {
+    "EventBus": "default",
+    "WebhookUrl": "https://agent.example/hooks/1",
+    "WebhookSecretArn": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:hook-a1b2c3",
+}
+ACTIONS: Final = {"input_required", "completed", "failed", "cancelled", "expired"}
+
+
+def record(kind: str, before: Status | None, after: Status | None, **more: Any) -> Record:
+    """Make the record of a change of the table."""
+    images = {"OldImage": before, "NewImage": after}
+    items = {name: item_of(_with(status)) for name, status in images.items() if status is not None}
+    keys = {name: item_of(TASK)[name] for name in ("pk", "sk")}
+    return {"eventName": kind, "dynamodb": {"ApproximateCreationDateTime": 1.0, "Keys": keys, **items}, **more}
+
+
+def _with(status: Status) -> Task:
+    return replace(TASK, status=status)
+
+
+RECORDS: Final = (
+    *(record("INSERT", None, status) for status in LIVELY),
+    *(record("MODIFY", before, after) for before, after in product(LIVELY, STATUSES)),
+    *(record("REMOVE", status, None) for status in STATUSES),
+    *(record("REMOVE", status, None, userIdentity=BY_TTL) for status in STATUSES),
+)
+
+
+def pattern_of(value: Any) -> EventPattern:
+    return EventPattern.load(value if isinstance(value, str) else json.dumps(value))
+
+
+def matches(pattern: EventPattern, event: Record) -> bool:
+    return pattern.matches_event(cast(Any, event))
+
+
+def reaches_the_function(one: Record) -> bool:
+    filters = resource("StatusChanges").properties["FilterCriteria"]["Filters"]
+    return any(matches(pattern_of(wanted["Pattern"]), one) for wanted in filters)
+
+
+def pattern_of_rule(made: Stack, name: str) -> EventPattern:
+    return pattern_of(made.properties(name)["EventPattern"])
+
+
+def event_of(before: Status, after: Status) -> Record:
+    """Make the event that the function puts of a change."""
+    change = saved(_with(before), _with(after), TASK.created_at)
+    assert change is not None
+    return {**recorded("task_status_changed"), "detail": change.detail()}
+
+
+# -------------------------------------------------------------------------------- what the function sees of the table
+
+
+def test_every_change_of_a_status_reaches_the_function() -> None:
+    told = [one for one in RECORDS if status_change_of(one) is not None]
+
+    assert len(told) == 16
+    assert [one for one in told if not reaches_the_function(one)] == []
+
+
+def test_work_that_only_goes_on_and_tasks_that_go_after_their_end_cost_no_invocation() -> None:
+    silent = [one for one in RECORDS if status_change_of(one) is None and reaches_the_function(one)]
+
+    assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], "another question, or an answer to one of several"
+
+
+@pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1"])
+def test_what_is_no_task_does_not_reach_the_function(kind: str) -> None:
+    keys = {"pk": {"S": TASK.owner}, "sk": {"S": kind}}
+
+    for one in RECORDS:
+        images = {name: {**one["dynamodb"].get(name, {}), **keys} for name in ("OldImage", "NewImage")}
+        assert not reaches_the_function({**one, "dynamodb": {**one["dynamodb"], **images, "Keys": keys}})
+
+
+def test_the_stream_has_what_both_of_its_readers_need() -> None:
+    table = resource("TasksTable").properties
+
+    assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert len(resources("AWS::Lambda::EventSourceMapping")) <= 2, "DynamoDB serves two readers of a shard, no more"
+
+
+def test_what_cannot_be_told_is_kept_in_the_queue() -> None:
+    properties = stack("none", EventBus="default").properties("StatusChanges")
+
+    assert properties["DestinationConfig"] == {"OnFailure": {"Destination": "DeadLetters.Arn"}}
+    assert properties["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+# ------------------------------------------------------------------------------------ what is deployed, and may do what
+
+
+def test_nothing_is_deployed_that_nobody_asked_for() -> None:
+    silent, told, called = stack("none"), stack("none", EventBus="default"), stack("none", **WEBHOOK)
+
+    def parts(made: Stack) -> set[str]:
+        return {name for name in template()["Resources"] if name.startswith(("Status", "Webhook")) and made.has(name)}
+
+    assert parts(silent) == set()
+    assert parts(told) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}
+    assert parts(called) - parts(told) == {"WebhookConnection", "WebhookDestination", "WebhookRule", "WebhookRole"}
+
+
+OF_ANOTHER: Final = "arn:aws:events:eu-central-1:210987654321:event-bus/agents"
+
+
+@pytest.mark.parametrize(
+    ("bus", "arn"),
+    [
+        ("default", "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"),
+        ("agents.v2", "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/agents.v2"),
+        (OF_ANOTHER, OF_ANOTHER),
+    ],
+)
+def test_the_function_may_tell_the_one_bus_that_was_named(bus: str, arn: str) -> None:
+    properties = stack("none", EventBus=bus).properties("StatusChangesFunction")
+
+    (allowed,) = [one for one in properties["Policies"][0]["Statement"] if one["Action"] == "events:PutEvents"]
+
+    assert allowed["Resource"] == arn
+    assert properties["Environment"]["Variables"] == {"EVENT_BUS": bus}
+
+
+def test_the_function_may_neither_read_nor_write_the_table() -> None:
+    actions = {action for one in statements() if one.holder == "StatusChangesFunction" for action in one.actions}
+
+    assert actions == {
+        "events:PutEvents",
+        "dynamodb:DescribeStream",
+        "dynamodb:GetRecords",
+        "dynamodb:GetShardIterator",
+        "dynamodb:ListStreams",
+        "sqs:SendMessage",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        (
+            "EventBus",
+            ["", "default", "agents.v2", OF_ANOTHER],
+            ["a bus", "arn:aws:sns:eu-central-1:123456789012:topic"],
+        ),
+        (
+            "WebhookUrl",
+            ["", "https://agent.example/hooks/1?a=b"],
+            ["http://agent.example", "https://", "https://agent.example/{{resolve:ssm:a}}"],
+        ),
+        ("WebhookHeader", ["Authorization", "x-api-key"], ["", "x api key", "x:y"]),
+        (
+            "WebhookSecretArn",
+            ["", WEBHOOK["WebhookSecretArn"]],
+            ["a secret", "arn:aws:ssm:eu-central-1:123456789012:a"],
+        ),
+    ],
+)
+def test_a_parameter_takes_what_it_is_for(name: str, good: list[str], bad: list[str]) -> None:
+    pattern = template()["Parameters"][name]["AllowedPattern"]
+
+    assert [value for value in good if not re.fullmatch(pattern, value)] == []
+    assert [value for value in bad if re.fullmatch(pattern, value)] == []
+
+
+@pytest.mark.parametrize("missing", ["EventBus", "WebhookSecretArn"])
+def test_a_webhook_needs_a_bus_and_a_secret(missing: str) -> None:
+    with pytest.raises(AssertionError, match="WebhookUrl needs EventBus and WebhookSecretArn"):
+        stack("none", **{**WEBHOOK, missing: ""})
+
+
+# --------------------------------------------------------------------------------------------- what the webhook is told
+
+
+def test_the_webhook_is_told_of_every_event_after_which_somebody_has_something_to_do() -> None:
+    rule = pattern_of_rule(stack("none", **WEBHOOK), "WebhookRule")
+    changes = [(before, after) for before, after in product(LIVELY, STATUSES) if type(before) is not type(after)]
+
+    told = {event["detail"]["status"] for change in changes if matches(rule, event := event_of(*change))}
+    not_told = {event["detail"]["status"] for change in changes if not matches(rule, event := event_of(*change))}
+
+    assert told | {"expired"} == ACTIONS
+    assert not_told == {"working"}
+
+
+@pytest.mark.parametrize(("status", "is_told"), [("expired", True), ("removed", False)])
+def test_the_webhook_is_told_of_a_task_that_expired_but_not_of_one_that_never_was(status: str, is_told: bool) -> None:
+    rule = pattern_of_rule(stack("none", **WEBHOOK), "WebhookRule")
+    event = recorded("task_status_changed")
+    event["detail"]["status"] = status
+
+    assert matches(rule, event) is is_told
+
+
+def test_the_rule_listens_to_the_names_that_the_function_gives_its_events() -> None:
+    pattern = stack("none", **WEBHOOK).properties("WebhookRule")["EventPattern"]
+
+    assert (pattern["source"], pattern["detail-type"]) == ([SOURCE], [STATUS_CHANGE])
+
+
+def test_the_webhook_gets_the_change_itself_by_a_role_that_may_do_nothing_else() -> None:
+    made = stack("none", **WEBHOOK)
+    (target,) = made.properties("WebhookRule")["Targets"]
+    role = made.properties("WebhookRole")
+
+    (policy,) = role["Policies"]
+    (allowed,) = policy["PolicyDocument"]["Statement"]
+    (trusted,) = role["AssumeRolePolicyDocument"]["Statement"]
+
+    assert (target["InputPath"], target["RoleArn"]) == ("$.detail", "WebhookRole.Arn")
+    assert allowed["Action"] == "events:InvokeApiDestination"
+    assert set(allowed["Resource"]) == {"WebhookDestination.Arn", "WebhookDestination.ArnForPolicy"}
+    assert trusted["Principal"] == {"Service": "events.amazonaws.com"}
+    assert trusted["Condition"] == {"StringEquals": {"aws:SourceAccount": "AWS::AccountId"}}
+
+
+def test_the_webhooks_secret_is_in_no_parameter() -> None:
+    made = stack("none", **WEBHOOK)
+
+    key = made.properties("WebhookConnection")["AuthParameters"]["ApiKeyAuthParameters"]
+
+    assert key == {
+        "ApiKeyName": "Authorization",
+        "ApiKeyValue": "{{resolve:secretsmanager:" + WEBHOOK["WebhookSecretArn"] + ":SecretString}}",
+    }
+
+
+def test_a_call_that_the_webhook_never_took_is_kept_in_the_queue() -> None:
+    with_webhook, without = stack("none", **WEBHOOK), stack("none")
+
+    def allowed(made: Stack) -> list[str]:
+        (statement,) = made.properties("DeadLettersPolicy")["PolicyDocument"]["Statement"]
+        return statement["Condition"]["ArnEquals"]["aws:SourceArn"]
+
+    (target,) = with_webhook.properties("WebhookRule")["Targets"]
+    assert target["DeadLetterConfig"] == {"Arn": "DeadLetters.Arn"}
+    assert [rule for rule in allowed(with_webhook) if rule not in allowed(without)] == ["WebhookRule.Arn"]
+
+
+# ------------------------------------------------------------------------------------------------------- and no circle
+
+
+@pytest.mark.parametrize("name", ["ExecutionEventsRule", "ProgressRule"])
+def test_no_event_that_we_put_comes_back_to_us(name: str) -> None:
+    rule = pattern_of_rule(stack("none", **WEBHOOK), name)
+    event = recorded("task_status_changed")
+
+    assert not matches(rule, event)
+    # Whatever else may come to be in it: the name alone keeps it away.
+    everything = {**event, "resources": sorted(resource_names()), "detail": {"status": "SUCCEEDED"}}
+    assert not matches(rule, everything)
+
+
+def resource_names() -> set[str]:
+    return set(template()["Resources"])
+
+
+# ------------------------------------------------------------------------------------------------------- what docs say
+
+
+def blocks(language: str) -> list[str]:
+    """Give the parts of the documentation that are in a language."""
+    text = (ROOT / "docs/completion_events.md").read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_event_in_the_documentation_is_the_sample() -> None:
+    (shown,) = blocks("json")
+
+    assert json.loads(shown) == recorded("task_status_changed")
+
+
+@pytest.mark.parametrize("status", ["input_required", "failed", "completed"])
+def test_the_rules_in_the_documentation_listen_to_our_events(status: str) -> None:
+    event = recorded("task_status_changed")
+    event["detail"]["status"] = status
+    parts = [part for block in blocks("yaml") for part in yaml_parse(block).values()]
+
+    rules = [part["Properties"]["EventPattern"] for part in parts if part["Type"] == "AWS::Events::Rule"]
+
+    assert [matches(pattern_of(rule), event) for rule in rules] == [
+        status in rule["detail"]["status"] for rule in rules
+    ]
+    assert len(rules) == 2
+
+
+def test_every_status_in_the_documentation_is_one_that_is_told() -> None:
+    text = (ROOT / "docs/completion_events.md").read_text(encoding="utf-8")
+
+    named = set(re.findall(r"^\| `(\w+)` \| [^|]+ \|$", text, re.MULTILINE)) - {"status"}
+
+    assert named == {modern_status(status) for status in STATUSES} | {why.value for why in Removal}

@@ -1,0 +1,316 @@
+"""What this version writes, and what it gives clients to keep: recorded, so that later versions can be held against it.
+
+    python -m tests.upgrades.recording 5    # writes recorded/5.json; docs/upgrades.md says when
+
+Each scenario leaves a table as this version leaves it at some moment in the life of a task. Nothing in it is left to
+chance: recorded again by the same version, it is the same.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar, Final, cast
+
+from local.engine import shared_account
+from stepwire.aws.clients import dynamodb_client
+from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.json_text import write
+from tests.fakes import InMemoryTaskStore
+from tests.kits import CONFIRMED, FORM, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, URL, World, catalog_of, state_machine_arn
+from tests.recorded import FOLDER as EVENTS
+from tests.recorded import recorded
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.messages import questions
+
+FOLDER: Final = Path(__file__).parent / "recorded"
+LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
+"""The output of the workflow whose result does not fit into the task's item."""
+ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
+WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
+PROTOCOL_ERROR: Final[Json] = {"code": -31_990, "message": "Not on a Sunday.", "data": {"day": 7}}
+KEY: Final = "a-key-of-a-client"
+SEVERAL_PAGES: Final = 51  # tasks
+
+# The tool of the sample events.
+TOOL: Final = replace(
+    OPTIONAL,
+    name="wait_and_echo",
+    state_machine_arn=state_machine_arn("WaitAndEcho"),
+    output_schema=write(OUTPUT_SCHEMA),
+    shows_state=True,
+    result_bucket="my-reports",
+)
+CATALOG: Final = catalog_of(TOOL, CONFIRMED)
+BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
+_FROM_THEN_ON_WORDS: Final = 1_000  # characters; longer texts are recorded as their digest
+_numbers = count(1)
+
+
+@dataclass
+class Scene:
+    """What is left of a scenario."""
+
+    task_id: str | None = None
+    """The task that it is about; None where only the client keeps something."""
+    carried: Json = field(default_factory=dict[str, Any])
+    """What the client keeps, and would send to whichever version answers next."""
+
+
+class Table(DynamoDbTaskStore):
+    """A table of its own, for a `World`."""
+
+    calls: ClassVar[list[str]] = []
+
+    def items(self) -> list[Json]:
+        """Give all that is in it."""
+        found = dynamodb_client().scan(TableName=self.table_name)["Items"]
+        return sorted((_plain(cast(Json, item)) for item in found), key=lambda item: str(item["sk"]))
+
+    def fill(self, items: list[Json]) -> None:
+        """Put items as they are."""
+        for item in items:
+            dynamodb_client().put_item(TableName=self.table_name, Item=item)
+
+
+def new_table() -> Table:
+    """Make a table; needs the simulated account."""
+    name = f"tasks-of-a-version-{next(_numbers)}"
+    dynamodb_client().create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    )
+    return Table(name, dynamodb_client)
+
+
+def world_on(table: Table) -> World:
+    """Give Stepwire over a table; Step Functions is a fake."""
+    return World(catalog=CATALOG, store=cast(InMemoryTaskStore, table))
+
+
+def _plain(item: Json) -> Json:
+    return {name: {kind: sorted(value) if kind == "SS" else value} for name, ((kind, value),) in _pairs(item)}
+
+
+def _pairs(item: Json) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    for name in sorted(item):
+        yield name, list(item[name].items())
+
+
+# ---------------------------------------------------------------------------------------------------------- scenarios
+
+
+def _legacy(world: World) -> LegacyClient:
+    return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+
+
+def _modern(world: World) -> ModernClient:
+    return ModernClient(world, capabilities=BOTH)
+
+
+def _begun(world: World) -> str:
+    return _modern(world).start(TOOL.name)
+
+
+def working(world: World) -> Scene:
+    return Scene(_begun(world))
+
+
+def reporting(world: World) -> Scene:
+    task_id = _begun(world)
+    world.clock.advance(seconds=3)
+    world.progress(task_id, 40, 100, "40 of 100 rows: grüße")
+    return Scene(task_id)
+
+
+def asking(world: World) -> Scene:
+    """Two questions, one of which was answered wrongly, and a third that was answered well."""
+    client = _legacy(world)
+    task_id = client.call(TOOL.name, task={}, progress_token="t").id_in("task")
+    world.ask(task_id, "first")
+    world.ask(task_id, "approval", seconds=600)
+    world.ask(task_id, "signature", URL)
+    stream = client.task("result", task_id)
+    first, second, _ = questions(stream.messages)
+    assert client.respond(first, result=ACCEPT).status == 202
+    assert client.respond(second, result=WRONG).status == 400
+    return Scene(task_id, {"session": client.session, "event_id": stream.last_event_id})
+
+
+def answered_and_not_delivered(world: World) -> Scene:
+    task_id = _begun(world)
+    world.ask(task_id, elicitation=FORM)
+    world.workflows.is_available = False
+    _modern(world).update(task_id, {"approval": ACCEPT})
+    world.workflows.is_available = True
+    return Scene(task_id)
+
+
+def to_be_confirmed(world: World) -> Scene:
+    client = _legacy(world)
+    return Scene(client.call(CONFIRMED.name, task={}).id_in("task"), {"session": client.session})
+
+
+def to_be_confirmed_without_a_task(world: World) -> Scene:
+    answer = _modern(world).call(CONFIRMED.name)
+    return Scene(None, {"request_state": answer.result["requestState"]})
+
+
+def plain_call(world: World) -> Scene:
+    client = _legacy(world)
+    first = client.call(TOOL.name, progress_token=7, message_id=3)
+    task_id = client.ask("tasks/list").result["tasks"][0]["taskId"]
+    return Scene(task_id, {"session": client.session, "event_id": first.last_event_id})
+
+
+def call_in_rounds(world: World) -> Scene:
+    answer = ModernClient(world, capabilities=ASKING_CAPABILITY).call(TOOL.name)
+    (execution,) = world.workflows.running()
+    return Scene(execution.name.partition("-")[2], {"request_state": answer.result["requestState"]})
+
+
+def given_up(world: World) -> Scene:
+    client = _legacy(world)
+    client.call(TOOL.name, message_id="r")
+    task_id = client.ask("tasks/list").result["tasks"][0]["taskId"]
+    client.notify("notifications/cancelled", {"requestId": "r"})
+    return Scene(task_id)
+
+
+def repeatable(world: World) -> Scene:
+    params = {"name": TOOL.name, "arguments": {"text": "hello"}}
+    answer = _modern(world).ask("tools/call", params, headers={"idempotency-key": KEY})
+    return Scene(answer.id_in())
+
+
+def completed(world: World) -> Scene:
+    task_id = _begun(world)
+    world.clock.advance(seconds=3)
+    world.succeed(task_id, OUTPUT)
+    return Scene(task_id)
+
+
+def completed_with_error(world: World) -> Scene:
+    task_id = _begun(world)
+    world.fail(task_id, "Full", "no room")
+    return Scene(task_id)
+
+
+def completed_in_execution(world: World) -> Scene:
+    task_id = _begun(world)
+    world.succeed(task_id, LARGE_OUTPUT)
+    return Scene(task_id)
+
+
+def failed(world: World) -> Scene:
+    task_id = _begun(world)
+    world.fail(task_id, "Stepwire.ProtocolError", write(PROTOCOL_ERROR))
+    return Scene(task_id)
+
+
+def cancelled(world: World) -> Scene:
+    task_id = _begun(world)
+    _modern(world).task("cancel", task_id)
+    return Scene(task_id)
+
+
+def second_page(world: World) -> Scene:
+    for _ in range(SEVERAL_PAGES):
+        _begun(world)
+    return Scene(None, {"cursor": _legacy(world).ask("tasks/list").result["nextCursor"]})
+
+
+SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
+    working,
+    reporting,
+    asking,
+    answered_and_not_delivered,
+    to_be_confirmed,
+    to_be_confirmed_without_a_task,
+    plain_call,
+    call_in_rounds,
+    given_up,
+    repeatable,
+    completed,
+    completed_with_error,
+    completed_in_execution,
+    failed,
+    cancelled,
+    second_page,
+)
+
+
+# ---------------------------------------------------------------------------------------------------------- recording
+
+
+def record(scenario: Callable[[World], Scene]) -> Json:
+    """Play a scenario, and give what it leaves and what clients of both eras are then told."""
+    table = new_table()
+    world = world_on(table)
+    scene = scenario(world)
+    at = world.clock.now().isoformat()
+    if scene.task_id is None:
+        return {"at": at, "carried": scene.carried}
+    items = table.items()
+    return {
+        "at": at,
+        "task_id": scene.task_id,
+        "items": items,
+        "carried": scene.carried,
+        "answers": answers(world, scene.task_id),
+    }
+
+
+def answers(world: World, task_id: str) -> Json:
+    """Ask as clients of both eras how a task is, and for the result if it has ended."""
+    shown = ModernClient(world, capabilities=BOTH).task("get", task_id).body
+    legacy = LegacyClient(world)
+    told = {"modern tasks/get": shown, "legacy tasks/get": legacy.task("get", task_id).body}
+    if shown["result"]["status"] not in {"working", "input_required"}:
+        told["legacy tasks/result"] = legacy.task("result", task_id).body
+    return _shortened(told)
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _shortened(part) for name, part in cast(Json, value).items()}
+        case list():
+            return [_shortened(part) for part in cast(list[Any], value)]
+        case str() if len(value) > _FROM_THEN_ON_WORDS:
+            return f"{len(value)} characters, SHA-256 {hashlib.sha256(value.encode()).hexdigest()}"
+        case _:
+            return value
+
+
+def all_recorded() -> Json:
+    """Play all scenarios."""
+    return {scenario.__name__: record(scenario) for scenario in SCENARIOS}
+
+
+def events() -> Json:
+    """Give the sample events that workflows and AWS send to functions that record them."""
+    names = (path.stem for path in sorted(EVENTS.glob("*.json")))
+    return {name: recorded(name) for name in names if name.startswith(("execution_", "progress_", "input_"))}
+
+
+def main(number: str) -> None:
+    """Write the file of a version."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    with shared_account():
+        content = {"commit": commit.stdout.strip(), "scenarios": all_recorded(), "events": events()}
+    path = FOLDER / f"{number}.json"
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

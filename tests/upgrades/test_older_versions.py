@@ -1,0 +1,470 @@
+"""What earlier versions wrote, and gave clients to keep, is still served: held against what they really wrote."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, cast
+
+import pytest
+
+from local.engine import shared_account
+from stepwire.aws.callbacks import question_of
+from stepwire.aws.eventbridge import news_of
+from stepwire.aws.items import FORMAT, item_of, task_of
+from stepwire.aws.outbox import status_change_of
+from stepwire.aws.streams import expired_task_of
+from stepwire.continuations import Continuation, Kind, Subject, issue
+from stepwire.execution_events import StatusChange
+from stepwire.json_text import JsonTextError, parse, write
+from stepwire.protocol.opaque import wrap
+from stepwire.protocol.request_state import seal
+from stepwire.tasks.inputs import Callback, WorkflowInput
+from stepwire.tasks.outcomes import Running, Succeeded
+from stepwire.tasks.task import Completed, InputRequired, ResultInExecution, Task, Working
+from tests.kits import ALICE, ARGUMENTS, OUTPUT, SECRET, World
+from tests.server.clients import ASKING_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.messages import CONFIRMING, answers_of, questions
+from tests.upgrades.recording import (
+    ACCEPT,
+    BOTH,
+    CONFIRMED,
+    FOLDER,
+    KEY,
+    LARGE_OUTPUT,
+    TOOL,
+    Table,
+    all_recorded,
+    answers,
+    events,
+    new_table,
+    world_on,
+)
+
+VERSIONS: Final[dict[str, Json]] = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
+}
+NEWEST: Final = max(VERSIONS, key=int)
+SCENES: Final = [(version, name) for version, content in VERSIONS.items() for name in content["scenarios"]]
+WITH_TASK: Final = [(version, name) for version, name in SCENES if "items" in VERSIONS[version]["scenarios"][name]]
+BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+# What a later version may word, or measure out, in another way.
+MAY_DIFFER: Final = {"statusMessage", "pollInterval", "pollIntervalMs", "_meta"}
+
+
+@dataclass(frozen=True)
+class Old:
+    """What a version left, in the hands of this one."""
+
+    scene: Json
+    world: World
+    table: Table
+
+    @property
+    def task_id(self) -> str:
+        return self.scene["task_id"]
+
+    @property
+    def carried(self) -> Json:
+        return self.scene["carried"]
+
+    def item(self) -> Json:
+        (found,) = [one for one in self.table.items() if one["sk"]["S"] == f"task#{self.task_id}"]
+        return found
+
+    def task(self) -> Task:
+        return task_of(self.item())
+
+    def modern(self) -> ModernClient:
+        return ModernClient(self.world, capabilities=BOTH)
+
+    def legacy(self) -> LegacyClient:
+        return LegacyClient(self.world, session=self.carried.get("session"))
+
+    def status(self) -> str:
+        return self.modern().task("get", self.task_id).result["status"]
+
+
+def left_by(version: str, name: str) -> Old:
+    """Put what a version left where this one finds it; the workflow goes on meanwhile."""
+    scene = VERSIONS[version]["scenarios"][name]
+    table = new_table()
+    table.fill(scene.get("items", []))
+    world = world_on(table)
+    world.clock.time = datetime.fromisoformat(scene["at"])
+    old = Old(scene, world, table)
+    if "items" in scene:
+        go_on(world, old.task())
+    return old
+
+
+def go_on(world: World, task: Task) -> None:
+    """Let Step Functions know of the execution of a task what it knew."""
+    waiting = {one.destination.token for one in task.input_requests if isinstance(one.destination, Callback)}
+    world.workflows.waiting |= waiting | {one.token for one in task.inputs.undelivered}
+    if isinstance(task.status, Completed) and isinstance(task.status.result, ResultInExecution):
+        world.workflows.states[task.execution] = Succeeded(write(LARGE_OUTPUT))
+    elif not (task.has_ended or task.awaits_confirmation):
+        world.workflows.states[task.execution] = Running()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def aws() -> Iterator[None]:
+    with shared_account():
+        yield
+
+
+@pytest.fixture(params=WITH_TASK, ids=" ".join)
+def old(request: pytest.FixtureRequest) -> Iterator[Old]:
+    """Each task that an earlier version left."""
+    old = left_by(*request.param)
+    yield old
+    assert old.world.faults == []
+
+
+def scenes(name: str) -> list[tuple[str, str]]:
+    """Name a scenario in each version that has it."""
+    return [one for one in SCENES if one[1] == name]
+
+
+# ---------------------------------------------------------------------------------------------------------- older tasks
+
+
+def meaning(value: Any) -> Any:
+    """Leave out what a later version may word in another way."""
+    match value:
+        case dict():
+            members = cast(Json, value).items()
+            return {name: meaning(part) for name, part in members if name not in MAY_DIFFER}
+        case list():
+            return [meaning(part) for part in cast(list[Any], value)]
+        case _:
+            return value
+
+
+def test_an_older_task_is_shown_to_both_eras_as_it_was(old: Old) -> None:
+    shown = answers(old.world, old.task_id)
+
+    assert meaning(shown) == meaning(old.scene["answers"])
+
+
+def test_an_older_task_is_listed(old: Old) -> None:
+    listed = LegacyClient(old.world).ask("tasks/list").result["tasks"]
+
+    assert [one["taskId"] for one in listed] == [old.task_id]
+
+
+def test_an_older_task_is_saved_as_one_of_this_version_and_loses_nothing(old: Old) -> None:
+    task = old.task()
+
+    saved = item_of(task)
+
+    assert saved["format"] == {"N": str(FORMAT)}
+    assert task_of(saved) == task
+    assert set(old.item()) - set(saved) == set()
+
+
+def succeeds(old: Old) -> str:
+    old.world.workflows.succeed(old.task().execution, OUTPUT)
+    old.world.deliver()
+    return "completed"
+
+
+def fails(old: Old) -> str:
+    old.world.workflows.fail(old.task().execution, "Stepwire.ProtocolError", '{"code": 1, "message": "no"}')
+    old.world.deliver()
+    return "failed"
+
+
+def is_cancelled(old: Old) -> str:
+    old.modern().task("cancel", old.task_id)
+    return "cancelled"
+
+
+@pytest.mark.parametrize("happens", [succeeds, fails, is_cancelled])
+def test_an_older_task_ends_as_any_other_and_once(old: Old, happens: Callable[[Old], str]) -> None:
+    before = old.task()
+    if before.has_ended:
+        is_cancelled(old)
+        assert old.task().status == before.status
+        return
+    if before.awaits_confirmation:
+        assert old.modern().update(old.task_id, {"confirm": CONFIRMING}).status == 200
+
+    status = happens(old)
+
+    assert old.status() == status
+    assert old.item()["format"] == {"N": str(FORMAT)}
+
+
+def test_an_older_task_that_expires_is_stopped_and_told_of(old: Old) -> None:
+    task = old.task()
+    record = {
+        "eventName": "REMOVE",
+        "userIdentity": BY_TTL,
+        "dynamodb": {"ApproximateCreationDateTime": 1.0, "SequenceNumber": "1", "OldImage": old.item()},
+    }
+
+    change = status_change_of(record)
+
+    assert expired_task_of(record) == task
+    assert (None if change is None else change.status) == (None if task.has_ended else "expired")
+
+
+@pytest.mark.parametrize("scene", [*scenes("asking")], ids=" ".join)
+def test_questions_of_an_older_task_are_answered(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    assert isinstance(old.task().status, InputRequired)
+
+    old.modern().update(old.task_id, {"approval": ACCEPT, "signature": {"action": "accept"}})
+
+    assert isinstance(old.task().status, Working)
+    assert answers_of(old.world) == {"token of approval": ACCEPT, "token of signature": {"action": "accept"}}
+
+
+@pytest.mark.parametrize("scene", [*scenes("answered_and_not_delivered")], ids=" ".join)
+def test_an_older_answer_that_was_not_delivered_is_delivered_as_it_was_given(scene: tuple[str, str]) -> None:
+    """Version 2 wrote it as a text in the text."""
+    old = left_by(*scene)
+
+    old.status()
+
+    assert answers_of(old.world) == {"token of approval": ACCEPT}
+    assert old.task().inputs.undelivered == ()
+
+
+@pytest.mark.parametrize("scene", [*scenes("to_be_confirmed")], ids=" ".join)
+def test_an_older_task_begins_when_it_is_confirmed(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    (request,) = old.task().input_requests
+    assert isinstance(request.destination, WorkflowInput)
+
+    old.modern().update(old.task_id, {"confirm": CONFIRMING})
+
+    (start,) = old.world.workflows.starts
+    assert json.loads(start.input_text) == {**ARGUMENTS, "confirmation": CONFIRMING["content"]}
+
+
+@pytest.mark.parametrize("scene", [*scenes("repeatable")], ids=" ".join)
+def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    params = {"name": TOOL.name, "arguments": ARGUMENTS}
+
+    again = old.modern().ask("tools/call", params, headers={"idempotency-key": KEY})
+
+    assert again.id_in() == old.task_id
+    assert old.world.workflows.starts == []
+
+
+# ------------------------------------------------------------------------------------------ events of older workflows
+
+
+@pytest.mark.parametrize(
+    ("version", "name"), [(version, name) for version, content in VERSIONS.items() for name in content["events"]]
+)
+def test_an_event_of_an_older_execution_is_understood(version: str, name: str) -> None:
+    old = left_by(version, "working")
+    event = VERSIONS[version]["events"][name]
+    before = old.task()
+    if name.endswith("_output_left_out"):
+        old.world.workflows.succeed(before.execution, OUTPUT)
+
+    if name == "input_requested":
+        old.world.requests.record(question_of(event))
+    elif isinstance(news := news_of(event), StatusChange):
+        old.world.events.record(news)
+    else:
+        old.world.events.record_progress(news)
+
+    after = old.task()
+    assert (after == before) is (name == "execution_running")
+
+
+# --------------------------------------------------------------------------------------------------- what clients keep
+
+
+@pytest.mark.parametrize("scene", [*scenes("plain_call"), *scenes("asking")], ids=" ".join)
+def test_a_stream_that_an_older_version_began_is_gone_on_with(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    is_call = scene[1] == "plain_call"
+    opened_by: Json = {
+        "jsonrpc": "2.0",
+        "id": 3 if is_call else 1,
+        "method": "tools/call" if is_call else "tasks/result",
+        "params": {"taskId": old.task_id, "_meta": {"progressToken": 7 if is_call else "t"}},
+    }
+    succeeds(old)
+
+    answer = old.legacy().resume(old.carried["event_id"], opened_by=opened_by)
+
+    assert answer.result["structuredContent"] == OUTPUT
+    assert old.world.faults == []
+
+
+@pytest.mark.parametrize("scene", [*scenes("asking")], ids=" ".join)
+def test_a_stream_of_an_older_version_still_asks(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    opened_by: Json = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": old.task_id}}
+
+    answer = old.legacy().resume(old.carried["event_id"], opened_by=opened_by)
+
+    (again,) = questions(answer.messages)
+    assert old.legacy().respond(again, result=ACCEPT).status == 202
+    assert answers_of(old.world) == {"token of approval": ACCEPT}
+
+
+@pytest.mark.parametrize("scene", [*scenes("call_in_rounds")], ids=" ".join)
+def test_a_call_in_rounds_that_an_older_version_began_is_gone_on_with(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    succeeds(old)
+    client = ModernClient(old.world, capabilities=ASKING_CAPABILITY)
+
+    answer = client.call(TOOL.name, more={"requestState": old.carried["request_state"]})
+
+    assert answer.result["structuredContent"] == OUTPUT
+    assert old.world.workflows.starts == []
+
+
+@pytest.mark.parametrize("scene", [*scenes("to_be_confirmed_without_a_task")], ids=" ".join)
+def test_a_call_that_an_older_version_asked_about_begins_when_it_is_confirmed(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    more = {"requestState": old.carried["request_state"], "inputResponses": {"confirm": CONFIRMING}}
+
+    answer = old.modern().call(CONFIRMED.name, more=more)
+
+    assert answer.id_in()
+    assert len(old.world.workflows.starts) == 1
+
+
+@pytest.mark.parametrize("scene", [*scenes("second_page")], ids=" ".join)
+def test_a_cursor_of_an_older_version_leads_to_the_next_page(scene: tuple[str, str]) -> None:
+    old = left_by(*scene)
+    older = old.modern().start(TOOL.name)
+
+    page = LegacyClient(old.world).ask("tasks/list", {"cursor": old.carried["cursor"]}).result
+
+    assert [one["taskId"] for one in page["tasks"]] == [older]
+
+
+# ---------------------------------------------------------------------------------------------------- after a rollback
+
+SUBJECT: Final = Subject(ALICE, "optional", ARGUMENTS)
+
+
+def _sealed(**changes: Any) -> str:
+    """Seal a requestState as a later version might: with another kind, or without what is looked for."""
+    until = datetime.fromisoformat("2100-01-01T00:00:00+00:00")
+    state = issue(Continuation(Kind.FOLLOW, "01kyyk41g000000000000000000000000001"), SUBJECT, until, SECRET)
+    body = state.partition(".")[0]
+    payload = parse(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    return seal({name: value for name, value in {**payload, **changes}.items() if value is not ...}, SECRET)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        _sealed(kind="something new"),
+        _sealed(kind=...),
+        _sealed(task=...),
+        _sealed(rounds=...),
+        _sealed(until=...),
+        _sealed(until="tomorrow"),
+        _sealed(arguments=...),
+        seal({}, SECRET),
+    ],
+)
+def test_a_request_state_of_a_later_version_is_refused_and_is_no_fault(state: str) -> None:
+    world = World()
+
+    answer = ModernClient(world, capabilities=ASKING_CAPABILITY).call("optional", more={"requestState": state})
+
+    assert answer.code == -32602
+    assert world.faults == []
+
+
+@pytest.mark.parametrize("event_id", [wrap([2, "r", "a task"]), wrap({"format": 2}), wrap([1])])
+def test_an_event_id_of_a_later_version_is_refused_and_is_no_fault(event_id: str) -> None:
+    world = World()
+    opened_by: Json = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {}}
+
+    answer = LegacyClient.opened(world).resume(event_id, opened_by=opened_by)
+
+    assert 400 <= answer.status < 500
+    assert world.faults == []
+
+
+@pytest.mark.parametrize("session", [wrap([2, "2025-11-25", "a client", {}, "r"]), wrap({"format": 2})])
+def test_a_session_of_a_later_version_is_to_be_begun_anew(session: str) -> None:
+    world = World()
+
+    answer = LegacyClient(world, session=session).ask("tools/list")
+
+    assert answer.status == 404
+    assert world.faults == []
+
+
+def test_a_later_items_new_attributes_do_not_hinder_an_earlier_reader() -> None:
+    task = replace(World().call(), version=1)
+
+    read = task_of({**item_of(task), "format": {"N": "99"}, "something_new": {"M": {"a": {"BOOL": True}}}})
+
+    assert read == task
+
+
+# ----------------------------------------------------------------------------------------------------- and from now on
+
+
+def shape_of(value: Any) -> Any:
+    """Give the shape of a recorded value: names and kinds, also of what is JSON in a text; not the values."""
+    match value:
+        case {"S": str(text)}:
+            return {"S": _shape_of_text(text)}
+        case dict():
+            return {name: shape_of(part) for name, part in cast(Json, value).items()}
+        case list():
+            return [shape_of(part) for part in cast(list[Any], value)]
+        case _:
+            return type(value).__name__
+
+
+def _shape_of_text(text: str) -> Any:
+    try:
+        value = parse(text)
+    except JsonTextError:
+        return "text"
+    return shape_of(value) if isinstance(value, dict | list) else "text"
+
+
+def stored(content: Json) -> Json:
+    """Give the shapes of the items of all scenarios, and in which status the task of each is."""
+    return {
+        name: [[shape_of(item), item.get("status"), item.get("format")] for item in scene.get("items", [])]
+        for name, scene in content["scenarios"].items()
+    }
+
+
+CHANGED: Final = (
+    "The shape of what this version writes, or gives clients to keep, is another than that of the newest record. Read "
+    "docs/upgrades.md, then record it: python -m tests.upgrades.recording {}"
+)
+
+
+def test_what_is_stored_today_has_the_shape_of_the_newest_record() -> None:
+    today = {"scenarios": all_recorded()}
+
+    assert stored(today) == stored(VERSIONS[NEWEST]), CHANGED.format(int(NEWEST) + 1)
+
+
+def test_what_clients_keep_today_is_that_of_the_newest_record() -> None:
+    today = all_recorded()
+
+    carried = {name: scene["carried"] for name, scene in today.items()}
+
+    recorded = {name: scene["carried"] for name, scene in VERSIONS[NEWEST]["scenarios"].items()}
+    assert carried == recorded, CHANGED.format(int(NEWEST) + 1)
+
+
+def test_the_sample_events_of_today_are_among_the_records() -> None:
+    """They are what workflows of this version send; a later one must still understand them."""
+    assert events() == VERSIONS[NEWEST]["events"], CHANGED.format(int(NEWEST) + 1)
