@@ -9,13 +9,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from tests.faults.cases import Case, Outcome, cases
+from tests.faults.cases import ITSELF, Case, Outcome, cases
 
 OUTCOMES: Final = Path(__file__).parent / "outcomes.csv"
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN: Final = "<!-- faults: written by `python -m tests.faults` -->\n"
 END: Final = "<!-- end of faults -->\n"
 _COLUMNS: Final = ("case", "saw", "returning", "gone")
+_UNNOTICED: Final = Outcome("result", ITSELF, ITSELF)
 _HEAD: Final = (
     "| operation | call | fault | seen by the caller | right again by, where he comes back | where nobody does |\n"
     "|---|---|---|---|---|---|\n"
@@ -45,14 +46,15 @@ def shown() -> str:
 
 
 def table(found: Mapping[str, Outcome]) -> str:
-    """Write the table: of one call, the faults that lead to the same share a row."""
+    """Write the table: of one call, the faults that lead to the same share a row, and unnoticed ones have none."""
     return _HEAD + "".join(f"| {' | '.join(cells)} |\n" for cells in _rows(found))
 
 
 def _rows(found: Mapping[str, Outcome]) -> Iterator[tuple[str, ...]]:
     for (operation, step), some in groupby(cases(), key=lambda case: (case.operation.name, case.step)):
         for outcome, alike in _alike(some, found).items():
-            yield operation, step, "; ".join(alike), outcome.saw, outcome.returning, outcome.gone
+            if outcome != _UNNOTICED:
+                yield operation, step, "; ".join(alike), outcome.saw, outcome.returning, outcome.gone
 
 
 def _alike(some: Iterable[Case], found: Mapping[str, Outcome]) -> dict[Outcome, list[str]]:
