@@ -1,19 +1,19 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run test check conformance catalog build deploy lock clean
+.PHONY: help demo run services test e2e check scan conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 3000
 TEMPLATE ?= template.yaml
 TEMPLATES := template.yaml tests/conformance/template.yaml tests/local/stack/template.yaml
-CONFIG ?= default
+CONFIG ?= dev
 # Without the flags of this make, which are not meant for the makefiles that `sam build` runs.
 SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
 	$(BIN)/python -m examples.demo $(ARGS)
@@ -21,8 +21,17 @@ demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack;
 run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
 	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT)
 
-test: .venv/ready .venv-legacy/ready  ## run every test; ARGS are pytest's
+services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
+	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
+
+test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# Nothing is built or emulated where ENDPOINT names what runs already.
+FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
+
+e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS, run scenarios; or against ENDPOINT
+	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
 
 check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests
 	$(BIN)/ruff format --check .
@@ -36,23 +45,32 @@ check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templa
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint
 
+scan: .venv/ready .venv-checkov/ready  ## hold the template against checkov's rules; .checkov.yaml has the exceptions
+	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml > .checkov.json
+	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
+
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
 
 catalog: .venv/ready  ## compile the manifests as `sam build` does
 	$(BIN)/python -m stepwire.manifests functions/mcp/tools --output functions/mcp/catalog.json
 
-build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads; needs no Docker
+build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads, and print how large it is; needs no Docker
 	$(SAM) build
+	$(BIN)/python layers/artifacts.py .aws-sam/build
 
-deploy: build  ## deploy to AWS as CONFIG (default, prod) in samconfig.toml says; ARGS are those of `sam deploy`
+deploy: build  ## deploy to AWS as CONFIG (dev, prod) in samconfig.toml says; ARGS are those of `sam deploy`
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
+
+replay: .venv/ready  ## deliver again what waits in the dead-letter queue of STACK; ARGS=--dry-run only shows it
+	$(BIN)/python -m operations $(STACK) $(ARGS)
 
 lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .aws-sam .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .checkov.json .aws-sam
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -61,12 +79,14 @@ clean:  ## remove what these targets made
 .venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-sam/ready: requirements/sam.txt
+.venv-e2e/ready: requirements/e2e.txt
+.venv-checkov/ready: requirements/checkov.txt
 
 PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
 # Why --no-deps: a lock is whole, so there is nothing to resolve. Why --no-compile: most of it is never imported.
-.venv/ready .venv-legacy/ready .venv-sam/ready:
+.venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)

@@ -2,29 +2,44 @@
 
 Milliseconds differ from machine to machine; the ratios tell whether a change made the hot path heavier. An import is
 measured in a fresh interpreter against importing boto3 alone, which no function here can do without; a request against
-the smallest one, `ping`. The store is in memory, so that only our own time counts.
+the smallest one, `ping`. The store is in memory, so that only our own time counts. What the first tools/call of an
+instance takes is measured before an AWS on this machine, without and with what a snapshot holds; Lambda's own time to
+restore one comes on top.
 """
 
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import median
 from timeit import repeat
 from typing import Final
 
 from stepwire.json_text import JsonObject
 from stepwire.protocol.http import HttpRequest
+from tests.cold_start import CREDENTIALS, agreeable_aws, run, write_catalog
 from tests.kits import ALICE, ARGUMENTS, World
 
 IMPORTS: Final = ("boto3", "stepwire.server", "stepwire.aws.bootstrap")
 ROUNDS: Final = 7
 REQUESTS: Final = 200
+FIRST_CALL: Final = """
+import time
+times = [time.perf_counter()]
+import app, json, os
+times.append(time.perf_counter())
+app.handler(json.loads(os.environ["CALL"]), None)
+times.append(time.perf_counter())
+print(json.dumps([(after - before) * 1000 for before, after in zip(times, times[1:])]))
+"""
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     _print("import in a fresh interpreter", {name: _import_time(name) for name in IMPORTS})
+    _print("until the first tools/call is answered", _first_calls())
     world = World()
     task = world.call()
     asked: dict[str, tuple[str, JsonObject]] = {
@@ -41,6 +56,21 @@ def _import_time(module: str) -> float:
     command = [sys.executable, "-c", code]
     runs = [subprocess.run(command, capture_output=True, check=True, text=True) for _ in range(ROUNDS)]  # noqa: S603 - our own words
     return median(float(run.stdout) for run in runs)
+
+
+def _first_calls() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder, agreeable_aws() as aws:
+        write_catalog(Path(folder))
+        given = {**dict.fromkeys(CREDENTIALS, "a key"), "AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws.port}"}
+        kinds = ("on-demand", "snap-start")
+        runs = [_medians(Path(folder), {**given, "AWS_LAMBDA_INITIALIZATION_TYPE": kind}) for kind in kinds]
+    (start, call), (_, call_after_snapshot) = runs
+    return {"from nothing": start + call, "of that, the call": call, "from a snapshot": call_after_snapshot}
+
+
+def _medians(folder: Path, variables: Mapping[str, str]) -> list[float]:
+    runs: list[list[float]] = [run(FIRST_CALL, folder, variables) for _ in range(ROUNDS)]
+    return [median(times) for times in zip(*runs, strict=True)]
 
 
 def _request_time(world: World, method: str, params: JsonObject) -> float:

@@ -22,7 +22,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
-from local import moto_patches
+from local import moto_patches, permissions
 from local.environment import separate_function_environments
 from local.errors import EngineError
 from local.isolation import ACCESS_KEY, isolated
@@ -106,5 +106,7 @@ def _refuse_the_network(request: Any, **_: object) -> AWSResponse | None:
     )
 
 
+# Every call of every session that is made from now on.
+BUILTIN_HANDLERS.append(("before-parameter-build", permissions.check))
 # After moto's own, which was added when it was imported: the first answer counts.
 BUILTIN_HANDLERS.append(("before-send", _refuse_the_network))

@@ -1,4 +1,4 @@
-"""Lambda functions, run in this process: each from its own copy of its modules, with its own environment variables.
+"""Lambda functions, run in this process: each from its own copy of its modules, with its own variables and role.
 
 The rules: a function sees only its own variables (environment.py), a handler's exception never leaves the invocation,
 and an invocation ends when its Timeout is over, for the caller at least: a thread cannot be killed, so its work goes
@@ -21,6 +21,7 @@ from typing import Any
 
 from local.environment import variables_of
 from local.loading import load_handler
+from local.permissions import Role, acting_as
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class FunctionSettings:
     log_group: str = ""
     variables: dict[str, str] = field(default_factory=dict[str, str])
     dead_letters: str | None = None  # ARN of a queue
+    role: Role | None = None  # without one it may do everything
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,13 @@ class _Instance:
 
     handler: Callable[[Any, LambdaContext], Any]
     variables: dict[str, str]
+    role: Role | None
 
     def warm(self) -> None:
         prepare = getattr(self.handler, "warm", None)
         if prepare is None:
             return
-        with variables_of(self.variables):
+        with acting_as(self.role), variables_of(self.variables):
             prepare()
 
 
@@ -138,7 +141,7 @@ class Function:
     def _run(
         self, instance: _Instance, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext
     ) -> None:
-        with variables_of(instance.variables):
+        with acting_as(instance.role), variables_of(instance.variables):
             outcome = self._call(instance, event, context)
         timer.cancel()
         _settle(done, outcome)
@@ -168,10 +171,10 @@ class Function:
         )
 
     def _load(self, number: int, own: Sequence[Path]) -> _Instance:
-        variables = dict(self.settings.variables)
+        variables, role = dict(self.settings.variables), self.settings.role
         owner = self.settings.name if number == 1 else f"{self.settings.name}_{number}"
-        with variables_of(variables):
-            return _Instance(load_handler(self.settings.handler, self.settings.folder, owner, own), variables)
+        with acting_as(role), variables_of(variables):
+            return _Instance(load_handler(self.settings.handler, self.settings.folder, owner, own), variables, role)
 
 
 def _result(value: object) -> Outcome:

@@ -11,6 +11,7 @@ from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every m
 from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
+from local import permissions
 from local.clients import plain_aws_client
 
 _Replace = Callable[[object, str, object], None]
@@ -19,16 +20,17 @@ _lock = threading.Lock()
 
 
 def tasks_share_their_clients(replace: _Replace) -> None:
-    """A boto3 client is built for each Task state that runs: 10 ms and more each time."""
+    """A boto3 client is built for each Task state that runs: 10 ms and more each time; its role counts for nothing."""
     assert asl_parser  # noqa: S101  # imported for what it imports
     original = boto_client.boto_client_for
     clients: dict[tuple[str, str], Any] = {}
 
-    def boto_client_for(region: str, service: str, state_credentials: Any = None) -> Any:  # noqa: ARG001  # their signature
+    def boto_client_for(region: str, service: str, state_credentials: Any = None) -> Any:
         with _lock:
             if (region, service) not in clients:
                 clients[region, service] = plain_aws_client(service, region)
-            return clients[region, service]
+        role = permissions.registered(state_credentials.role_arn) if state_credentials else None
+        return clients[region, service] if role is None else _Client(clients[region, service], role)
 
     for module in [module for name, module in sys.modules.items() if name.startswith("moto.stepfunctions")]:
         if getattr(module, "boto_client_for", None) is original:
@@ -66,6 +68,23 @@ def _respell(response: dict[str, Any]) -> None:
     spelled = {name[:1].upper() + name[1:]: _plain(value) for name, value in response.items()}
     response.clear()
     response.update(spelled)
+
+
+class _Client:
+    """A client whose calls are those of a role."""
+
+    def __init__(self, client: Any, role: permissions.Role) -> None:
+        self._client = client
+        self._role = role
+
+    def __getattr__(self, operation: str) -> Any:
+        call = getattr(self._client, operation)
+
+        def call_as_role(**parameters: Any) -> Any:
+            with permissions.acting_as(self._role):
+                return call(**parameters)
+
+        return call_as_role
 
 
 def _input_shape(service: str, action: str) -> Mapping[str, Any]:

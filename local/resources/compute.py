@@ -1,17 +1,18 @@
-"""Lambda functions and what belongs to them: layers, permissions, roles."""
+"""Lambda functions and what belongs to them: layers, permissions."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from local.actions import Need
 from local.catalog import compile_catalog
 from local.environment import machine_variables
 from local.errors import TemplateError
 from local.functions import Function, FunctionSettings, register
 from local.isolation import dummy_credentials
 from local.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
+from local.resources.roles import check_allowed, role_of
 
 # An archive without files: the code is taken from its folder.
 _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
@@ -23,6 +24,8 @@ def _function(resource: Resource, world: World) -> Created:
         raise TemplateError(f"{resource.logical_id}: the local stack runs Python functions only.")
     name: str = properties.get("FunctionName", world.name(resource))
     settings = _settings(resource, world, name, _folder(resource, world))
+    if settings.dead_letters is not None:
+        check_allowed(resource, settings.role, (Need("sqs:SendMessage", settings.dead_letters),))
     world.client("lambda").create_function(
         FunctionName=name,
         Runtime=properties["Runtime"],
@@ -79,6 +82,7 @@ def _settings(resource: Resource, world: World, name: str, folder: Path) -> Func
         log_group=log_group,
         variables=runtime | {key: _variable(value) for key, value in given.items()},
         dead_letters=properties.get("DeadLetterConfig", {}).get("TargetArn"),
+        role=role_of(resource, properties["Role"], world),
     )
 
 
@@ -103,13 +107,6 @@ def _permission(resource: Resource, world: World) -> Created:
     return Created(world.name(resource))
 
 
-def _role(resource: Resource, world: World) -> Created:
-    name: str = resource.properties.get("RoleName", world.name(resource))
-    policy = json.dumps(resource.properties["AssumeRolePolicyDocument"])
-    role = world.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=policy)["Role"]
-    return Created(name, {"Arn": role["Arn"], "RoleId": role["RoleId"]})
-
-
 KINDS = {
     "AWS::Lambda::Function": Kind(
         _function,
@@ -127,7 +124,7 @@ KINDS = {
             "Timeout",
         ),
         # Layers have a note of their own.
-        harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn"),
+        harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn", "SnapStart"),
         note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
     ),
     "AWS::Lambda::LayerVersion": Kind(
@@ -140,15 +137,5 @@ KINDS = {
         _permission,
         harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
         note=NOT_ENFORCED,
-    ),
-    "AWS::IAM::Role": Kind(
-        _role,
-        served=("RoleName", "AssumeRolePolicyDocument"),
-        harmless=("ManagedPolicyArns", "MaxSessionDuration", "Path", "PermissionsBoundary", "Policies"),
-        note=NOT_ENFORCED,
-    ),
-    "AWS::IAM::Policy": Kind(_permission, harmless=("PolicyDocument", "PolicyName", "Roles"), note=NOT_ENFORCED),
-    "AWS::IAM::ManagedPolicy": Kind(
-        _permission, harmless=("ManagedPolicyName", "PolicyDocument", "Roles", "Path"), note=NOT_ENFORCED
     ),
 }

@@ -101,8 +101,15 @@ def _identifier(resource: Resource, world: World, *, length: int) -> str:
 
 
 KINDS = {
-    "AWS::ApiGatewayV2::Api": Kind(_api, served=("ProtocolType", "CorsConfiguration"), harmless=("Name",)),
-    "AWS::ApiGatewayV2::Stage": Kind(_stage, served=("ApiId", "StageName"), harmless=("AutoDeploy",)),
+    "AWS::ApiGatewayV2::Api": Kind(
+        _api, served=("ProtocolType", "CorsConfiguration"), harmless=("Name", "DisableExecuteApiEndpoint")
+    ),
+    "AWS::ApiGatewayV2::Stage": Kind(
+        _stage,
+        served=("ApiId", "StageName"),
+        harmless=("AutoDeploy", "AccessLogSettings", "DefaultRouteSettings"),
+        note="stages: no throttling, no access logs",
+    ),
     "AWS::ApiGatewayV2::Integration": Kind(
         _integration, served=("ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis")
     ),

@@ -10,6 +10,7 @@ from local.cors import Cors
 from local.functions import Function
 from local.http_api import Integration, Route
 from local.jwt_tokens import JwtAuthorizer
+from local.permissions import Role
 from local.stream_mappings import Mapping as StreamMapping
 
 
@@ -41,6 +42,7 @@ class World:
     instances: int = 1  # of each function
     layers: list[Path] = field(default_factory=list[Path])
     functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
+    roles: dict[str, Role] = field(default_factory=dict[str, Role])  # by name
     state_machines: list[str] = field(default_factory=list[str])  # ARNs
     tables: list[str] = field(default_factory=list[str])  # names
     mappings: list[StreamMapping] = field(default_factory=list[StreamMapping])
@@ -81,7 +83,7 @@ class Kind:
 
 _WORDS = ("Description", "Tags")
 
-NOT_ENFORCED = "permissions: no policy is enforced, every call is allowed"
+NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources, that let others in, are not"
 
 
 def picked(properties: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from typing import Any, cast
 from moto.events.exceptions import InvalidEventPatternException
 from moto.events.models import EventPattern
 
+from local.actions import Need
 from local.errors import TemplateError
 from local.functions import Function
 from local.resources.kinds import Created, Kind, Resource, World
+from local.resources.roles import STREAM_READS, check_allowed
 from local.stream_mappings import Mapping as StreamMapping
 from local.stream_mappings import MappingSettings
 
@@ -32,6 +34,7 @@ def _mapping(resource: Resource, world: World) -> Created:
     if source.split(":")[5].split("/")[1] not in world.tables:
         raise TemplateError(f"{resource.logical_id}: {source} is no stream of a table of this template.")
     settings = _settings(resource, world, source)
+    check_allowed(resource, settings.function.settings.role, _needs(settings))
     mapping = StreamMapping(settings, latest=_position(resource) == "LATEST")
     if str(resource.properties.get("Enabled", True)).lower() == "true":
         world.mappings.append(mapping)
@@ -55,6 +58,13 @@ def _settings(resource: Resource, world: World, source: str) -> MappingSettings:
         max_age=_limit(_number(resource, "MaximumRecordAgeInSeconds", -1, most=604_800)),
         dead_letters=_destination(resource, world),
     )
+
+
+def _needs(settings: MappingSettings) -> list[Need]:
+    """Return what Lambda does in the function's role."""
+    reads = [Need(f"dynamodb:{name}", settings.stream_arn) for name in STREAM_READS]
+    writes = [] if settings.dead_letters is None else [Need("sqs:SendMessage", settings.dead_letters)]
+    return [*reads, *writes]
 
 
 def _function(resource: Resource, world: World) -> Function:

@@ -10,6 +10,7 @@ from jsonata import JException, Jsonata  # pyright: ignore[reportMissingTypeStub
 
 from local.errors import TemplateError
 from local.resources.kinds import Created, Kind, Resource, World
+from local.resources.roles import role_of
 
 
 def _state_machine(resource: Resource, world: World) -> Created:
@@ -18,6 +19,7 @@ def _state_machine(resource: Resource, world: World) -> Created:
     definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
     _check_transitions(resource.logical_id, definition)
     _check_expressions(resource.logical_id, json.loads(definition))
+    role_of(resource, properties["RoleArn"], world)
     try:
         made = world.client("stepfunctions").create_state_machine(
             name=name,

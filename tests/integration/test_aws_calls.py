@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.cost import calls
 from local import never
 from stepwire.manifests import compile_directory
 from stepwire.protocol.http import HttpRequest
@@ -19,7 +20,6 @@ from tests.server.clients import LegacyClient, ModernClient
 FAST = {"message": "hello"}
 SLOW = {"message": "hello", "seconds": 600}
 Client = LegacyClient | ModernClient
-BEGUN = ["PutItem", "StartExecution"]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_a_call_as_a_task_is_two_writes_and_one_start(client: Client, stack: Dep
     start(client, SLOW)
 
     # One more where the caller has just created another task: his pace goes on instead of beginning.
-    assert stack.calls.made in (["UpdateItem", *BEGUN], ["UpdateItem", "UpdateItem", *BEGUN])
+    assert stack.calls.made in ([*calls.CREATE], ["UpdateItem", *calls.CREATE])
 
 
 def test_a_poll_in_the_steady_state_is_one_read(client: Client, stack: Deployed) -> None:
@@ -67,7 +67,7 @@ def test_a_poll_in_the_steady_state_is_one_read(client: Client, stack: Deployed)
 
     client.task("get", task_id)
 
-    assert stack.calls.made == ["GetItem"]
+    assert stack.calls.made == [*calls.POLL]
 
 
 def test_a_poll_of_a_task_that_has_ended_is_one_read(client: Client, stack: Deployed) -> None:
@@ -77,7 +77,30 @@ def test_a_poll_of_a_task_that_has_ended_is_one_read(client: Client, stack: Depl
 
     client.task("get", task_id)
 
-    assert stack.calls.made == ["GetItem"]
+    assert stack.calls.made == [*calls.POLL]
+
+
+def test_a_status_event_is_a_read_and_two_writes(client: Client, stack: Deployed) -> None:
+    event = stack.status_event(start(client, SLOW), "execution_failed")
+    stack.calls.forget()
+
+    stack.stack.invoke("ExecutionEventsFunction", event)
+
+    assert stack.calls.made == [*calls.END]
+
+
+def test_the_removal_of_a_task_that_had_ended_asks_nothing_of_aws(client: Client, stack: Deployed) -> None:
+    task_id = start(client, SLOW)
+    client.task("cancel", task_id)
+    found = stack.stack.client("dynamodb").scan(TableName=stack.stack.physical_ids["TasksTable"])["Items"]
+    item = next(item for item in found if item["sk"]["S"] == f"task#{task_id}")
+    by_ttl = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+    record = {"eventName": "REMOVE", "userIdentity": by_ttl, "dynamodb": {"SequenceNumber": "1", "OldImage": item}}
+    stack.calls.forget()
+
+    stack.stack.invoke("ExpirationsFunction", {"Records": [record]})
+
+    assert stack.calls.made == [*calls.REMOVAL]
 
 
 # Read, claim, look, record: the dearest poll there is, once in the life of a task whose event was lost.
@@ -85,18 +108,18 @@ def test_a_poll_of_a_task_that_has_ended_is_one_read(client: Client, stack: Depl
 def test_the_poll_that_repairs_an_overdue_task_is_five_calls_and_the_next_one_is_one(
     impatient_stack: Deployed, era: type[Client]
 ) -> None:
-    client, calls = era(impatient_stack), impatient_stack.calls
+    client, made = era(impatient_stack), impatient_stack.calls
     task_id = start(client, FAST)
     time.sleep(1.1)
-    calls.forget()
+    made.forget()
 
     status = client.task("get", task_id).result["status"]
-    repair = list(calls.made)
+    repair = list(made.made)
     client.task("get", task_id)
 
     assert status == "completed"
-    assert repair == ["GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem"]
-    assert calls.made == [*repair, "GetItem"]
+    assert repair == [*calls.REPAIR]
+    assert made.made == [*repair, *calls.POLL]
 
 
 def test_a_cancel_is_a_read_a_stop_and_a_write(client: Client, stack: Deployed) -> None:
@@ -116,7 +139,7 @@ def test_the_result_of_a_task_that_has_ended_is_one_read(stack: Deployed) -> Non
 
     client.task("result", task_id)
 
-    assert stack.calls.made == ["GetItem"]
+    assert stack.calls.made == [*calls.POLL]
 
 
 def test_a_list_of_tasks_is_one_query_a_page(stack: Deployed) -> None:
@@ -200,14 +223,14 @@ def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, mo
         "STATE_MACHINES": json.dumps(names),
     }.items():
         monkeypatch.setenv(name, value)
-    calls = AwsCalls()
+    made = AwsCalls()
 
-    with calls.of_handlers():
+    with made.of_handlers():
         handler = loaded(ROOT / "functions/mcp/app.py").handler
         answers = [handler(event, None) for event in events_that_need_no_aws()]
 
     assert all("result" in body_of(answer) for answer in answers)
-    assert (calls.clients, calls.made) == ([], [])
+    assert (made.clients, made.made) == ([], [])
 
 
 def events_that_need_no_aws() -> list[dict[str, Any]]:

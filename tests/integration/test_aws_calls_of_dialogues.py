@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.cost import calls
 from local import at_once, never
 from tests.integration.stacks import ROOT, Deployed, deployed, until
 from tests.kits import FORM
@@ -72,7 +73,7 @@ def test_a_poll_of_a_stream_is_one_read(resuming: LegacyClient, stack: Deployed)
     second = resuming.resume(first.last_event_id, opened_by=first.request)
 
     assert second.messages == []
-    assert stack.calls.made == ["BatchGetItem"]
+    assert stack.calls.made == [*calls.STREAM_POLL]
 
 
 def test_the_first_body_of_a_result_is_one_read(resuming: LegacyClient, stack: Deployed) -> None:
@@ -81,7 +82,7 @@ def test_the_first_body_of_a_result_is_one_read(resuming: LegacyClient, stack: D
 
     resuming.task("result", task_id)
 
-    assert stack.calls.made == ["GetItem"]
+    assert stack.calls.made == [*calls.POLL]
 
 
 def test_a_plain_call_that_is_come_back_for_is_begun_like_a_task(resuming: LegacyClient, stack: Deployed) -> None:
@@ -215,8 +216,8 @@ def test_a_look_at_the_name_of_the_state_is_four_calls_and_the_next_poll_is_one(
         modern.task("get", task_id)
 
     assert found["statusMessage"] == "The workflow is in its state Wait."
-    assert look == ["GetItem", "PutItem", "GetExecutionHistory", "PutItem"]
-    assert stack.calls.made == [*look, "GetItem"]
+    assert look == [*calls.LOOK]
+    assert stack.calls.made == [*look, *calls.POLL]
 
 
 # M45: read when it is first needed, and once in an instance

@@ -15,6 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError
+from local.resources.kinds import NOT_ENFORCED
 from local.server import listen
 from tests.local.conftest import TEMPLATE
 from tests.local.polling import until
@@ -39,8 +40,9 @@ def test_outputs_name_this_machine(stack: LocalStack) -> None:
 
 
 def test_what_is_not_served_is_reported(stack: LocalStack) -> None:
-    assert "Alarm: AWS::CloudWatch::Alarm is not served" in stack.not_served
-    assert "permissions: no policy is enforced, every call is allowed" in stack.not_served
+    assert "Setting: AWS::SSM::Parameter is not served" in stack.not_served
+    assert "alarms and dashboards: nothing is counted, so none rings or shows anything" in stack.not_served
+    assert NOT_ENFORCED in stack.not_served
 
 
 def test_a_request_becomes_an_event(stack: LocalStack) -> None:

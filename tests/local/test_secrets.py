@@ -34,6 +34,7 @@ def template(folder: Path, **properties: Any) -> Path:
         "Handler": "app.handler",
         "Runtime": "python3.13",
         "Environment": {"Variables": {"SECRET": {"Ref": "Secret"}}},
+        "Policies": [{"AWSSecretsManagerGetSecretValuePolicy": {"SecretArn": {"Ref": "Secret"}}}],
     }
     resources = {
         "Secret": {"Type": "AWS::SecretsManager::Secret", "Properties": properties},

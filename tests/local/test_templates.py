@@ -80,6 +80,25 @@ def test_what_a_condition_excludes_is_not_made(bench: Bench) -> None:
     assert outputs == {"Left": "here"}
 
 
+def test_an_alias_leads_to_its_function(bench: Bench) -> None:
+    code = bench.folder / "code"
+    code.mkdir()
+    (code / "app.py").write_text("def handler(event, context):\n    return event\n", encoding="utf-8")
+    properties = {"CodeUri": "code", "Handler": "app.handler", "Runtime": "python3.13", "AutoPublishAlias": "live"}
+
+    outputs = bench.outputs(
+        Resources={"Function": {"Type": "AWS::Serverless::Function", "Properties": properties}},
+        Outputs={
+            "Function": {"Value": {"Fn::GetAtt": ["Function", "Arn"]}},
+            "Alias": {"Value": {"Ref": "Function.Alias"}},
+            "Version": {"Value": {"Ref": "Function.Version"}},
+        },
+    )
+
+    assert outputs["Alias"] == f"{outputs['Function']}:live"
+    assert outputs["Version"] == f"{outputs['Function']}:1"
+
+
 def test_a_circle_of_references_is_named(bench: Bench) -> None:
     resources = {
         "First": queue(QueueName={"Fn::GetAtt": ["Second", "QueueName"]}),
@@ -98,6 +117,10 @@ def test_a_circle_of_references_is_named(bench: Bench) -> None:
         ({"Outputs": {"A": {"Value": {"Fn::Select": [3, ["a"]]}}}}, "item 3 of 1"),
         ({"Resources": {"Queue": queue(QueueName="no spaces allowed")}}, "Queue: "),
         ({"Parameters": {"P": {"Type": "String"}}}, "Parameter P has no default"),
+        (
+            {"Resources": {"V": {"Type": "AWS::Lambda::Version", "Properties": {"FunctionName": "nobody"}}}},
+            "nobody is not a function",
+        ),
         (
             {"Resources": {"F": {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": "gone"}}}},
             "gone is not a folder",

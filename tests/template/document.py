@@ -76,6 +76,12 @@ def resource(logical_id: str) -> Resource:
     return Resource(logical_id, template()["Resources"][logical_id])
 
 
+def declared(name: str) -> str:
+    """Name the resource of the template that this one is made of by SAM: a role or an alias of a function."""
+    known = template()["Resources"] | template().get("Outputs", {})
+    return name if name in known else name.partition(".")[0].removesuffix("Role")
+
+
 def statements() -> list[Statement]:
     """List the statements of all policies that say what our code may do."""
     return [
@@ -121,11 +127,14 @@ def _documents(holder: Resource) -> list[dict[str, Any]]:
 def _references(value: Any) -> Iterator[str]:
     match value:
         case {"Ref": str(name)}:
-            yield name
+            yield name.partition(".")[0]
         case {"Fn::GetAtt": path}:
             yield str(listed(path)[0]).partition(".")[0]
         case {"Fn::Sub": str(text)}:
             yield from _REFERENCE.findall(text)
+        case {"Fn::Sub": [str(text), values]}:
+            yield from (name for name in _REFERENCE.findall(text) if name not in values)
+            yield from _references(values)
         case _:
             parts = cast(dict[str, Any], value).values() if isinstance(value, dict) else value
             for part in cast(list[Any], parts) if isinstance(value, (dict, list)) else []:

@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from local.template import load
 from tests.template.document import (
     FUNCTION,
+    ROOT,
     STATE_MACHINE,
     Resource,
     Statement,
@@ -21,13 +23,15 @@ from tests.template.document import (
     template,
 )
 
+ROLE: Final = "AWS::IAM::Role"
+
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
     "ExpirationsFunction.StopExecutions": "each task has an execution of its own name, below its state machine's",
-    "ExpirationsFunction.FindTheStream": "the action knows no resources",
+    "ExpirationsFunction.FindTheStream": "Lambda lists the streams of the table to find the one; AWS documents it so",
     "SweepFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
@@ -35,18 +39,23 @@ WILDCARDS: Final = {
 }
 
 # Actions that can be allowed for every resource only, for they know none.
-WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", "dynamodb:ListStreams"}
+WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure"}
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
     FUNCTION: "FunctionName",
     STATE_MACHINE: "Name",
     "AWS::ApiGatewayV2::Api": "Name",
+    "AWS::ApiGatewayV2::DomainName": "DomainName",
+    "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::CloudWatch::Dashboard": "DashboardName",
     "AWS::Cognito::UserPool": "UserPoolName",
     "AWS::DynamoDB::Table": "TableName",
     "AWS::Events::Rule": "Name",
     "AWS::IAM::Role": "RoleName",
     "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::Logs::MetricFilter": "FilterName",
+    "AWS::Route53::RecordSet": "Name",
     "AWS::S3::Bucket": "BucketName",
     "AWS::SNS::Topic": "TopicName",
     "AWS::SecretsManager::Secret": "Name",
@@ -55,6 +64,7 @@ PHYSICAL_NAMES: Final = {
 }
 # Resources that have no such name: parts of others.
 NAMELESS: Final = {
+    "AWS::ApiGatewayV2::ApiMapping",
     "AWS::ApiGatewayV2::Authorizer",
     "AWS::ApiGatewayV2::Integration",
     "AWS::ApiGatewayV2::Route",
@@ -267,6 +277,25 @@ def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
     assert not managed
 
 
+def test_sam_adds_no_managed_policy_but_those_for_logs_and_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # the translator wants one
+    translated = load(ROOT / "template.yaml", {"Authorizer": "none"}).section("Resources").values()
+
+    added = [found["Properties"].get("ManagedPolicyArns", []) for found in translated if found["Type"] == ROLE]
+
+    assert {json.dumps(arn).rpartition("/")[2].strip('"]}') for arns in added for arn in arns} == {
+        "AWSLambdaBasicExecutionRole",
+        "AWSCodeDeployRoleForLambda",
+    }
+
+
+def test_every_statement_has_a_name_of_its_own() -> None:
+    names = [statement.name for statement in statements()]
+
+    assert not [name for name in names if name.endswith(".?")]
+    assert len(names) == len(set(names))
+
+
 @pytest.mark.parametrize("found", resources(), ids=named)
 def test_the_stack_can_be_deployed_twice_because_nothing_has_a_fixed_name(found: Resource) -> None:
     assert found.kind in PHYSICAL_NAMES or found.kind in NAMELESS, (
@@ -275,7 +304,7 @@ def test_the_stack_can_be_deployed_twice_because_nothing_has_a_fixed_name(found:
 
     name = found.properties.get(PHYSICAL_NAMES.get(found.kind, ""))
 
-    assert name is None or "${AWS::StackName}" in json.dumps(name)
+    assert name is None or "AWS::Stack" in json.dumps(name) or references(name), "not from the stack, nor given"
 
 
 # ----------------------------------------------------------------------------------------------------- it fits together

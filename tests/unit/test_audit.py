@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.audit import Action, Entry
+from stepwire.audit import Action, Entry, Source
 from stepwire.aws.audit import write_down
 from stepwire.errors import StartRefused, TaskAlreadyEnded
 from stepwire.json_text import Json
@@ -23,8 +23,8 @@ def created(task: Task) -> Entry:
     return Entry(Action.CREATED, ALICE, task.work.tool, task.task_id, "working")
 
 
-def ended(task: Task, outcome: str, duration: timedelta = HOW_LONG) -> Entry:
-    return Entry(Action.ENDED, ALICE, task.work.tool, task.task_id, outcome, duration)
+def ended(task: Task, outcome: str, source: Source | None = None, duration: timedelta = HOW_LONG) -> Entry:
+    return Entry(Action.ENDED, ALICE, task.work.tool, task.task_id, outcome, duration, source)
 
 
 def actions(world: World) -> list[Action]:
@@ -67,7 +67,7 @@ class TestEntries:
 
         world.succeed(task.task_id, output)
 
-        assert world.audit[1:] == [ended(task, outcome)]
+        assert world.audit[1:] == [ended(task, outcome, Source.EVENT)]
 
     def test_a_workflow_that_fails_is_an_end(self) -> None:
         world = World()
@@ -76,9 +76,9 @@ class TestEntries:
 
         world.fail(task.task_id)
 
-        assert world.audit[1:] == [ended(task, "completed_with_error")]
+        assert world.audit[1:] == [ended(task, "completed_with_error", Source.EVENT)]
 
-    def test_an_end_that_a_reader_finds_out_is_one(self) -> None:
+    def test_an_end_that_a_reader_finds_out_is_one_and_says_so(self) -> None:
         world = World()
         task = world.overdue()
         world.workflows.succeed(task.execution, OUTPUT)
@@ -86,7 +86,8 @@ class TestEntries:
         world.operations.get(ALICE, task.task_id)
         world.deliver()
 
-        assert [entry.outcome for entry in world.audit if entry.action is Action.ENDED] == ["completed"]
+        ends = [entry for entry in world.audit if entry.action is Action.ENDED]
+        assert [(end.outcome, end.source) for end in ends] == [("completed", Source.LOOK)]
 
     def test_an_end_is_one_however_often_it_is_told(self) -> None:
         world = World()
@@ -158,7 +159,7 @@ class TestEntries:
 
         world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
 
-        assert world.audit[1:] == [ended(task, "completed_with_error", timedelta())]
+        assert world.audit[1:] == [ended(task, "completed_with_error", duration=timedelta())]
 
 
 class TestRefusals:
@@ -247,8 +248,49 @@ class TestLines:
         (counted,) = line["_aws"]["CloudWatchMetrics"]
         assert counted["Namespace"] == "Stepwire"
         assert "tool" in counted["Dimensions"][0]
-        assert counted["Metrics"] == [{"Name": metric, "Unit": "Count"}]
+        assert [one for one in counted["Metrics"] if one["Name"] != "ActiveChange"] == [
+            {"Name": metric, "Unit": "Count"}
+        ]
         assert (line["tool"], line[metric]) == ("optional", [1.0])
+
+    @pytest.mark.parametrize(
+        ("action", "change"),
+        [
+            (Action.CREATED, [1.0]),
+            (Action.ENDED, [-1.0]),
+            (Action.EXPIRED, [-1.0]),
+            (Action.CANCELLED, None),
+            (Action.POLLED, None),
+        ],
+    )
+    def test_what_begins_and_what_ends_adds_up_to_what_is_active(
+        self, capsys: pytest.CaptureFixture[str], action: Action, change: list[float] | None
+    ) -> None:
+        line = written(capsys, Entry(action, ALICE, "optional", "the id", "cancelled"))
+
+        assert line.get("ActiveChange") == change
+
+    @pytest.mark.parametrize(("source", "repaired"), [(Source.EVENT, [0.0]), (Source.LOOK, [1.0]), (None, None)])
+    def test_of_the_ends_of_executions_those_that_were_not_reported_are_counted(
+        self, capsys: pytest.CaptureFixture[str], source: Source | None, repaired: list[float] | None
+    ) -> None:
+        line = written(capsys, Entry(Action.ENDED, ALICE, "optional", "the id", "completed", HOW_LONG, source))
+
+        assert line.get("Repaired") == repaired
+        assert line.get("source") == (source.value if source else None)
+
+    def test_the_lines_of_two_stacks_are_told_apart(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        services: list[str] = []
+        for stack in ("stepwire", "stepwire-dev"):
+            monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", stack)
+            line = written(capsys, Entry(Action.CREATED, ALICE, "optional", "the id", "working"))
+            (counted,) = line["_aws"]["CloudWatchMetrics"]
+            assert set(counted["Dimensions"][0]) == {"service", "tool"}
+            services.append(line["service"])
+
+        assert services == ["stepwire", "stepwire-dev"]
 
     def test_an_end_says_how_long_the_task_took(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = written(capsys, Entry(Action.ENDED, ALICE, "optional", "the id", "completed", HOW_LONG))
@@ -263,7 +305,7 @@ class TestLines:
 
         told = {name: line[name] for name in ("audit", "principal", "task_id", "outcome")}
         assert told == {"audit": "ended", "principal": ALICE, "task_id": "the id", "outcome": "completed"}
-        assert line.keys() - told.keys() <= {"_aws", "service", "tool", "Completed", "Duration"}
+        assert line.keys() - told.keys() <= {"_aws", "service", "tool", "Completed", "Duration", "ActiveChange"}
 
     def test_what_is_not_known_is_left_out(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = written(capsys, Entry(Action.REFUSED, ALICE, outcome="UnknownTask"))

@@ -25,6 +25,15 @@ class Action(Enum):
     REFUSED = "refused"
 
 
+class Source(Enum):
+    """How the end of an execution came to be known."""
+
+    EVENT = "event"
+    """Step Functions reported it."""
+    LOOK = "look"
+    """A reader of the task found it out: its event was late, or lost."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One thing that was done."""
@@ -37,6 +46,8 @@ class Entry:
     """How a task ended, or why something was refused: a status, or the name of an error."""
     duration: timedelta | None = None
     """From the creation of a task to its end."""
+    source: Source | None = None
+    """Of an end; None where the task ended without its execution's doing, such as by a cancel."""
 
 
 Audit: TypeAlias = Callable[[Entry], None]

@@ -15,6 +15,7 @@ from typing import Final
 
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import Json, JsonObject, as_object, read_back, write
+from stepwire.schemas import compile_ahead
 from stepwire.tasks.inputs import LONGEST_QUESTION, FormElicitation
 
 FORMAT: Final = 2
@@ -100,6 +101,14 @@ class Catalog:
     def in_order(self) -> tuple[Tool, ...]:
         """The tools as they are listed."""
         return tuple(self.tools[name] for name in sorted(self.tools))
+
+    def compile_schemas(self) -> None:
+        """Compile what arguments, outputs and answers are held against, where no request waits for it."""
+        for tool in self.in_order:
+            asked = tool.confirmation.requested_schema if tool.confirmation else None
+            for schema in (tool.input_schema, tool.output_schema, asked):
+                if schema is not None:
+                    compile_ahead(schema)
 
 
 def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:

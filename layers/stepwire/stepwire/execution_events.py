@@ -6,6 +6,7 @@ recorded now raises, so that it is delivered again.
 
 from dataclasses import dataclass
 
+from stepwire.audit import Source
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.ports import Workflows
 from stepwire.recorder import Recorder
@@ -51,7 +52,7 @@ class ExecutionEvents:
         state = self._with_output(change)
         if isinstance(state, (Running, Missing)):
             return
-        self.recorder.record(task, fitted(event_of(state, task.work.output_schema)))
+        self.recorder.record(task, fitted(event_of(state, task.work.output_schema)), Source.EVENT)
 
     def record_progress(self, made: ProgressMade) -> None:
         """Record progress in the task of an execution that still runs; the lifecycle lets none go back."""

@@ -3,13 +3,13 @@
 A lost race is no error: the task is read anew and advanced from what it is now, and a finished task absorbs the event.
 """
 
-import random
+import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from stepwire.audit import Action, Audit, Entry, unheard
+from stepwire.audit import Action, Audit, Entry, Source, unheard
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.ports import Clock, Followed, TaskPage, TaskStore
 from stepwire.principal import Principal
@@ -21,6 +21,7 @@ from stepwire.tasks.task import Completed, Status, Task
 # The branches of a workflow may all ask at once, and of those who write at the same time one wins: so many may.
 MOST_TRIES: Final = 20
 _LONGEST_PAUSE: Final = 0.1  # seconds
+_CHANCE: Final = secrets.SystemRandom()
 
 
 @dataclass(frozen=True)
@@ -68,24 +69,26 @@ class Recorder:
         found = self.store.several(owner, task_ids)
         return {task_id: task for task_id, task in found.items() if task.owner == owner}
 
-    def record(self, task: Task, event: TaskEvent) -> Task | None:
+    def record(self, task: Task, event: TaskEvent, source: Source | None = None) -> Task | None:
         """Advance a task and save it; None where it is gone.
 
         Args:
             task: as it was loaded; read again only where that turns out to be stale.
             event: what happened.
+            source: how it is known that an execution has ended, where that is what happened.
         """
         current: Task | None = task
         for attempt in range(MOST_TRIES):
             if attempt > 1:  # two may meet by chance; more than two do better to spread
-                self.clock.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - no secret
+                # Of the kernel's randomness: copies of one snapshot would all draw the same pauses from Python's own.
+                self.clock.sleep(_CHANCE.uniform(0, _LONGEST_PAUSE))
             if current is None:
                 return None
             after = advance(current, event, self.now())
             if after is current:
                 return current
             try:
-                return self._saved(after)
+                return self._saved(after, source)
             except SaveConflict:
                 current = self.load(task.key)
         raise InternalError("The task is being changed by too many others at once. Try again.")
@@ -97,18 +100,19 @@ class Recorder:
         except SaveConflict:
             return None
 
-    def _saved(self, task: Task) -> Task:
+    def _saved(self, task: Task, source: Source | None = None) -> Task:
         saved = self.store.save(task)
         if saved.has_ended:
-            self._ended(saved)
+            self._ended(saved, source)
         return saved
 
-    def _ended(self, task: Task) -> None:
+    def _ended(self, task: Task, source: Source | None) -> None:
         # What is not released now is found out when its owner is at his limit (`Operations`).
         with suppress(StoreBusy):
             self.store.release(task.owner, frozenset({task.task_id}))
         duration = task.last_updated_at - task.created_at
-        self.audit(Entry(Action.ENDED, task.owner, task.work.tool, task.task_id, outcome_of(task.status), duration))
+        outcome = outcome_of(task.status)
+        self.audit(Entry(Action.ENDED, task.owner, task.work.tool, task.task_id, outcome, duration, source))
 
     def _present(self, owner: Principal, task: Task | None) -> Task | None:
         # Isolation at two layers: the key holds the owner already, and a store that errs must not show another's task.

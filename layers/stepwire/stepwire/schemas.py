@@ -1,6 +1,7 @@
 """JSON Schema 2020-12: what a value violates, and whether a schema is one.
 
-A schema is compiled when the first value is held against it, and once. No `$ref` is ever fetched from a network (M28).
+A schema is compiled when the first value is held against it, or before, and once. No `$ref` is ever fetched from a
+network (M28).
 """
 
 from collections.abc import Iterator
@@ -40,6 +41,11 @@ def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
         value: a JSON value.
     """
     return tuple(_first(20, map(_violation, _compiled(schema).iter_errors(value))))
+
+
+def compile_ahead(schema: str) -> None:
+    """Compile a schema, given as JSON text, before the first value is held against it."""
+    _compiled(schema)
 
 
 def check_schema(schema: JsonObject) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from stepwire.audit import Source
 from stepwire.errors import (
     InternalError,
     StartRefused,
@@ -99,7 +100,7 @@ class Upkeep:
                 return self.started(task)
             case end:
                 event = fitted(event_of(end, task.work.output_schema))
-                return self.recorder.record(task, event) or task
+                return self.recorder.record(task, event, Source.LOOK) or task
 
     def _still_wanted(self, task: Task) -> Task:
         """Stop again what was started for a task that somebody has cancelled meanwhile."""

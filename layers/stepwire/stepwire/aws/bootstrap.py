@@ -1,6 +1,6 @@
 """The composition root: what each function is made of.
 
-A handler builds nothing when it is imported; the first event, or `warm`, builds what it needs, once.
+A handler builds nothing when it is imported; the first event, `warm` or `prepare` builds what it needs, once.
 """
 
 import os
@@ -14,11 +14,17 @@ from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
 from stepwire.aws.api_gateway import request_of, response_of
-from stepwire.aws.audit import write_down
+from stepwire.aws.audit import load_metrics, write_down
 from stepwire.aws.callbacks import question_of
-from stepwire.aws.clients import dynamodb_client, s3_client, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import (
+    dynamodb_client,
+    read_service_models,
+    s3_client,
+    secrets_manager_client,
+    step_functions_client,
+)
 from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.eventbridge import MalformedProgress, news_of
+from stepwire.aws.eventbridge import ForeignEvent, MalformedProgress, news_of
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, read_mcp_settings, read_sweep_interval, read_table_name
@@ -72,6 +78,12 @@ class McpHandler:
         """Build what needs no AWS, so that a wrong setting or manifest shows before the first request."""
         _ = self._server
 
+    def prepare(self) -> None:
+        """Build all that a snapshot may hold, by the rule of `stepwire.aws.snapshot`."""
+        self._server.kit.catalog.compile_schemas()
+        read_service_models("dynamodb", "stepfunctions", "secretsmanager")
+        load_metrics()
+
     @cached_property
     def _settings(self) -> McpSettings:
         return read_mcp_settings(os.environ)
@@ -121,6 +133,9 @@ class ExecutionEventsHandler:
         """Record one status change, or one step of progress."""
         try:
             news = news_of(event)
+        except ForeignEvent:  # a rule was changed: it would come again, and be no other
+            Logger().warning("an event is neither of an execution's status nor of its progress")
+            return
         except MalformedProgress as error:  # delivered again, it would be no better
             Logger().warning("a workflow reports progress that cannot be read", fault=str(error))
             return

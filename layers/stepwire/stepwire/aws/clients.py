@@ -4,6 +4,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 import boto3
+from botocore import UNSIGNED
 from botocore.config import Config
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # A request has 29 seconds in all; three tries of at most 5 leave time to answer.
 _CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+# A client that signs nothing asks for no credentials either.
+_NOBODYS: Final = Config(signature_version=UNSIGNED)
 # boto3 may not build two clients at the same time in one session.
 _LOCK: Final = threading.Lock()
 
@@ -40,3 +43,14 @@ def secrets_manager_client() -> "SecretsManagerClient":
     """Build a client of Secrets Manager."""
     with _LOCK:
         return boto3.client("secretsmanager", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def read_service_models(*services: str) -> None:
+    """Let the session read what a service can do, which is most of the time that a first client takes.
+
+    The clients that it is read for are thrown away: none that signs, and no credentials, may be in a snapshot.
+    """
+    with _LOCK:
+        boto3.setup_default_session()
+        for service in services:
+            boto3.client(service, config=_NOBODYS)  # pyright: ignore[reportUnknownMemberType, reportCallIssue, reportArgumentType] - the stubs want a literal

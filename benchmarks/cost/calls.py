@@ -1,0 +1,27 @@
+"""What each step of a task asks of AWS: the one table that the simulation counts with and the tests hold the code to.
+
+The rule: what is here is asserted where botocore makes the calls (tests/integration/test_aws_calls*.py), not guessed.
+"""
+
+from typing import Final
+
+CREATE: Final = ("UpdateItem", "PutItem", "StartExecution")
+"""A call as a task. A caller who has just created another pays one UpdateItem more."""
+POLL: Final = ("GetItem",)
+"""tasks/get, tasks/result, the first body of a stream, a round of a plain call: as long as nobody is overdue."""
+STREAM_POLL: Final = ("BatchGetItem",)
+"""Coming back for a stream (GET with Last-Event-ID): the task, and whether the request was given up."""
+LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")
+"""The poll that finds out which state runs: once in StateAfterSeconds."""
+REPAIR: Final = ("GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem")
+"""The poll that finds out the end of a task whose status event was lost."""
+END: Final = ("GetItem", "PutItem", "UpdateItem")
+"""A status event: by function execution_events."""
+REMOVAL: Final[tuple[str, ...]] = ()
+"""The record of a task that had ended before its time was over: by function expirations."""
+
+INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 3, END: 1}
+"""Units that the index `neglected` takes: one where a task comes or goes, two where its `checked_at` changes.
+
+Not counted where botocore makes calls, as DynamoDB makes them by itself: so its documentation has it.
+"""

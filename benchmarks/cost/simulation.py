@@ -1,0 +1,222 @@
+"""Tasks that arrive, are polled and end: what they ask of AWS, counted call by call.
+
+The rule: no number of calls is written here; the calls of each step are those of `calls`, and how often clients come
+back is what the code tells them (`Task.poll_hint`, `retry_ms`). Time is simulated; the same seed gives the same counts.
+"""
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from benchmarks.cost import calls, prices
+from stepwire.streams import retry_ms
+from stepwire.tasks.task import Task
+from tests.kits import World
+
+TASKS: Final = 1_000
+_SEED: Final = 5
+_MOST_POLLS: Final = 50_000  # simulated one by one; of tasks that are polled more often, fewer stand for all
+_READ: Final = frozenset({"GetItem", "BatchGetItem"})
+_WRITE: Final = frozenset({"PutItem", "UpdateItem"})
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What is not counted: sizes and times, to be measured in your own account."""
+
+    item: int = 1_000  # bytes of a task with its arguments, before its end
+    ended_item: int = 2_000  # bytes with its result
+    usage_item: int = 500  # bytes: a caller with ten active tasks
+    transitions: int = 5  # of a workflow, its start among them
+    own: float = 0.0008  # seconds of the processor for a request (benchmarks.hot_path), between a poll and a call
+    processor_share: float = 512 / 1769  # of one processor, that 512 MB give
+    dynamodb: float = 0.012  # seconds of a call, the work of boto3 for it included
+    step_functions: float = 0.040  # seconds of a call
+    memory: float = 0.5  # GB
+    audit_line: int = 370  # bytes, as the functions write them
+    platform_lines: int = 600  # bytes that Lambda itself writes for an invocation
+    state_after: float = 30  # seconds; StateAfterSeconds
+    inline_wait: float = 2  # seconds; InlineWaitSeconds
+    lost_events: float = 0.001  # share of the status events that never come
+    cold: float = 0.01  # share of the requests that start an instance
+    cold_seconds: float = 1.8  # that such a start adds (benchmarks.hot_path: importing bootstrap)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One invocation of a function."""
+
+    calls: tuple[str, ...]
+    lines: int  # of the audit
+    item: int  # bytes
+    over_http: bool = True
+    waits: float = 0  # seconds
+    index_writes: int = 0
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What some tasks have used: each kind of step, and how often it was taken."""
+
+    steps: Mapping[Step, float]
+    tasks: float
+    assumed: Assumptions
+
+    @property
+    def requests(self) -> float:
+        """Count the requests of API Gateway."""
+        return self._sum(lambda step: step.over_http)
+
+    @property
+    def invocations(self) -> float:
+        """Count the invocations of Lambda."""
+        return self._sum(lambda _step: 1)
+
+    @property
+    def seconds(self) -> float:
+        """Give the seconds of Lambda."""
+        return self._sum(self._duration)
+
+    @property
+    def written(self) -> float:
+        """Give the write units."""
+        return self._sum(self._writes)
+
+    @property
+    def read(self) -> float:
+        """Give the read units."""
+        return self._sum(self._reads)
+
+    @property
+    def logged(self) -> float:
+        """Give the bytes of the logs."""
+        line, platform = self.assumed.audit_line, self.assumed.platform_lines
+        return self._sum(lambda step: step.lines * line + platform)
+
+    @property
+    def transitions(self) -> float:
+        """Give the state transitions."""
+        return self.tasks * self.assumed.transitions
+
+    def calls(self, operation: str) -> float:
+        """Count the calls of one operation."""
+        return self._sum(lambda step: step.calls.count(operation))
+
+    def dollars(self) -> dict[str, float]:
+        """Give what it costs, by service."""
+        gigabytes = self.seconds * self.assumed.memory
+        return {
+            "API Gateway": prices.HTTP_API.of(self.requests),
+            "Lambda": prices.LAMBDA_REQUEST.of(self.invocations) + prices.LAMBDA_SECOND.of(gigabytes),
+            "DynamoDB": prices.WRITE.of(self.written) + prices.READ.of(self.read),
+            "Logs": prices.LOG.of(self.logged),
+            "Step Functions": prices.TRANSITION.of(self.transitions),
+        }
+
+    def _sum(self, of_one: Callable[[Step], float]) -> float:
+        return sum(of_one(step) * times for step, times in self.steps.items())
+
+    def _duration(self, step: Step) -> float:
+        assumed, stored = self.assumed, sum(name in _READ | _WRITE for name in step.calls)
+        own = assumed.own / assumed.processor_share + assumed.cold * assumed.cold_seconds
+        others = (len(step.calls) - stored) * assumed.step_functions
+        return own + stored * assumed.dynamodb + others + step.waits
+
+    def _reads(self, step: Step) -> float:
+        """Count a unit for each 4 KB of a consistent read; of two keys, one even where nothing is there."""
+        units = math.ceil(step.item / 4096)
+        return sum((name in _READ) * units + (name == "BatchGetItem") for name in step.calls)
+
+    def _writes(self, step: Step) -> float:
+        sizes = [
+            self.assumed.usage_item if name == "UpdateItem" else step.item for name in step.calls if name in _WRITE
+        ]
+        return step.index_writes + sum(math.ceil(size / 1024) for size in sizes)
+
+
+Pause = Callable[[Task, float, int], float]
+"""Seconds until a client comes back, by the task, its age in seconds and how often the client has come already."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """How a client follows a task."""
+
+    name: str
+    pause: Pause
+    streams: bool = False  # a plain call of 2025-11-25, come back for by SSE polling
+    fetches: bool = False  # asks for the result of its own, as 2025-11-25 does
+
+
+def every(seconds: float) -> Pause:
+    """Come back at a fixed interval."""
+    return lambda _task, _age, _polls: seconds
+
+
+def as_hinted(task: Task, age: float, _polls: int) -> float:
+    """Come back when the server says, as of the last answer."""
+    return task.poll_hint(task.created_at + timedelta(seconds=age)).total_seconds()
+
+
+def as_streamed(_task: Task, _age: float, polls: int) -> float:
+    """Come back when the last body says."""
+    return retry_ms(polls) / 1000
+
+
+def simulate(seconds: float, client: Client, assumed: Assumptions | None = None) -> Usage:
+    """Run a thousand tasks of a duration before a client, and give what all of them used."""
+    assumed = assumed or Assumptions()
+    chance = random.Random(_SEED)  # noqa: S311 - a simulation
+    task = replace(World().call(), poll_interval=timedelta(seconds=1), longest_poll_interval=timedelta(minutes=1))
+    steps, simulated, taken = defaultdict[Step, float](float), 0, 0.0
+    while simulated < TASKS and taken < _MOST_POLLS:
+        # Some workflows take a little longer than others; so polls do not all come at one moment of a task.
+        for step, times in _run(task, client, seconds * chance.uniform(0.95, 1.05), assumed).items():
+            steps[step] += times
+            taken += times
+        simulated += 1
+    return Usage({step: times * TASKS / simulated for step, times in steps.items()}, TASKS, assumed)
+
+
+def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Mapping[Step, float]:
+    """Run one task, and count its steps; a lost event counts by its share."""
+    waits = min(seconds, assumed.inline_wait) if client.streams else 0
+    heard = 1 - assumed.lost_events
+    create = (*calls.CREATE, *calls.POLL * _reads_within(waits))
+    begun = Step(create, 1, assumed.item, waits=waits, index_writes=calls.INDEX_WRITES[calls.CREATE])
+    coming = Step(calls.STREAM_POLL, 0, assumed.item) if client.streams else Step(calls.POLL, 1, assumed.item)
+    looking = replace(coming, calls=calls.LOOK, index_writes=calls.INDEX_WRITES[calls.LOOK])
+    repairing = Step(calls.REPAIR, 2, assumed.ended_item, index_writes=calls.INDEX_WRITES[calls.REPAIR])
+    ending = Step(calls.END, 1, assumed.ended_item, over_http=False, index_writes=calls.INDEX_WRITES[calls.END])
+    steps = defaultdict[Step, float](float, {begun: 1})
+    age, polls, looked = waits, 0, 0.0
+    while age < seconds:
+        age += client.pause(task, age, polls)
+        polls += 1
+        if age >= seconds:
+            steps[replace(coming, lines=1, item=assumed.ended_item)] += heard
+            steps[repairing] += 1 - heard
+        elif assumed.state_after and age - looked >= assumed.state_after:
+            looked = age
+            steps[looking] += 1
+        else:
+            steps[coming] += 1
+    steps[ending] += heard
+    if client.fetches:
+        steps[Step(calls.POLL, 1, assumed.ended_item)] += 1
+    # Its removal, when its time is over, comes over the stream; nothing is left to do. Here each in a batch of its own.
+    steps[Step(calls.REMOVAL, 0, 0, over_http=False)] += 1
+    return steps
+
+
+def _reads_within(seconds: float) -> int:
+    """Count the looks of a request that waits: after 0.1 s, 0.2 s, 0.4 s, ... and at most a second each."""
+    reads, pause = 0, 0.1
+    while seconds > 0:
+        seconds -= pause
+        pause, reads = min(pause * 2, 1.0), reads + 1
+    return reads

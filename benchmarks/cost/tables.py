@@ -1,0 +1,178 @@
+"""The tables of docs/cost.md, made of simulations."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from benchmarks.cost import prices
+from benchmarks.cost.prices import Quota
+from benchmarks.cost.simulation import TASKS, Assumptions, Client, Usage, as_hinted, as_streamed, every, simulate
+
+DURATIONS: Final = {"10 s": 10.0, "1 min": 60.0, "10 min": 600.0, "1 h": 3_600.0, "1 day": 86_400.0}
+HINTED: Final = Client("as hinted", as_hinted)
+CLIENTS: Final = (
+    Client("0.2 s", every(0.2)),
+    Client("1 s", every(1)),
+    Client("5 s", every(5)),
+    HINTED,
+    Client("30 s", every(30)),
+    Client("as hinted, 2025-11-25 (and tasks/result)", as_hinted, fetches=True),
+    Client("plain call by SSE polling, 2025-11-25", as_streamed, streams=True),
+)
+RATES: Final = (10, 1_000, 100_000)  # tasks an hour
+PEAK: Final = 3  # times the average
+HOURS: Final = 730  # of a month
+METRICS: Final = 11 * 3  # of each tool
+ALARMS: Final = 14
+
+
+@cache
+def used(seconds: float, client: Client) -> Usage:
+    """Give what a thousand tasks use, simulated once."""
+    return simulate(seconds, client)
+
+
+def costs() -> str:
+    """Tell what a thousand tasks cost, by their duration and by how clients poll; the workflow itself left out."""
+    rows = [
+        [client.name, *(f"{_without_workflow(used(seconds, client)):.2f}" for seconds in DURATIONS.values())]
+        for client in CLIENTS
+    ]
+    return _table(["polled", *DURATIONS], rows)
+
+
+def parts() -> str:
+    """Tell what the cost of a thousand tasks is made of, polled as hinted."""
+    found = {name: used(seconds, HINTED) for name, seconds in DURATIONS.items()}
+    services = list(found["10 s"].dollars())
+    rows = [[service, *(f"{usage.dollars()[service]:.3f}" for usage in found.values())] for service in services]
+    rows.append(["polls of a task", *(f"{_polls(usage):.0f}" for usage in found.values())])
+    return _table(["US dollars", *DURATIONS], rows)
+
+
+def peers() -> str:
+    """Hold tasks of ten minutes, polled as hinted, against designs that are always on; the work itself left out."""
+    each = _without_workflow(used(600, HINTED)) / TASKS
+    rows = [
+        [
+            f"{rate:,}",
+            f"{fixed_a_month() + each * rate * HOURS:,.2f}",
+            *(f"{cost:,.2f}" for cost in always_on().values()),
+        ]
+        for rate in RATES
+    ]
+    rows.append(["0", f"{fixed_a_month():,.2f}", *(f"{cost:,.2f}" for cost in always_on().values())])
+    break_even = [f"{(cost - fixed_a_month()) / (each * HOURS):,.0f}" for cost in always_on().values()]
+    rows.append(["as much as Stepwire at", "", *break_even])
+    return _table(["tasks an hour", "Stepwire", *always_on()], rows)
+
+
+def fixed_a_month() -> float:
+    """Give what a stack costs before anybody calls; a metric is paid for in the hours in which it is written."""
+    return prices.SECRET.of(1) + prices.METRIC.of(METRICS) + prices.ALARM.of(ALARMS) + prices.DASHBOARD.of(1)
+
+
+def always_on() -> Mapping[str, float]:
+    """Give the dollars a month of the designs of others, at their smallest; what tasks do in them is not in it."""
+    container = prices.FARGATE_CPU.of(0.5 * HOURS) + prices.FARGATE_MEMORY.of(1 * HOURS)
+    balancer = prices.BALANCER.of(HOURS)
+    return {
+        "one process, tasks in its memory": container + balancer,
+        "two servers, a worker, Redis": 3 * container + balancer + prices.REDIS.of(HOURS),
+    }
+
+
+@dataclass(frozen=True)
+class Load:
+    """How much of a quota a load needs at its peak."""
+
+    quota: Quota
+    needed: float
+
+    @property
+    def share(self) -> float:
+        """Give it as a part of the quota."""
+        return self.needed / self.quota.most
+
+
+def loads(rate: float, seconds: float = 600, client: Client = HINTED) -> list[Load]:
+    """Give what tasks at a rate an hour need of each quota, the scarcest first."""
+    usage = used(seconds, client)
+    a_second = PEAK * rate / 3_600 / TASKS  # of thousands of tasks
+    needed = {
+        prices.REQUESTS: usage.requests * a_second,
+        prices.CONCURRENCY: usage.seconds * a_second,
+        prices.STARTS: usage.calls("StartExecution") * a_second,
+        prices.HISTORIES: usage.calls("GetExecutionHistory") * a_second,
+        prices.DESCRIPTIONS: usage.calls("DescribeExecution") * a_second,
+        prices.TRANSITIONS: usage.transitions * a_second,
+        prices.OPEN: TASKS * seconds * a_second,
+        prices.WRITES: usage.written * a_second,
+        prices.READS: usage.read * a_second,
+    }
+    return sorted((Load(quota, amount) for quota, amount in needed.items()), key=lambda load: -load.share)
+
+
+def quotas() -> str:
+    """Tell which quotas bind first, for tasks of ten minutes, polled as hinted, at three times the average rate."""
+    order = [load.quota for load in loads(RATES[-1])]
+    needed = {rate: {load.quota: load for load in loads(rate)} for rate in RATES}
+    rows = [
+        [
+            quota.name,
+            f"{quota.most:,.0f} {quota.unit}",
+            *(_shown(needed[rate][quota]) for rate in RATES),
+            quota.raise_it,
+        ]
+        for quota in order
+    ]
+    return _table(["quota", "default", *(f"{rate:,} tasks an hour" for rate in RATES), "what helps"], rows)
+
+
+def snapstart() -> str:
+    """Tell what SnapStart adds in a month, by the starts of instances."""
+    assumed = Assumptions()
+    kept = prices.SNAPSHOT_KEPT.of(assumed.memory * HOURS * 3_600)
+    rows = [
+        [f"{starts:,}", f"{kept + prices.SNAPSHOT_RESTORED.of(assumed.memory * starts):,.2f}"]
+        for starts in (0, 1_000, 100_000)
+    ]
+    return _table(["starts of instances a month", "US dollars for one version"], rows)
+
+
+def listed() -> str:
+    """List the prices."""
+    rows = [
+        [name, f"{price.dollars:.10g}", f"{price.per:,.0f} {price.unit}", price.source]
+        for name, price in prices.PRICES.items()
+    ]
+    return _table([f"price, {prices.AS_OF}", "US dollars", "for", "source"], rows)
+
+
+def _shown(load: Load) -> str:
+    text = f"{load.needed:,.1f} ({load.share:.0%})"
+    return f"**{text}**" if load.share > 1 else text
+
+
+def _without_workflow(usage: Usage) -> float:
+    return sum(cost for service, cost in usage.dollars().items() if service != "Step Functions")
+
+
+def _polls(usage: Usage) -> float:
+    return (usage.requests - usage.tasks) / usage.tasks
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "costs": costs,
+    "parts": parts,
+    "peers": peers,
+    "quotas": quotas,
+    "snapstart": snapstart,
+    "prices": listed,
+}

@@ -1,0 +1,1 @@
+"""What an operator runs against a deployed stack. No part of it: nothing here is deployed."""

@@ -1,0 +1,37 @@
+"""Deliver again what waits in the dead-letter queue of a stack: `make replay STACK=name`.
+
+Credentials and the Region are those that boto3 finds. Exit code 0 if nothing stays in the queue, 1 if something does.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import boto3
+
+from operations.replay import STAYS, Fate, Replay, stack_named
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="make replay", description="Deliver again what waits in a dead-letter queue.")
+    parser.add_argument("stack", help="the name of the stack")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be delivered")
+    parser.add_argument("--forget-lost", action="store_true", help="delete what can be delivered no more")
+    options = parser.parse_args(arguments)
+    session: Any = boto3.Session()
+    stack = stack_named(options.stack, session.client("cloudformation"))
+    fates = list(_shown(Replay(stack, session, options.dry_run, options.forget_lost)))
+    print(f"{len(fates)} messages, of which {sum(fate in STAYS for fate in fates)} stay in the queue.")
+    return 1 if STAYS.intersection(fates) else 0
+
+
+def _shown(replay: Replay) -> Iterator[Fate]:
+    for letter in replay.run():
+        print(f"{letter.message_id}  {letter.about}: {letter.fate.value}", flush=True)
+        yield letter.fate
+
+
+if __name__ == "__main__":
+    sys.exit(main())

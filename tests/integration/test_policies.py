@@ -1,0 +1,245 @@
+"""The policies of the root template, held against what its functions and workflows really ask of AWS.
+
+What is used and not allowed, the local stack refuses, in every test (tests/conftest.py). Here everything that the code
+can ask is made to be asked once, so that what is allowed and never used shows too: action by action and resource by
+resource.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+
+from local import never
+from local.engine import ACCOUNT
+from local.permissions import Call, Role, Statement, registered, watched
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, until
+from tests.recorded import recorded
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.messages import questions
+
+# What no test can see used, and what it is for.
+USED_ELSEWHERE: Final[dict["Grant", str]] = {}
+
+BUCKET: Final = "datasets"
+REFUND: Final[Json] = {"order_id": "A-1002", "currency": "EUR", "reason": "It wobbles."}
+ASKED: Final[Json] = {**REFUND, "amount": "249.00"}
+# Arguments with which the workflow of each tool comes to its end by itself.
+FAST: Final[dict[str, Json]] = {
+    "approve_refund": {**REFUND, "amount": "20.00"},
+    "profile_dataset": {"csv": "a,b\n1,2\n"},
+    "wait_and_echo": {"message": "hello"},
+}
+
+
+@dataclass(frozen=True)
+class Grant:
+    """One action on one resource that a statement allows."""
+
+    holder: str  # the logical id of the role
+    statement: str
+    action: str
+    resource: str  # a pattern, with logical ids for the names of the stack's resources
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A stack, and what its roles have asked for since before it was there."""
+
+    deployed: Deployed
+    calls: list[Call]
+
+    def roles(self) -> dict[str, Role]:
+        """Give the roles by their logical ids."""
+        names = self.deployed.stack.physical_ids.items()
+        found = {logical_id: registered(f"arn:aws:iam::{ACCOUNT}:role/{name}") for logical_id, name in names}
+        return {logical_id: role for logical_id, role in found.items() if role is not None}
+
+    def unused(self) -> set[Grant]:
+        """Give what is allowed and was not asked for."""
+        return {
+            Grant(holder, statement.sid, action, re.sub(r"local-\d+-", "", resource))
+            for holder, role in self.roles().items()
+            for statement in role.statements
+            for action in statement.actions
+            for resource in statement.resources
+            if not self._is_used(role, Statement(True, [action], [resource]))
+        }
+
+    def _is_used(self, role: Role, grant: Statement) -> bool:
+        return any(call.role == role.name and grant.speaks_of(call.need) for call in self.calls)
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Watched]:
+    """The root template with a bucket. No status event arrives by itself; every task is overdue after a second."""
+    calls = list[Call]()
+    impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "1"}
+    parameters = {**impatient, **SIGN_IN, "ProfileBucketName": BUCKET}
+    with watched(calls.append), deployed(ROOT / "template.yaml", never, **parameters) as made:
+        made.stack.client("s3").create_bucket(Bucket=BUCKET)
+        made.stack.client("s3").put_object(Bucket=BUCKET, Key="a.csv", Body=b"a,b\n1,2\n")
+        yield Watched(made, calls)
+
+
+@pytest.fixture(scope="module")
+def modern(stack: Watched) -> ModernClient:
+    """A client that knows tasks and can ask its user."""
+    return ModernClient(stack.deployed, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+
+def ended(stack: Watched, task_id: str) -> Callable[[], bool]:
+    """Tell whether an execution has ended, by Step Functions' own word."""
+    return lambda: stack.deployed.status_of(task_id) != "RUNNING"
+
+
+def let_every_workflow_end_unreported_and_look(stack: Watched, modern: ModernClient) -> None:
+    ids = [modern.call(tool, arguments).id_in() for tool, arguments in FAST.items()]
+    # The second fails before it says how far it is: only then does anybody look at its state.
+    ids += [modern.call("profile_dataset", {"s3_uri": f"s3://{BUCKET}/{key}"}).id_in() for key in ("a.csv", "none")]
+    for task_id in ids:
+        until(ended(stack, task_id))
+    time.sleep(1.1)  # then they are overdue
+    assert [modern.task("get", task_id).result["status"] for task_id in ids] == ["completed"] * len(ids)
+
+
+def report_every_end_without_its_output(stack: Watched, modern: ModernClient) -> None:
+    for tool, arguments in FAST.items():
+        task_id = modern.call(tool, arguments).id_in()
+        until(ended(stack, task_id))
+        event = stack.deployed.status_event(task_id, "execution_succeeded_output_left_out")
+        stack.deployed.stack.invoke("ExecutionEventsFunction", event)
+        assert modern.task("get", task_id).result["status"] == "completed"
+
+
+def cancel_every_workflow(stack: Watched, modern: ModernClient) -> None:
+    for tool, arguments in FAST.items():
+        modern.task("cancel", modern.call(tool, arguments).id_in())
+
+
+def let_every_task_expire(stack: Watched, modern: ModernClient) -> None:
+    for tool, arguments in FAST.items():
+        modern.call(tool, arguments)
+    stack.deployed.stack.expire(at=datetime.now(UTC) + timedelta(days=30))
+    stack.deployed.stack.drain(within=20)
+
+
+def ask_and_answer(stack: Watched, modern: ModernClient) -> None:
+    task_id = modern.call("approve_refund", ASKED).id_in()
+    until(lambda: modern.task("get", task_id).result["status"] == "input_required")
+    modern.update(task_id, {"approval": {"action": "decline"}})
+    until(ended(stack, task_id))
+
+
+def cannot_ask(stack: Watched) -> str:
+    """Ask a client over a stream that then says it cannot ask its user; give the task's id."""
+    legacy = LegacyClient.opened(stack.deployed, capabilities=ASKING_CAPABILITY)
+    task_id = legacy.call("approve_refund", ASKED, task={}).id_in("task")
+    until(lambda: legacy.task("get", task_id).result["status"] == "input_required")
+    first = legacy.task("result", task_id)
+    asked = questions(first.messages) or questions(legacy.resume(first.last_event_id, opened_by=first.request).messages)
+    legacy.respond(asked[0], error={"code": -32601, "message": "I cannot."})
+    return task_id
+
+
+def come_back_for_a_plain_call_in_either_era(stack: Watched) -> None:
+    plain = ModernClient(stack.deployed, capabilities={})
+    assert "requestState" in plain.call("wait_and_echo", {"message": "hello", "seconds": 600}).result
+    legacy = LegacyClient.opened(stack.deployed)
+    first = legacy.call("wait_and_echo", {"message": "hello", "seconds": 600})
+    legacy.resume(first.last_event_id, opened_by=first.request)
+    legacy.ask("tasks/list")
+
+
+def ask_for_a_task_that_is_not_there(stack: Watched) -> None:
+    stack.deployed.stack.invoke("InputRequestsFunction", recorded("input_requested"))
+
+
+def leave_answers_behind(stack: Watched, modern: ModernClient, refusals: list[str]) -> None:
+    """Answer while Step Functions cannot be reached: here, because nobody may."""
+    role = stack.roles()["McpFunctionRole"]
+    kept, role.statements = role.statements, [one for one in role.statements if one.sid != "AnswerWaitingStates"]
+    task_id = modern.call("approve_refund", ASKED).id_in()
+    until(lambda: modern.task("get", task_id).result["status"] == "input_required")
+    modern.update(task_id, {"approval": {"action": "decline"}})
+    cannot_ask(stack)
+    role.statements = kept
+    refusals.clear()
+    stack.calls[:] = [call for call in stack.calls if call.allowed]
+
+
+def leave_work_behind(stack: Watched, modern: ModernClient) -> None:
+    """Neglect tasks whose end was lost, others that never began, and others that have expired while they ran."""
+    for tool, arguments in FAST.items():
+        until(ended(stack, modern.call(tool, arguments).id_in()))
+        modern.call(tool, arguments)
+    table, items = open_tasks(stack)
+    newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
+    for item in newest.values():
+        table(item | {"sk": {"S": item["sk"]["S"][:-4] + "0000"}})
+        table(item | {"ttl_ms": {"N": "1"}})
+
+
+def sweep(stack: Watched) -> None:
+    table, items = open_tasks(stack)
+    for item in items:
+        table(item | {"checked_at": {"N": "1"}})
+    stack.deployed.stack.invoke("SweepFunction", recorded("schedule"))
+
+
+def open_tasks(stack: Watched) -> tuple[Callable[[Json], object], list[Json]]:
+    """Give a way to write items, and those of the tasks that go on."""
+    client, name = stack.deployed.stack.client("dynamodb"), stack.deployed.stack.physical_ids["TasksTable"]
+    items = [item for item in client.scan(TableName=name)["Items"] if "open" in item]
+    return lambda item: client.put_item(TableName=name, Item=item), items
+
+
+def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:
+    machine = stack.deployed.stack.physical_ids["WaitAndEcho"]
+    stack.deployed.stack.client("stepfunctions").delete_state_machine(stateMachineArn=machine)
+    assert modern.call("wait_and_echo", FAST["wait_and_echo"]).code
+
+
+def test_the_code_asks_for_all_that_it_is_allowed_and_for_nothing_else(
+    stack: Watched, modern: ModernClient, refusals: list[str]
+) -> None:
+    let_every_workflow_end_unreported_and_look(stack, modern)
+    report_every_end_without_its_output(stack, modern)
+    cancel_every_workflow(stack, modern)
+    ask_and_answer(stack, modern)
+    until(ended(stack, cannot_ask(stack)))
+    come_back_for_a_plain_call_in_either_era(stack)
+    ask_for_a_task_that_is_not_there(stack)
+    leave_answers_behind(stack, modern, refusals)
+    leave_work_behind(stack, modern)
+    sweep(stack)
+    let_every_task_expire(stack, modern)
+    call_what_cannot_be_started(stack, modern)
+
+    assert stack.unused() == set(USED_ELSEWHERE)
+    assert [call for call in stack.calls if not call.allowed] == []
+
+
+def test_every_role_that_acts_here_is_held_to_its_policies(stack: Watched) -> None:
+    acting = {call.role for call in stack.calls}
+
+    unheld = [note for note in stack.deployed.stack.not_served if "every call is allowed" in note]
+
+    assert unheld == []
+    assert acting <= {role.name for role in stack.roles().values()}
+    assert len(acting) > 3
+
+
+def test_a_grant_that_nobody_uses_is_found(stack: Watched) -> None:
+    role = stack.roles()["McpFunctionRole"]
+    unused: Any = Statement(True, ["dynamodb:deletetable"], ["*"], "TooMuch")
+    role.statements.append(unused)
+
+    found = stack.unused()
+
+    role.statements.remove(unused)
+    assert Grant("McpFunctionRole", "TooMuch", "dynamodb:deletetable", "*") in found

@@ -1,0 +1,211 @@
+"""What the dead-letter queue holds gets to its task in the end, or says why it cannot."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
+
+from local import never
+from local.isolation import REGION
+from operations.replay import Fate, Replay, Stack, stack_named
+from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.server.clients import ModernClient
+from tests.template.document import resource
+
+TOOL = "wait_and_echo"
+LONG = {"message": "hello", "seconds": 600}
+ENDED = "Step Functions Execution Status Change"
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    """The root template, to which EventBridge and the stream bring nothing."""
+    quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "StateAfterSeconds": "0"}
+    with deployed(ROOT / "template.yaml", never, **quiet) as stack:
+        for mapping in stack.stack._world.mappings:  # pyright: ignore[reportPrivateUsage] - nobody else turns one off
+            mapping.stop()
+        yield stack
+
+
+@pytest.fixture
+def modern(stack: Deployed) -> ModernClient:
+    return ModernClient(stack)
+
+
+def streams_client() -> Any:
+    """Build a client of the stream; moto does not know the endpoints that have the account in their name."""
+    session: Any = boto3.Session()
+    return session.client("dynamodbstreams", REGION, config=Config(account_id_endpoint_mode="disabled"))
+
+
+class Session:
+    """Makes the clients of the stack's account, whose streams answer with an error if one is given."""
+
+    def __init__(self, stack: Deployed, error: str | None = None) -> None:
+        self._stack = stack
+        self._error = error
+
+    def client(self, service: str) -> Any:
+        if service != "dynamodbstreams":
+            return self._stack.stack.client(service)
+        client = streams_client()
+        if self._error:
+            stubber = Stubber(client)
+            stubber.add_client_error("get_shard_iterator", self._error)
+            stubber.activate()
+        return client
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A dead-letter queue of the stack, for one test."""
+
+    stack: Deployed
+    url: str
+
+    def send(self, body: object) -> None:
+        text = body if isinstance(body, str) else json.dumps(body)
+        self.stack.stack.client("sqs").send_message(QueueUrl=self.url, MessageBody=text)
+
+    def replay(self, session: Session | None = None, **how: bool) -> list[tuple[str, Fate]]:
+        """Go through the queue, and say what became of each message."""
+        names = self.stack.stack.physical_ids
+        parts = Stack(self.url, names["ExecutionEventsFunction"], names["ExpirationsFunction"])
+        run = Replay(parts, session or Session(self.stack), **how).run()
+        return [(letter.about, letter.fate) for letter in run]
+
+    def left(self) -> int:
+        """Count what is there, also what is kept from others for a while."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        sqs = self.stack.stack.client("sqs")
+        counts = sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
+        return sum(int(count) for count in counts.values())
+
+
+@pytest.fixture
+def queue(stack: Deployed) -> Queue:
+    return Queue(stack, stack.stack.client("sqs").create_queue(QueueName=f"replay-{uuid.uuid4()}")["QueueUrl"])
+
+
+def let_expire(stack: Deployed) -> dict[str, Any]:
+    """Let DynamoDB remove what is there, and make the letter that Lambda writes when it gives up on that."""
+    dynamodb, streams = stack.stack.client("dynamodb"), streams_client()
+    arn = dynamodb.describe_table(TableName=stack.stack.physical_ids["TasksTable"])["Table"]["LatestStreamArn"]
+    shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    stack.stack.expire(at=datetime.now(UTC) + timedelta(days=3))
+    start = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")
+    records = streams.get_records(ShardIterator=start["ShardIterator"])["Records"]
+    removed = [one["dynamodb"]["SequenceNumber"] for one in records if one["eventName"] == "REMOVE"]
+    where = {"shardId": shard, "startSequenceNumber": removed[0], "endSequenceNumber": removed[-1], "streamArn": arn}
+    return {
+        "requestContext": {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 21},
+        "DDBStreamBatchInfo": {**where, "batchSize": len(removed)},
+    }
+
+
+def test_an_event_that_was_not_recorded_is_recorded(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+    stack.stop(task_id)
+    queue.send(stack.status_event(task_id, "execution_aborted", status="ABORTED"))
+
+    fates = queue.replay()
+
+    assert fates == [(ENDED, Fate.DELIVERED)]
+    assert modern.task("get", task_id).result["status"] == "cancelled"
+    assert queue.left() == 0
+
+
+def test_what_fails_again_stays_and_the_rest_is_delivered(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+    stack.stop(task_id)
+    queue.send({"detail-type": ENDED, "detail": {}})
+    queue.send(stack.status_event(task_id, "execution_aborted", status="ABORTED"))
+
+    fates = queue.replay()
+
+    assert sorted(fate.name for _, fate in fates) == ["DELIVERED", "FAILED"]
+    assert modern.task("get", task_id).result["status"] == "cancelled"
+    assert queue.left() == 1
+
+
+def test_a_rehearsal_delivers_and_deletes_nothing(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+    queue.send(stack.status_event(task_id, "execution_aborted", status="ABORTED"))
+
+    fates = queue.replay(is_rehearsal=True)
+
+    assert fates == [(ENDED, Fate.WAITING)]
+    assert modern.task("get", task_id).result["status"] == "working"
+    assert queue.left() == 1
+
+
+def test_the_execution_of_a_task_that_expired_is_stopped_though_the_letter_only_says_where_to_read_of_it(
+    stack: Deployed, modern: ModernClient, queue: Queue
+) -> None:
+    task_id = modern.call(TOOL, LONG).id_in()
+    queue.send(let_expire(stack))
+    assert stack.status_of(task_id) == "RUNNING"
+
+    fates = queue.replay()
+
+    assert [fate for _, fate in fates] == [Fate.DELIVERED]
+    assert stack.status_of(task_id) == "ABORTED"
+    assert queue.left() == 0
+
+
+@pytest.mark.parametrize("error", ["TrimmedDataAccessException", "ResourceNotFoundException"])
+@pytest.mark.parametrize(("forgets", "fate", "left"), [(False, Fate.LOST, 1), (True, Fate.FORGOTTEN, 0)])
+def test_what_the_stream_has_forgotten_is_deleted_only_if_that_is_asked_for(
+    stack: Deployed, modern: ModernClient, queue: Queue, error: str, forgets: bool, fate: Fate, left: int
+) -> None:
+    modern.call(TOOL, LONG)
+    queue.send(let_expire(stack))
+
+    fates = queue.replay(Session(stack, error), forgets_lost=forgets)
+
+    assert [one for _, one in fates] == [fate]
+    assert queue.left() == left
+
+
+def test_a_stream_that_gives_no_answer_ends_the_replay(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+    modern.call(TOOL, LONG)
+    queue.send(let_expire(stack))
+
+    with pytest.raises(ClientError, match="InternalServerError"):
+        queue.replay(Session(stack, "InternalServerError"), forgets_lost=True)
+
+    assert queue.left() == 1
+
+
+@pytest.mark.parametrize("body", ["no JSON", "[]", {"detail-type": ENDED}, {"hello": "world"}])
+def test_what_nobody_knows_stays(queue: Queue, body: object) -> None:
+    queue.send(body)
+
+    assert queue.replay(forgets_lost=True) == [("?", Fate.UNKNOWN)]
+    assert queue.left() == 1
+
+
+def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template() -> None:
+    session: Any = boto3.Session()
+    cloudformation = session.client("cloudformation", region_name="eu-central-1")
+    parts = {"DeadLetters": "https://queue", "ExecutionEventsFunction": "events", "ExpirationsFunction": "expirations"}
+    stubber = Stubber(cloudformation)
+    for name, physical in parts.items():
+        known = {"LogicalResourceId": name, "ResourceType": "a type", "ResourceStatus": "CREATE_COMPLETE"}
+        detail = {**known, "PhysicalResourceId": physical, "LastUpdatedTimestamp": datetime.now(UTC)}
+        asked = {"StackName": "the-stack", "LogicalResourceId": name}
+        stubber.add_response("describe_stack_resource", {"StackResourceDetail": detail}, asked)
+
+    with stubber:
+        found = stack_named("the-stack", cloudformation)
+
+    assert found == Stack("https://queue", "events", "expirations")
+    assert {resource(name).kind for name in parts} == {"AWS::SQS::Queue", "AWS::Serverless::Function"}

@@ -1,0 +1,87 @@
+"""The template with values for its parameters: what a stack then is."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from local.intrinsics import holds, resolve
+from local.parameters import ParameterValue, parameter_values
+from tests.template.document import declared, template
+
+STACK: Final = {
+    # The longest that there may be.
+    "AWS::StackName": "p" * 128,
+    "AWS::StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/prod/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+}
+GIVEN: Final = {
+    "jwt": {"JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"},
+    "cognito": {},
+    "iam": {},
+    "none": {},
+}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The template with values for its parameters. A resource stands for itself: its id, its id and an attribute."""
+
+    parameters: dict[str, ParameterValue]
+
+    def reference(self, name: str) -> Any:
+        """Give the value of a parameter, or the id of a resource, which must then be there."""
+        if name in STACK:
+            return STACK[name]
+        if name.startswith("AWS::") or name in self.parameters:
+            return self.parameters.get(name, name)
+        return self._found(name)
+
+    def attribute(self, name: str, attribute: str) -> Any:
+        """Name an attribute of a resource, which must be there."""
+        return f"{self._found(name)}.{attribute}"
+
+    def condition(self, name: str) -> bool:
+        """Tell whether a condition holds."""
+        return holds(template()["Conditions"][name], self)
+
+    def has(self, name: str) -> bool:
+        """Tell whether a resource or an output is there."""
+        body = template()["Resources"].get(name) or template()["Outputs"][name]
+        return "Condition" not in body or self.condition(body["Condition"])
+
+    def properties(self, name: str) -> dict[str, Any]:
+        """Give the properties of a resource."""
+        return resolve(template()["Resources"][name].get("Properties", {}), self)
+
+    def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Give the properties of all resources of a type."""
+        return {
+            name: self.properties(name)
+            for name, body in template()["Resources"].items()
+            if body["Type"] == kind and self.has(name)
+        }
+
+    def routes(self) -> dict[str, dict[str, Any]]:
+        """Give the routes by their keys."""
+        return {route["RouteKey"]: route for route in self.all_of("AWS::ApiGatewayV2::Route").values()}
+
+    def variables(self, function: str) -> dict[str, Any]:
+        """Give the environment of a function."""
+        return self.properties(function)["Environment"]["Variables"]
+
+    def output(self, name: str) -> Any:
+        """Give the value of an output."""
+        return resolve(template()["Outputs"][name]["Value"], self)
+
+    def _found(self, name: str) -> str:
+        assert self.has(declared(name)), f"{name} is referred to, but its condition does not hold"
+        return name
+
+
+def stack(authorizer: str, **given: str) -> Stack:
+    """Give the stack for a choice of sign-in; its rules must allow it."""
+    values = parameter_values(template()["Parameters"], {"Authorizer": authorizer, **GIVEN[authorizer], **given})
+    made = Stack(values)
+    for rule in template()["Rules"].values():
+        if holds(rule["RuleCondition"], made):
+            for assertion in rule["Assertions"]:
+                assert holds(assertion["Assert"], made), assertion["AssertDescription"]
+    return made

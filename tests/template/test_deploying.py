@@ -1,0 +1,344 @@
+"""How the stack is deployed: its parameters, its releases, its address, its key, and what it tells those who use it."""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import pytest
+
+from local.errors import TemplateError
+from local.parameters import parameter_values
+from local.template import load
+from stepwire.aws.bootstrap import McpHandler
+from tests.template.chosen import STACK, stack
+from tests.template.document import FUNCTION, ROOT, Resource, references, resource, resources, template
+
+PARAMETERS: Final = cast(dict[str, dict[str, Any]], template()["Parameters"])
+CERTIFICATE: Final = "arn:aws:acm:eu-central-1:123456789012:certificate/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+KEY: Final = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+OWN_DOMAIN: Final = {"EndpointUrl": "https://mcp.example.com/mcp", "CertificateArn": CERTIFICATE}
+LONGEST_NAMES: Final = {"Api": ("Name", 128)}
+LONGEST_DESCRIPTION: Final = 256  # of a version, in Lambda
+
+
+def function() -> dict[str, Any]:
+    return resource("McpFunction").properties
+
+
+# ---------------------------------------------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_parameter_is_checked_before_anything_is_deployed(name: str) -> None:
+    parameter = PARAMETERS[name]
+
+    if parameter["Type"] == "Number":
+        assert "AllowedValues" in parameter or {"MinValue", "MaxValue"} <= parameter.keys()
+    else:
+        assert {"AllowedValues", "AllowedPattern", "MaxLength"} & parameter.keys()
+    assert ("AllowedPattern" in parameter) == ("ConstraintDescription" in parameter), "a pattern is said in words"
+
+
+def test_the_defaults_are_good_ones() -> None:
+    values = parameter_values(PARAMETERS, {"Authorizer": "none"})
+
+    assert set(values) == set(PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JwtIssuer", "issuer.example"),
+        ("JwtIssuer", "https://issuer.example/?tenant=1"),
+        ("CallbackUrls", "https://one.example/callback,two"),
+        ("AllowedOrigins", "https://app.example/"),
+        ("CertificateArn", "a certificate"),
+        ("HostedZoneId", "example.com"),
+        ("KmsKeyArn", "alias/mine"),
+        ("ProfileBucketName", "s3://mine"),
+        ("McpMemory", "100"),
+        ("Deployment", "Slowly"),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused(name: str, value: str) -> None:
+    with pytest.raises(TemplateError, match=name):
+        parameter_values(PARAMETERS, {"Authorizer": "none", name: value})
+
+
+@pytest.mark.parametrize("given", [{"CertificateArn": CERTIFICATE}, {"HostedZoneId": "Z0123456789"}])
+def test_a_part_of_a_domain_is_refused_without_what_it_needs(given: dict[str, str]) -> None:
+    with pytest.raises(AssertionError, match="needs"):
+        stack("none", **given)
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod"])
+def test_each_stage_has_a_name_of_its_own_and_parameters_that_the_template_takes(environment: str) -> None:
+    settings = samconfig()[environment]["deploy"]["parameters"]
+
+    given = dict(pair.split("=", 1) for pair in settings.get("parameter_overrides", []))
+
+    assert settings["stack_name"] == {"dev": "stepwire-dev", "prod": "stepwire"}[environment]
+    assert set(parameter_values(PARAMETERS, {"Authorizer": "iam", **given})) == set(PARAMETERS)
+
+
+def test_what_production_is_protected_by_is_the_default_for_a_given_parameter_takes_the_place_of_all() -> None:
+    settings = samconfig()["prod"]["deploy"]["parameters"]
+
+    made = stack("iam")
+
+    assert "parameter_overrides" not in settings
+    assert made.properties("TasksTable")["DeletionProtectionEnabled"] == "true"
+    assert made.parameters["SnapStart"] == "PublishedVersions"
+    assert made.parameters["Deployment"] != "AllAtOnce"
+
+
+def samconfig() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
+
+
+# ------------------------------------------------------------------------------------------------------------ releases
+
+
+def test_requests_reach_the_function_by_its_alias_only() -> None:
+    permissions = [part for part in resources("AWS::Lambda::Permission") if "McpFunction" in references(part.body)]
+
+    named = [permission.properties["FunctionName"] for permission in permissions]
+
+    assert named == [{"Ref": "McpFunction.Alias"}]
+    assert resource("McpIntegration").properties["IntegrationUri"] == {"Fn::Sub": "${McpFunction.Arn}:live"}
+    assert function()["AutoPublishAlias"] == "live"
+
+
+def test_a_new_version_is_published_for_each_parameter_that_changes_the_function_and_for_no_other() -> None:
+    described = references(function()["VersionDescription"])
+
+    told = set(deep_references({**template()["Globals"], **without(function(), "VersionDescription")}))
+
+    assert described == told & set(PARAMETERS) - {"Deployment"}
+    assert function()["AutoPublishAliasAllProperties"] is True
+
+
+@pytest.mark.parametrize("layer", resources("AWS::Serverless::LayerVersion"), ids=lambda layer: layer.logical_id)
+def test_a_new_version_is_published_for_new_code_in_a_layer_of_the_function(layer: Resource) -> None:
+    is_its_own = {"Ref": layer.logical_id} in function()["Layers"]
+
+    assert layer.properties.get("PublishLambdaVersion", False) is is_its_own
+
+
+def test_the_words_of_a_version_fit_lambda_with_long_settings() -> None:
+    made = stack(
+        "jwt",
+        EndpointUrl="https://tasks.workflows.eu.example.com/mcp",
+        AllowedOrigins="https://one.example.com,https://two.example.com",
+        PrincipalClaims="iss,sub,org_id",
+        RequiredScope="workflows:call",
+        MostTasksPerMinute="60000",
+    )
+
+    assert len(made.properties("McpFunction")["VersionDescription"]) <= LONGEST_DESCRIPTION
+
+
+def test_a_release_that_makes_requests_fail_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM asks for one
+    body = load(ROOT / "template.yaml", {}).body["Resources"]
+
+    group = body["McpFunctionDeploymentGroup"]["Properties"]
+
+    assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": "McpErrorsAlarm"}}]}
+    assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
+    assert "CodeDeployLambdaAliasUpdate" in body["McpFunctionAliaslive"]["UpdatePolicy"]
+
+
+def test_the_alarm_counts_what_breaks_the_function_and_what_it_answers_as_a_fault() -> None:
+    errors, faults = (
+        metric["MetricStat"]["Metric"]
+        for metric in stack("none").properties("McpErrorsAlarm")["Metrics"]
+        if "MetricStat" in metric
+    )
+    (counted,) = stack("none").properties("McpFaults")["MetricTransformations"]
+
+    assert {part["Name"]: part["Value"] for part in errors["Dimensions"]} == {
+        "FunctionName": "McpFunction",
+        "Resource": "McpFunction:live",
+    }
+    assert (faults["Namespace"], faults["MetricName"]) == (counted["MetricNamespace"], counted["MetricName"])
+    assert STACK["AWS::StackName"] in faults["Namespace"], "another stack's faults are not ours"
+
+
+def test_a_fault_is_counted_by_the_words_that_the_function_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    McpHandler()._report(ValueError("a secret"))  # pyright: ignore[reportPrivateUsage] - any request that breaks ends here
+
+    logged = json.loads(capsys.readouterr().out)
+
+    assert resource("McpFaults").properties["FilterPattern"] == f'{{ $.message = "{logged["message"]}" }}'
+
+
+def test_the_function_may_start_from_a_snapshot() -> None:
+    settings = {**template()["Globals"]["Function"], **function()}
+
+    assert settings["SnapStart"] == {"ApplyOn": {"Ref": "SnapStart"}}
+    assert tuple(map(int, settings["Runtime"].removeprefix("python").split("."))) >= (3, 12)
+    assert "EphemeralStorage" not in settings, "at most the 512 MB that it has by itself"
+
+
+# ------------------------------------------------------------------------------------------------------------- address
+
+
+def test_a_domain_with_a_certificate_is_served_and_is_the_only_way_in() -> None:
+    made = stack("jwt", **OWN_DOMAIN, HostedZoneId="Z0123456789")
+
+    assert made.properties("Domain")["DomainName"] == "mcp.example.com"
+    assert "ApiMappingKey" not in made.properties("DomainMapping"), "clients look for the metadata at the root"
+    assert made.properties("Api")["DisableExecuteApiEndpoint"] is True
+    assert made.properties("DomainRecord")["AliasTarget"]["DNSName"] == "Domain.RegionalDomainName"
+    assert made.output("McpEndpoint") == OWN_DOMAIN["EndpointUrl"]
+
+
+def test_without_a_certificate_api_gateway_keeps_its_own_address() -> None:
+    made = stack("jwt", EndpointUrl="https://mcp.example.com/mcp")
+
+    assert not any(made.has(name) for name in ("Domain", "DomainMapping", "DomainRecord"))
+    assert made.properties("Api")["DisableExecuteApiEndpoint"] is False
+
+
+@pytest.mark.parametrize("name", LONGEST_NAMES)
+def test_a_name_made_of_the_stacks_fits_however_long_that_is(name: str) -> None:
+    key, longest = LONGEST_NAMES[name]
+
+    assert len(stack("cognito").properties(name)[key]) <= longest
+
+
+# ------------------------------------------------------------------------------------------------- what users are told
+
+
+@pytest.mark.parametrize("choice", ["jwt", "none", "cognito"])
+@pytest.mark.parametrize("given", [{}, OWN_DOMAIN])
+def test_the_outputs_are_configurations_that_clients_take_as_they_are(choice: str, given: dict[str, str]) -> None:
+    made = stack(choice, **given)
+    url, client = made.output("McpEndpoint"), "McpClient" if choice == "cognito" else None
+
+    command = shlex.split(made.output("ClaudeCode"))
+    (code,) = json.loads(made.output("VsCode"))["servers"].values()
+    (cursor,) = json.loads(made.output("Cursor"))["mcpServers"].values()
+
+    assert command[:5] == ["claude", "mcp", "add", "--transport", "http"]
+    assert command[-2:] == ["stepwire", url]
+    assert ("--client-id" in command) == (client is not None)
+    assert code == {"type": "http", "url": url, **({"oauth": {"clientId": client}} if client else {})}
+    assert cursor == {"url": url, **({"auth": {"CLIENT_ID": client}} if client else {})}
+
+
+def test_the_command_names_a_port_that_a_sign_in_may_lead_back_to() -> None:
+    made = stack("cognito")
+
+    port = re.search(r"--callback-port (\d+)", made.output("ClaudeCode"))
+
+    assert port
+    assert f"http://localhost:{port[1]}/callback" in made.properties("McpClient")["CallbackURLs"]
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ({}, "Api.ApiEndpoint/.well-known/oauth-protected-resource/mcp"),
+        (OWN_DOMAIN, "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"),
+    ],
+)
+def test_the_metadata_is_where_the_output_says(given: dict[str, str], url: str) -> None:
+    made = stack("jwt", **given)
+
+    assert made.output("MetadataUrl") == url
+    assert any(url.endswith(route.removeprefix("GET ")) for route in made.routes() if "well-known" in route)
+    assert not stack("none").has("MetadataUrl")
+
+
+# -------------------------------------------------------------------------------------------------- safe and for a time
+
+
+def test_a_key_of_ones_own_is_used_for_all_that_is_kept() -> None:
+    made = stack("none", KmsKeyArn=KEY)
+
+    keys = {
+        **{name: group["KmsKeyId"] for name, group in made.all_of("AWS::Logs::LogGroup").items()},
+        **{name: secret["KmsKeyId"] for name, secret in made.all_of("AWS::SecretsManager::Secret").items()},
+        **{name: queue["KmsMasterKeyId"] for name, queue in made.all_of("AWS::SQS::Queue").items()},
+        **{
+            name: table["SSESpecification"]["KMSMasterKeyId"]
+            for name, table in made.all_of("AWS::DynamoDB::Table").items()
+        },
+    }
+
+    assert {"TasksTable", "DeadLetters", "RequestStateSecret", "McpLogs", "AccessLogs"} <= set(keys)
+    assert set(keys.values()) == {KEY}
+
+
+def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
+    made = stack("none", KmsKeyArn=KEY)
+    needing = {
+        f"{part.logical_id}Role"
+        for part in resources(FUNCTION)
+        if {"TasksTable", "DeadLetters"} & references(part.properties)
+    }
+
+    policy = made.properties("UseOfTheKey")
+
+    assert set(policy["Roles"]) == needing
+    assert not stack("none").has("UseOfTheKey")
+
+
+def test_without_a_key_of_ones_own_all_is_encrypted_with_keys_of_aws() -> None:
+    made = stack("none")
+
+    assert made.properties("DeadLetters")["SqsManagedSseEnabled"] is True
+    assert made.properties("TasksTable")["SSESpecification"] == {"SSEEnabled": True}
+
+
+def test_no_more_requests_come_in_than_is_asked_for() -> None:
+    made = stack("none", RequestsPerSecond="50", RequestBurst="60")
+
+    settings = made.properties("Stage")["DefaultRouteSettings"]
+
+    assert settings == {"ThrottlingRateLimit": "50", "ThrottlingBurstLimit": "60"}
+
+
+def test_the_access_log_has_no_token_no_query_and_no_name_of_a_caller() -> None:
+    line = json.loads(resource("Stage").properties["AccessLogSettings"]["Format"])
+
+    assert set(line.values()) == {
+        "$context.error.responseType",
+        "$context.identity.sourceIp",
+        "$context.integrationStatus",
+        "$context.requestId",
+        "$context.requestTimeEpoch",
+        "$context.responseLatency",
+        "$context.responseLength",
+        "$context.routeKey",
+        "$context.status",
+    }, "each is looked at for what of a request is in it: none is a header, a query, a claim or an identity"
+
+
+def without(properties: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if key != name}
+
+
+def deep_references(value: Any) -> Iterator[str]:
+    """Name what a value refers to, also by way of the conditions that it asks."""
+    yield from references(value)
+    for condition in conditions_of(value):
+        yield from deep_references(template()["Conditions"][condition])
+
+
+def conditions_of(value: Any) -> Iterator[str]:
+    match value:
+        case {"Fn::If": [str(name), *_]}:
+            yield name
+        case {"Condition": str(name)}:
+            yield name
+        case _:
+            pass
+    parts = cast(dict[str, Any], value).values() if isinstance(value, dict) else value
+    for part in cast(list[Any], parts) if isinstance(value, (dict, list)) else []:
+        yield from conditions_of(part)

@@ -1,0 +1,328 @@
+"""What an operator sees: every metric on the dashboard or in an alarm is counted, and every alarm has its runbook."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from local.intrinsics import resolve
+from stepwire.audit import Action, Entry, Source
+from stepwire.aws.audit import NAMESPACE, NO_TOOL, write_down
+from stepwire.principal import principal_of
+from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
+
+STACK: Final = "the-stack"
+# It takes back releases, and is tested with them; only its runbook is with the others.
+OF_RELEASES: Final = "McpErrorsAlarm"
+ALARMS: Final = [alarm for alarm in resources("AWS::CloudWatch::Alarm") if alarm.logical_id != OF_RELEASES]
+
+# Metrics of AWS that are used here, and the dimensions by which each can be asked for.
+OF_AWS: Final = {
+    # https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html
+    **{("AWS/ApiGateway", name): {"ApiId"} for name in ("4xx", "5xx", "Count", "IntegrationLatency", "Latency")},
+    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+    **{("AWS/DynamoDB", f"Consumed{way}CapacityUnits"): {"TableName"} for way in ("Read", "Write")},
+    **{("AWS/DynamoDB", f"{way}ThrottleEvents"): {"TableName"} for way in ("Read", "Write")},
+    ("AWS/DynamoDB", "SystemErrors"): {"TableName", "Operation"},
+    # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-monitoring.html
+    **{("AWS/Events", f"Invocations{what}ToDlq"): {"RuleName"} for what in ("Sent", "FailedToBeSent")},
+    # https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
+    **{("AWS/Lambda", name): {"FunctionName"} for name in ("Duration", "Errors", "IteratorAge", "Throttles")},
+    **{("AWS/Lambda", name): {"FunctionName"} for name in ("DeadLetterErrors", "DestinationDeliveryFailures")},
+    # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
+}
+
+# What each of these dimensions is the Ref or an attribute of.
+KIND_OF_DIMENSION: Final = {
+    "ApiId": "AWS::ApiGatewayV2::Api",
+    "FunctionName": "AWS::Serverless::Function",
+    "QueueName": "AWS::SQS::Queue",
+    "RuleName": "AWS::Events::Rule",
+    "TableName": "AWS::DynamoDB::Table",
+}
+
+
+class Names:
+    """Resolves the template: a resource is its logical id, an attribute that with the attribute's name."""
+
+    def reference(self, name: str) -> str:
+        return {"AWS::StackName": STACK, "AWS::Region": "eu-central-1"}.get(name, name)
+
+    def attribute(self, name: str, attribute: str) -> str:
+        return f"{name}.{attribute}"
+
+    def condition(self, name: str) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A metric that an alarm or a widget asks for."""
+
+    namespace: str
+    name: str
+    dimensions: frozenset[str]
+    values: frozenset[tuple[str, str]]
+    """Of the dimensions that are set; the others are searched for."""
+
+
+def resolved(found: Resource) -> dict[str, Any]:
+    return resolve(found.properties, Names())
+
+
+def widgets(kind: str) -> list[dict[str, Any]]:
+    (dashboard,) = resources("AWS::CloudWatch::Dashboard")
+    body = json.loads(resolved(dashboard)["DashboardBody"])
+    return [widget["properties"] for widget in body["widgets"] if widget["type"] == kind]
+
+
+def asked_by_expression(text: str) -> Iterator[Asked]:
+    for schema, terms in re.findall(r"SEARCH\('\{([^}]+)\} ([^']+)'", text):
+        namespace, *dimensions = schema.split(",")
+        values = dict(re.findall(r'(\w+)="([^"]+)"', terms))
+        yield asked(namespace, values.pop("MetricName"), dimensions, values)
+    for name, schema, terms in re.findall(r"SELECT \w+\((\w+)\) FROM SCHEMA\(([^)]+)\) WHERE (.+)", text):
+        namespace, *dimensions = [part.strip(' "') for part in schema.split(",")]
+        yield asked(namespace, name, dimensions, dict(re.findall(r"(\w+) = '([^']+)'", terms)))
+
+
+def asked(namespace: str, name: str, dimensions: list[str], values: dict[str, str]) -> Asked:
+    return Asked(namespace, name, frozenset(dimensions), frozenset(values.items()))
+
+
+def asked_by_alarm(alarm: Resource) -> Iterator[Asked]:
+    properties = resolved(alarm)
+    stats = [query["MetricStat"]["Metric"] for query in properties.get("Metrics", []) if "MetricStat" in query]
+    for metric in stats or [one for one in (properties,) if "MetricName" in one]:
+        values = {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
+        yield asked(metric["Namespace"], metric["MetricName"], list(values), values)
+    for query in properties.get("Metrics", []):
+        yield from asked_by_expression(query.get("Expression", ""))
+
+
+def asked_by_widget(widget: dict[str, Any]) -> Iterator[Asked]:
+    rows: list[list[Any]] = widget["metrics"]
+    for first, *rest in rows:
+        if "expression" in first:
+            yield from asked_by_expression(first["expression"])
+        else:
+            name, *pairs = [part for part in rest if isinstance(part, str)]
+            values = dict(zip(pairs[::2], pairs[1::2], strict=True))
+            yield asked(first, name, list(values), values)
+
+
+def everything_asked() -> list[Asked]:
+    of_alarms = [one for alarm in ALARMS for one in asked_by_alarm(alarm)]
+    of_widgets = [one for widget in widgets("metric") for one in asked_by_widget(widget)]
+    return list(dict.fromkeys([*of_alarms, *of_widgets]))
+
+
+def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Write one entry of each kind, as the functions of the stack do, and read the lines."""
+    variables = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], Names())
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
+    owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
+    for action in Action:
+        tool = None if action is Action.REFUSED else "a tool"
+        for outcome in ("completed", "completed_with_error", "failed", "cancelled"):
+            write_down(Entry(action, owner, tool, "an id", outcome, timedelta(seconds=1), Source.EVENT))
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+# ---------------------------------------------------------------------------------------------- what is asked is there
+
+
+@pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
+def test_every_metric_that_is_looked_at_is_counted_by_aws_or_by_us(
+    one: Asked, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if one.namespace != NAMESPACE:
+        assert OF_AWS[one.namespace, one.name] == one.dimensions
+        return
+
+    written = [
+        (counted["Namespace"], metric["Name"], frozenset(counted["Dimensions"][0]), line)
+        for line in lines(capsys, monkeypatch)
+        for counted in line["_aws"]["CloudWatchMetrics"]
+        for metric in counted["Metrics"]
+    ]
+
+    matching = [line for *schema, line in written if schema == [one.namespace, one.name, one.dimensions]]
+    assert any(all(line[dimension] == value for dimension, value in one.values) for line in matching)
+
+
+def test_every_metric_that_we_count_is_looked_at(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = {
+        metric["Name"]
+        for line in lines(capsys, monkeypatch)
+        for counted in line["_aws"]["CloudWatchMetrics"]
+        for metric in counted["Metrics"]
+    }
+
+    looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
+
+    # These two are questions for the log: who fetched a result, who cancelled.
+    assert counted - looked_at == {"Retrieved", "CancelRequests"}
+
+
+@pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
+def test_every_metric_is_this_stacks_own(one: Asked) -> None:
+    values = dict(one.values)
+
+    if one.namespace == NAMESPACE:
+        assert values.pop("service") == STACK
+        assert set(values.values()) <= {NO_TOOL}
+        return
+
+    assert values
+    for dimension, value in values.items():
+        assert resource(value.partition(".")[0]).kind == KIND_OF_DIMENSION[dimension]
+
+
+@pytest.mark.parametrize("widget", widgets("log"), ids=lambda widget: widget["title"])
+def test_every_question_to_the_log_is_about_what_is_written_there(
+    widget: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What Lambda writes of itself: https://docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html
+    of_lambda = {"type", "record.metrics.initDurationMs", "record.metrics.restoreDurationMs"}
+    of_ours = {name for line in lines(capsys, monkeypatch) for name in line}
+    words = {"SOURCE", "filter", "stats", "count", "sort", "desc", "as", "by", "bin", "pct", "fields", "coalesce"}
+
+    source, query = widget["query"].split(" | ", 1)
+    named = set(re.findall(r"as (\w+)", query))
+    fields = set(re.findall(r"\b[a-zA-Z][\w.]*", re.sub("'[^']*'", "", query))) - words - named
+
+    assert resource(source.split("'")[1]).kind == "AWS::Logs::LogGroup"
+    assert fields
+    assert fields <= of_ours | of_lambda
+
+
+# ------------------------------------------------------------------------------------------------------- the dashboard
+
+
+def test_nothing_on_the_dashboard_covers_anything_else() -> None:
+    (dashboard,) = resources("AWS::CloudWatch::Dashboard")
+    body = json.loads(resolved(dashboard)["DashboardBody"])
+
+    cells = [
+        (x, y)
+        for widget in body["widgets"]
+        for x in range(widget["x"], widget["x"] + widget["width"])
+        for y in range(widget["y"], widget["y"] + widget["height"])
+    ]
+
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+
+
+def test_all_that_the_dashboard_refers_to_is_there() -> None:
+    (dashboard,) = resources("AWS::CloudWatch::Dashboard")
+
+    known = {found.logical_id for found in resources()}
+
+    assert references(dashboard.properties) <= known
+    assert not re.findall(r"\$\{[^!]", resolved(dashboard)["DashboardBody"].replace("${PROP", ""))
+
+
+def test_every_alarm_is_on_the_dashboard() -> None:
+    (shown,) = widgets("alarm")
+
+    assert sorted(shown["alarms"]) == sorted(f"{alarm.logical_id}.Arn" for alarm in ALARMS)
+
+
+def test_the_dashboards_of_one_stack_name_in_two_regions_are_two() -> None:
+    (dashboard,) = resources("AWS::CloudWatch::Dashboard")
+
+    assert resolved(dashboard)["DashboardName"] == f"{STACK}-eu-central-1"
+
+
+# ---------------------------------------------------------------------------------------------------------- the alarms
+
+
+@pytest.mark.parametrize("alarm", ALARMS, ids=lambda alarm: alarm.logical_id)
+def test_an_alarm_tells_the_topic_and_names_its_runbook(alarm: Resource) -> None:
+    properties = alarm.properties
+
+    told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+    assert (properties["AlarmActions"], properties["OKActions"]) == (told, told)
+    assert f"Runbook {alarm.logical_id} in docs/operations.md." in properties["AlarmDescription"]
+    assert properties["TreatMissingData"] == "notBreaching"
+
+
+@pytest.mark.parametrize("queue", resources("AWS::SQS::Queue"), ids=lambda queue: queue.logical_id)
+def test_every_queue_has_an_alarm_that_rings_with_the_first_message(queue: Resource) -> None:
+    waiting = {"MetricName": "ApproximateNumberOfMessagesVisible", "Threshold": 0}
+
+    ringing = [
+        alarm.logical_id
+        for alarm in ALARMS
+        if waiting.items() <= alarm.properties.items()
+        and alarm.properties["ComparisonOperator"] == "GreaterThanThreshold"
+        and references(alarm.properties["Dimensions"]) == {queue.logical_id}
+    ]
+
+    assert len(ringing) == 1
+
+
+def test_the_latency_that_rings_is_longer_than_any_wait_and_shorter_than_the_function_may_run() -> None:
+    longest_wait = template()["Parameters"]["WaitSeconds"]["MaxValue"] * 1000
+
+    threshold = resource("LatencyAlarm").properties["Threshold"]
+
+    assert longest_wait < threshold < resource("McpFunction").properties["Timeout"] * 1000
+
+
+def test_no_more_metrics_are_in_an_alarm_than_cloudwatch_takes() -> None:
+    sizes = [len(listed(alarm.properties.get("Metrics") or [])) for alarm in ALARMS]
+
+    assert max(sizes) <= 10
+
+
+# -------------------------------------------------------------------------------------------------------- the runbooks
+
+
+def runbooks() -> dict[str, str]:
+    """Give the text of each runbook by its alarm."""
+    text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    return {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]}
+
+
+def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm() -> None:
+    assert sorted(runbooks()) == sorted([OF_RELEASES, *(alarm.logical_id for alarm in ALARMS)])
+
+
+@pytest.mark.parametrize("name", runbooks())
+def test_a_runbook_says_what_it_means_how_to_see_more_and_what_to_do(name: str) -> None:
+    parts = re.findall(r"^\*\*(.+?)\*\*", runbooks()[name], flags=re.MULTILINE)
+
+    assert parts == ["Means.", "See more.", "Do."]
+
+
+def test_the_commands_of_the_runbooks_name_what_the_template_has() -> None:
+    text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    known = {found.logical_id for found in resources()} | {"NAME"}
+
+    named = set(re.findall(r"\$\(id (\w+)\)", text)) | set(re.findall(r"^    ask (\w+)", text, flags=re.MULTILINE))
+
+    assert named
+    assert named <= known
+
+
+def test_the_questions_of_the_docs_ask_for_what_is_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(ROOT / "docs").glob("*.md"))]
+    written = lines(capsys, monkeypatch)
+
+    asked_for = {value for text in texts for value in re.findall(r"audit = ['\"](\w+)['\"]", text)}
+
+    assert asked_for
+    assert asked_for <= {line["audit"] for line in written}
