@@ -148,10 +148,11 @@ class InMemoryTaskStore:
 
     def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
         self.calls.append("delete")
+        if not self._is_as_loaded(task):
+            return
+        del self.tasks[task.key]
         if key is not None:
             self.keys.pop((task.owner, key.digest), None)
-        if self._is_as_loaded(task):
-            del self.tasks[task.key]
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
         self.calls.append("neglected")

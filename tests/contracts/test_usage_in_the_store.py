@@ -147,6 +147,16 @@ def test_a_key_goes_with_a_task_that_is_deleted(store: TaskStore) -> None:
     assert store.keyed(ALICE, KEY.digest) is None
 
 
+def test_a_key_stays_with_a_task_that_somebody_has_saved_since(store: TaskStore) -> None:
+    task = store.create(a_task(), KEY)
+    store.save(task)
+
+    store.delete(task, KEY)
+
+    assert store.load(task.key) is not None
+    assert store.keyed(ALICE, KEY.digest) is not None
+
+
 def test_several_tasks_are_read_at_once_those_that_are_there(store: TaskStore) -> None:
     there, elsewhere = store.create(a_task(number=1)), store.create(a_task(BOB, number=2))
     missing = a_task(number=3)

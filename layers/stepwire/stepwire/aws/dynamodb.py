@@ -214,19 +214,37 @@ class DynamoDbTaskStore:
 
     def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
         """Remove a task that nobody else has saved since."""
-        if key is not None:  # first: a key without its task would find nothing, a task without its key is found
-            self._client.delete_item(TableName=self.table_name, Key=_key_key(task.owner, key.digest))
+        if key is None:
+            self._delete(task)
+        else:
+            self._delete_with_key(task, key)
+
+    def _delete(self, task: Task) -> None:
         try:
-            self._client.delete_item(
-                TableName=self.table_name,
-                Key=key_of(task.key),
-                ConditionExpression=_IS_AS_LOADED,
-                ExpressionAttributeValues={":version": {"N": str(task.version)}},
-            )
+            self._client.delete_item(**self._deletion(task))
         except ClientError as error:
             expected = SaveConflict()
             if _unless_condition_failed(error, expected) is not expected:
                 raise
+
+    def _delete_with_key(self, task: Task, key: IdempotencyKey) -> None:
+        # In one go: a call that is repeated while the task is there and its key is not would run twice.
+        key_deletion: Any = {"TableName": self.table_name, "Key": _key_key(task.owner, key.digest)}
+        deletions: list[Any] = [{"Delete": self._deletion(task)}, {"Delete": key_deletion}]
+        try:
+            self._client.transact_write_items(TransactItems=deletions)
+        except ClientError as error:
+            fault = _cancelled(error)
+            if not isinstance(fault, TaskExists):  # somebody has saved it since
+                raise fault from None
+
+    def _deletion(self, task: Task) -> dict[str, Any]:
+        return {
+            "TableName": self.table_name,
+            "Key": key_of(task.key),
+            "ConditionExpression": _IS_AS_LOADED,
+            "ExpressionAttributeValues": {":version": {"N": str(task.version)}},
+        }
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
         """List tasks that go on and that nobody has looked after since then."""

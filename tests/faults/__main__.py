@@ -1,0 +1,10 @@
+"""Try every fault at every call, and write what is found down: `python -m tests.faults`. Takes some minutes."""
+
+from tests.faults.cases import cases, tried
+from tests.faults.report import DOCUMENT, write_outcomes
+from tests.faults.site import simulated_account
+
+if __name__ == "__main__":
+    with simulated_account() as account:
+        write_outcomes({str(case): tried(case, account) for case in cases()})
+    print(f"written: {DOCUMENT}")

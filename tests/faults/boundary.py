@@ -1,0 +1,180 @@
+"""Where our handlers meet AWS: every call that they make is noted here, and may be given a fault.
+
+The faults are injected under botocore, so that its own retries run, and moto serves what is let through. A call is one
+call to a client, whatever number of tries botocore makes of it.
+"""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from io import BytesIO
+from typing import Any, Final, cast
+from unittest.mock import Mock, patch
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from botocore.retries.quota import RetryQuota
+from botocore.retries.standard import ExponentialBackoff
+from moto.core.models import botocore_stubber
+
+from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
+
+
+class ProcessDied(BaseException):
+    """The function's process is gone: nothing of ours catches this, and nothing runs after it."""
+
+
+class Fault(Enum):
+    """What may befall a call."""
+
+    THROTTLED = "throttled"
+    TIMEOUT_BEFORE = "timeout before"
+    """No answer, and nothing was done."""
+    TIMEOUT_AFTER = "timeout after"
+    """No answer, and it was done."""
+    DENIED = "access denied"
+    EXPIRED = "expired credential"
+    CONFLICT = "transaction conflict"
+    INTERNAL = "internal error"
+    DEATH_BEFORE = "death before"
+    DEATH_AFTER = "death after"
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A fault at one call of an operation."""
+
+    step: int
+    """The number of the call, from 0."""
+    fault: Fault
+    lasts: bool
+    """Whether it befalls every try of the call, or the first only."""
+
+
+_CODES: Final = {
+    Fault.THROTTLED: (400, "ThrottlingException"),
+    Fault.DENIED: (400, "AccessDeniedException"),
+    Fault.EXPIRED: (400, "ExpiredTokenException"),
+    Fault.CONFLICT: (400, "TransactionCanceledException"),
+    Fault.INTERNAL: (500, "InternalServerError"),
+}
+
+
+@dataclass
+class Boundary:
+    """The clients that our handlers use, and what befalls their calls."""
+
+    calls: list[str] = field(default_factory=list[str])
+    """What was called since the watch began: the operation, and what it is about."""
+    outages: dict[str, Fault] = field(default_factory=dict[str, Fault])
+    """What befalls every call to a service, until it is taken out: "dynamodb", "sfn", "secrets-manager"."""
+    refused_starts: int = 0
+    """How many of the next starts are refused, as they are while a permission is missing."""
+    injection: Injection | None = None
+    _is_watching: bool = False
+    _latest: str = ""
+
+    def __post_init__(self) -> None:
+        self.dynamodb = self._watched(dynamodb_client())
+        self.step_functions = self._watched(step_functions_client())
+        self.secrets = self._watched(secrets_manager_client())
+
+    @contextmanager
+    def watch(self, injection: Injection | None = None) -> Generator[None]:
+        """Note the calls of an operation, and let one of them meet a fault."""
+        self.calls.clear()
+        self.injection, self._is_watching = injection, True
+        try:
+            yield
+        finally:
+            self.injection, self._is_watching = None, False
+
+    def _watched(self, client: Any) -> Any:
+        events = client.meta.events
+        events.unregister("before-send", botocore_stubber)  # all handlers run: moto's must not where a fault answers
+        events.register_first("before-send", self._answer)
+        return client
+
+    def _answer(self, event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+        service, operation = event_name.split(".")[1:3]
+        fault = self._fault_of(operation, request) or self.outages.get(service) or self._refusal_of(operation)
+        return _served(event_name, request) if fault is None else _meet(fault, event_name, request)
+
+    def _fault_of(self, operation: str, request: AWSPreparedRequest) -> Fault | None:
+        if not self._is_watching:
+            return None
+        invocation = str(cast(Any, request.headers["amz-sdk-invocation-id"]))
+        is_first_try = invocation != self._latest
+        if is_first_try:
+            self._latest = invocation
+            self.calls.append(f"{operation} {_subject(request)}".strip())
+        injection = self.injection
+        if injection is None or injection.step != len(self.calls) - 1:
+            return None
+        return injection.fault if injection.lasts or is_first_try else None
+
+    def _refusal_of(self, operation: str) -> Fault | None:
+        if operation != "StartExecution" or not self.refused_starts:
+            return None
+        self.refused_starts -= 1
+        return Fault.DENIED
+
+
+@contextmanager
+def impatient() -> Generator[None]:
+    """Let botocore make its retries at once, and each call as if it were the first of its process."""
+    with (
+        patch.object(ExponentialBackoff, "delay_amount", Mock(return_value=0)),
+        patch.object(RetryQuota, "acquire", Mock(return_value=True)),
+    ):
+        yield
+
+
+def _served(event_name: str, request: AWSPreparedRequest) -> AWSResponse | None:
+    return botocore_stubber(event_name, request)
+
+
+def _meet(fault: Fault, event_name: str, request: AWSPreparedRequest) -> AWSResponse:
+    match fault:
+        case Fault.DEATH_BEFORE:
+            raise ProcessDied
+        case Fault.DEATH_AFTER:
+            _served(event_name, request)
+            raise ProcessDied
+        case Fault.TIMEOUT_BEFORE:
+            raise ConnectTimeoutError(endpoint_url=request.url)
+        case Fault.TIMEOUT_AFTER:
+            _served(event_name, request)
+            raise ReadTimeoutError(endpoint_url=request.url)
+        case _:
+            return _refusal(fault, request)
+
+
+def _refusal(fault: Fault, request: AWSPreparedRequest) -> AWSResponse:
+    status, code = _CODES[fault]
+    body: dict[str, Any] = {"__type": code, "message": "a fault of the tests"}
+    if fault is Fault.CONFLICT:
+        body["CancellationReasons"] = [{"Code": "None"}, {"Code": "TransactionConflict"}]
+    headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
+    return AWSResponse(request.url, status, headers, cast(Any, _Body(json.dumps(body).encode())))
+
+
+class _Body(BytesIO):
+    def stream(self, **_: object) -> Generator[bytes]:
+        yield self.read()
+
+
+def _subject(request: AWSPreparedRequest) -> str:
+    """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
+    body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
+    if "TransactItems" in body:
+        return "task and key"
+    if "RequestItems" in body:
+        return "tasks"
+    if "KeyConditionExpression" in body:
+        return body.get("IndexName", "tasks")
+    sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
+    return sort_key.partition("#")[0]

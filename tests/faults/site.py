@@ -1,0 +1,277 @@
+"""A whole Stepwire on the simulated account: the real adapters, a process that may die, and the world in a test's hand.
+
+A process is one set of our objects; nothing of it outlives it. The one state of every workflow waits for a test, which
+so decides when an execution ends; and no status change reaches anybody until a test delivers it.
+"""
+
+import json
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import count
+from typing import Any, Final
+
+from moto.dynamodb.models import dynamodb_backends
+from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+
+from local.clients import aws_client
+from local.engine import ACCOUNT, shared_account
+from local.isolation import REGION
+from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
+from stepwire.aws.items import key_of, task_of
+from stepwire.aws.secrets_manager import Secret
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
+from stepwire.dialogue import Dialogue
+from stepwire.execution_events import ExecutionEvents, StatusChange
+from stepwire.expirations import Expirations
+from stepwire.input_requests import InputRequests
+from stepwire.methods import Kit, Patience
+from stepwire.operations import Operations
+from stepwire.polls import PollLimit
+from stepwire.recorder import Recorder
+from stepwire.server import McpServer
+from stepwire.sweep import Sweep
+from stepwire.tasks.ids import TaskId
+from stepwire.tasks.outcomes import ExecutionState
+from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.usage import Limits
+from stepwire.upkeep import Intervals, Upkeep
+from tests.fakes import FixedClock
+from tests.faults.boundary import Boundary, impatient
+from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url
+from tests.local.polling import until
+
+INTERVALS: Final = Intervals()
+SWEEP: Final = Intervals().repair * 15
+"""SweepMinutes, as the template has it."""
+TTL: Final = timedelta(days=1)
+_numbers = count(1)
+
+
+@dataclass
+class Account:
+    """The account that all sites of a test run share, and the way to it that meets no fault."""
+
+    boundary: Boundary = field(default_factory=Boundary)
+
+    def __post_init__(self) -> None:
+        self.tables: Any = aws_client("dynamodb", REGION)
+        self.workflows: Any = aws_client("stepfunctions", REGION)
+        self.queues: Any = aws_client("sqs", REGION)
+        self.table = self._new_table()
+        secret = {"Name": "sealing", "SecretString": "a secret of the tests"}
+        self.secret: str = aws_client("secretsmanager", REGION).create_secret(**secret)["ARN"]
+
+    def tokens(self, queue: str) -> list[str]:
+        """Take the callback tokens of the states that have begun to wait."""
+        received = self.queues.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
+        return [json.loads(message["Body"])["token"] for message in received.get("Messages", [])]
+
+    def new_queue(self) -> str:
+        """Create a queue for the tokens of states that wait."""
+        return self.queues.create_queue(QueueName=f"faults-{next(_numbers)}")["QueueUrl"]
+
+    def new_machine(self, queue: str) -> str:
+        """Create a state machine whose one state waits."""
+        body = {"token.$": "$$.Task.Token"}
+        state = {
+            "Type": "Task",
+            "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
+            "Parameters": {"QueueUrl": queue, "MessageBody": body},
+            "End": True,
+        }
+        created = self.workflows.create_state_machine(
+            name=f"faults-{next(_numbers)}",
+            definition=json.dumps({"StartAt": "Wait", "States": {"Wait": state}}),
+            roleArn=f"arn:aws:iam::{ACCOUNT}:role/test",
+        )
+        return created["stateMachineArn"]
+
+    def _new_table(self) -> str:
+        """Create a table, as the template has it."""
+        name = f"faults-{next(_numbers)}"
+        self.tables.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+                {"AttributeName": "open", "AttributeType": "S"},
+                {"AttributeName": "checked_at", "AttributeType": "N"},
+            ],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            GlobalSecondaryIndexes=[
+                {
+                    "IndexName": "neglected",
+                    "KeySchema": [
+                        {"AttributeName": "open", "KeyType": "HASH"},
+                        {"AttributeName": "checked_at", "KeyType": "RANGE"},
+                    ],
+                    "Projection": {"ProjectionType": "KEYS_ONLY"},
+                }
+            ],
+        )
+        return name
+
+
+@contextmanager
+def simulated_account() -> Generator[Account]:
+    """Open the account."""
+    with shared_account(), impatient():
+        yield Account()
+
+
+class Process:
+    """What the functions are made of, from their start to their death."""
+
+    def __init__(self, site: "Site", limits: Limits) -> None:
+        boundary = site.account.boundary
+        store = DynamoDbTaskStore(site.table, lambda: boundary.dynamodb)
+        workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
+        report = site.troubles.append
+        self.recorder = Recorder(store, site.clock)
+        upkeep = Upkeep(self.recorder, workflows, INTERVALS, report)
+        self.operations = Operations(self.recorder, workflows, secrets.token_bytes, upkeep, limits, signed_url, report)
+        self.dialogue = Dialogue(self.recorder, upkeep, report)
+        kit = Kit(
+            site.catalog,
+            self.operations,
+            self.dialogue,
+            Patience(*[site.no_time] * 3),
+            Secret(site.account.secret, lambda: boundary.secrets),
+            NO_RESUME,
+            PollLimit(0, site.clock),
+            report,
+        )
+        self.server = McpServer(kit, frozenset(), report)
+        self.events = ExecutionEvents(self.recorder, workflows)
+        self.requests = InputRequests(self.recorder, workflows)
+        self.expirations = Expirations(store, workflows)
+        sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time), report)
+        self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
+
+
+@dataclass
+class Site:
+    """One stack, fresh for each case. It is an endpoint for the clients of `tests.server.clients`."""
+
+    account: Account
+    limits: Limits = field(default_factory=Limits)
+    clock: FixedClock = field(default_factory=FixedClock)
+    troubles: list[Exception] = field(default_factory=list[Exception])
+    """Every fault that was reported."""
+
+    handles: set[str] = field(default_factory=set[str])
+    """The ids of tasks that clients were given."""
+    outputs: dict[Execution, Any] = field(default_factory=dict[Execution, Any])
+    """What executions end with, by what was acknowledged to whoever gave it."""
+
+    def __post_init__(self) -> None:
+        self.no_time = INTERVALS.repair * 0
+        self.table, self.queue = self.account.table, self.account.new_queue()
+        self.machine = self.account.new_machine(self.queue)
+        # Looked at behind the API: that is ten times as fast, and there is much to look at.
+        self._table: Any = dynamodb_backends[ACCOUNT][REGION].tables[self.table]
+        machines = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
+        self._machine: Any = next(one for one in machines if one.arn == self.machine)
+        self.tokens: list[str] = []
+        tools = [replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in (OPTIONAL, CONFIRMED)]
+        self.catalog = catalog_of(*tools)
+        self.process = Process(self, self.limits)
+
+    @property
+    def server(self) -> McpServer:
+        """What answers requests now."""
+        return self.process.server
+
+    def restart(self, limits: Limits | None = None) -> None:
+        """Go on with a new process."""
+        self.process = Process(self, limits or self.limits)
+
+    def close(self) -> None:
+        """Leave nothing that runs."""
+        for arn, status in self.executions().items():
+            if status == "RUNNING":
+                self.account.workflows.stop_execution(executionArn=arn)
+        self._table.items.clear()
+
+    # What is so, whoever looks; these calls meet no fault.
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """Everything that the table holds."""
+        return [item.to_json()["Attributes"] for item in self._table.all_items()]
+
+    def tasks(self) -> dict[str, Task]:
+        """Give the tasks, by the ARN of their execution."""
+        found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
+        return {execution_arn_of(task.execution): task for task in found}
+
+    def task(self) -> Task:
+        """Give the task, where there is one."""
+        (task,) = self.tasks().values()
+        return task
+
+    def slots(self) -> frozenset[TaskId]:
+        """Give the ids of the tasks that are counted as active."""
+        return frozenset(one for item in self.items if item["sk"]["S"] == "usage" for one in usage_of(item).active)
+
+    def executions(self) -> dict[str, str]:
+        """Give how each execution stands, by its ARN."""
+        return {one.execution_arn: one.status for one in self._machine.executions}
+
+    def state(self, arn: str) -> ExecutionState:
+        """Give how an execution stands, with what it ended with."""
+        return state_of(self.account.workflows.describe_execution(executionArn=arn))
+
+    def has_settled(self) -> bool:
+        """Tell whether no execution runs, or is about to end."""
+        try:
+            until(lambda: "RUNNING" not in self.executions().values(), within=0.3)
+        except AssertionError:
+            return False
+        return True
+
+    # What happens in the world.
+
+    def token(self) -> str:
+        """Give the callback token of the one state that waits."""
+        until(self._has_tokens)
+        (token,) = self.tokens
+        return token
+
+    def succeed(self, output: Any) -> None:
+        """Let every workflow that waits end with an output."""
+        until(lambda: self._end_all(json.dumps(output)))
+
+    def _end_all(self, output: str) -> bool:
+        self._has_tokens()
+        for token in self.tokens:
+            with suppress(*self._waits_no_more):
+                self.account.workflows.send_task_success(taskToken=token, output=output)
+        return "RUNNING" not in self.executions().values()
+
+    def _has_tokens(self) -> bool:
+        self.tokens += self.account.tokens(self.queue)
+        return bool(self.tokens)
+
+    @property
+    def _waits_no_more(self) -> tuple[type[Exception], ...]:
+        known = self.account.workflows.exceptions
+        return known.TaskTimedOut, known.TaskDoesNotExist, known.InvalidToken
+
+    def deliver(self) -> None:
+        """Bring the status changes of all executions that have ended, whether they were brought before or not."""
+        for arn in self.executions():
+            self.process.events.record(StatusChange(execution_of(arn), self.state(arn)))
+
+    def sweep(self) -> None:
+        """Let the next run of the sweep come."""
+        self.clock.time += SWEEP
+        self.process.sweep.run()
+
+    def remove(self, task: Task) -> None:
+        """Let DynamoDB remove a task whose time is over."""
+        self.account.tables.delete_item(TableName=self.table, Key=key_of(task.key))

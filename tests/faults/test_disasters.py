@@ -1,0 +1,197 @@
+"""A whole service is out, or what we may do there is: what a client sees meanwhile, and that nothing is lost after."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from stepwire.execution_events import StatusChange
+from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.task import Task, Working
+from tests.faults.boundary import Fault
+from tests.faults.cases import settle, wrongs
+from tests.faults.operations import ANSWER, Seen, asked, created, modern, seen_in, taken
+from tests.faults.site import INTERVALS, Account, Site
+from tests.kits import OUTPUT
+
+DYNAMODB, STEP_FUNCTIONS, SECRETS = "dynamodb", "sfn", "secrets-manager"
+EVERYTHING = (DYNAMODB, STEP_FUNCTIONS, SECRETS)
+KINDS = (Fault.INTERNAL, Fault.TIMEOUT_BEFORE, Fault.TIMEOUT_AFTER, Fault.THROTTLED)
+
+
+@pytest.fixture
+def site(account: Account) -> Iterator[Site]:
+    site = Site(account)
+    yield site
+    account.boundary.outages.clear()
+    site.close()
+
+
+@contextmanager
+def out(site: Site, fault: Fault, *services: str) -> Generator[None]:
+    """Let every call to some services fail."""
+    site.account.boundary.outages |= dict.fromkeys(services, fault)
+    yield
+    site.account.boundary.outages.clear()
+
+
+def stored(site: Site, task: Task) -> Task:
+    (found,) = (one for one in site.tasks().values() if one.key == task.key)
+    return found
+
+
+def test_all_is_served_again_after_a_lost_region_and_what_ended_meanwhile_is_found(site: Site) -> None:
+    task = created(site)
+    client = modern(site)
+
+    with out(site, Fault.TIMEOUT_BEFORE, *EVERYTHING):
+        seen = [seen_in(client.task("get", task.task_id)), seen_in(client.call("optional"))]
+        site.restart()
+    site.succeed(OUTPUT)  # nobody is told
+    site.clock.time += INTERVALS.repair
+    found = client.task("get", task.task_id).result
+
+    assert seen == [Seen.ERROR, Seen.ERROR]
+    assert (found["status"], found["result"]["structuredContent"]) == ("completed", OUTPUT)
+
+
+def test_an_account_that_is_throttled_serves_again_when_it_is_not(site: Site) -> None:
+    task = created(site)
+    client = modern(site)
+
+    with out(site, Fault.THROTTLED, *EVERYTHING):
+        seen = [seen_in(client.task(method, task.task_id)) for method in ("get", "cancel")]
+        seen.append(seen_in(client.call("optional")))
+
+    assert seen == [Seen.ERROR] * 3
+    assert client.task("get", task.task_id).result["status"] == "working"
+    assert wrongs(site) == []
+    assert settle(site, comes_back=True) == ()
+
+
+def test_ends_that_eventbridge_never_told_are_found_by_the_sweep(site: Site) -> None:
+    tasks = [created_again(site) for _ in range(3)]
+    site.succeed(OUTPUT)
+
+    site.sweep()
+
+    assert all(stored(site, task).has_ended for task in tasks)
+    assert site.slots() == frozenset()
+    assert settle(site, comes_back=False) == ()
+
+
+def test_an_end_that_eventbridge_tells_hours_later_changes_nothing(site: Site) -> None:
+    task = created(site)
+    site.succeed(OUTPUT)
+    site.sweep()
+    found = stored(site, task)
+
+    site.process.events.record(StatusChange(task.execution, Succeeded('{"answer": 43}')))
+
+    assert stored(site, task) == found
+
+
+@pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)
+def test_without_step_functions_calls_are_taken_and_begin_later(site: Site, fault: Fault) -> None:
+    client = modern(site)
+
+    with out(site, fault, STEP_FUNCTIONS):
+        task_id = client.start()
+        site.handles.add(task_id)
+        meanwhile = client.task("get", task_id).result["status"]
+    site.sweep()
+
+    assert meanwhile == "working"
+    assert list(site.executions().values()) == ["RUNNING"]
+    assert wrongs(site) == []
+    assert settle(site, comes_back=False) == ()
+
+
+def test_without_step_functions_answers_are_taken_and_delivered_later(site: Site) -> None:
+    task = asked(site)
+
+    with out(site, Fault.INTERNAL, STEP_FUNCTIONS):
+        seen = seen_in(modern(site).update(task.task_id, {"approval": ANSWER}))
+        undelivered = stored(site, task).inputs.undelivered
+    site.sweep()
+    site.outputs[task.execution] = ANSWER
+
+    assert (seen, len(undelivered)) == (Seen.RESULT, 1)
+    assert wrongs(site) == []
+    assert settle(site, comes_back=False) == ()
+
+
+def test_without_step_functions_a_cancellation_is_refused_for_now_and_the_task_goes_on(site: Site) -> None:
+    task = created(site)
+
+    with out(site, Fault.INTERNAL, STEP_FUNCTIONS):
+        seen = seen_in(modern(site).task("cancel", task.task_id))
+        meanwhile = stored(site, task).status
+    modern(site).task("cancel", task.task_id)
+
+    assert (seen, meanwhile) == (Seen.ERROR, Working())
+    assert modern(site).task("get", task.task_id).result["status"] == "cancelled"
+    assert site.has_settled()
+
+
+@pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)
+def test_without_dynamodb_nothing_is_promised_and_nothing_begins(site: Site, fault: Fault) -> None:
+    with out(site, fault, DYNAMODB):
+        seen = seen_in(modern(site).call("optional"))
+        begun = site.executions()
+
+    assert (seen, begun) == (Seen.ERROR, {})
+
+
+def test_without_dynamodb_an_end_is_not_taken_and_comes_again(site: Site) -> None:
+    task = created(site)
+    site.succeed(OUTPUT)
+    bring = taken(lambda: site.process.events.record(StatusChange(task.execution, Succeeded('{"answer": 42}'))))
+
+    with out(site, Fault.INTERNAL, DYNAMODB):
+        seen = [bring()]
+    seen.append(bring())
+
+    assert seen == [Seen.ERROR, Seen.RESULT]
+    assert stored(site, task).has_ended
+    assert settle(site, comes_back=True) == ()
+
+
+def test_a_deploy_that_breaks_what_runs_is_rolled_back_and_its_tasks_go_on(site: Site) -> None:
+    """A bad deploy is emulated by what it most often is: a permission that is missing."""
+    task = created(site)
+
+    with out(site, Fault.DENIED, STEP_FUNCTIONS):
+        site.restart()
+        refused = modern(site).call("optional").error["message"]
+        begun = len(site.executions())
+        meanwhile = modern(site).task("get", task.task_id).result["status"]
+    site.restart()
+
+    assert refused == "The workflow of optional could not be started: this server may not start its state machine"
+    assert (begun, len(site.tasks()), meanwhile) == (1, 1, "working")
+    assert settle(site, comes_back=True) == ()
+
+
+def test_an_expired_credential_stops_all_and_a_new_one_goes_on_where_it_was(site: Site) -> None:
+    task = asked(site)
+
+    with out(site, Fault.EXPIRED, *EVERYTHING):
+        seen = [
+            seen_in(modern(site).task("get", task.task_id)),
+            seen_in(modern(site).update(task.task_id, {"approval": ANSWER})),
+            seen_in(modern(site).call("optional")),
+        ]
+    again = seen_in(modern(site).update(task.task_id, {"approval": ANSWER}))
+    site.outputs[task.execution] = ANSWER
+
+    assert seen == [Seen.ERROR] * 3
+    assert again is Seen.RESULT
+    assert settle(site, comes_back=True) == ()
+
+
+def created_again(site: Site) -> Task:
+    """Create one more task."""
+    task_id = modern(site).start()
+    site.handles.add(task_id)
+    return next(one for one in site.tasks().values() if one.task_id == task_id)
