@@ -25,7 +25,7 @@ def test_an_operation_makes_the_calls_that_are_listed(operation: Operation, acco
     site.close()
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_a_fault_ends_as_it_is_documented(case: Case, account: Account) -> None:
     assert tried(case, account) == KNOWN[str(case)]
 
