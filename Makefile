@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run test check scan conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test check scan conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,7 +21,10 @@ demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack;
 run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
 	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT)
 
-test: .venv/ready .venv-legacy/ready  ## run every test; ARGS are pytest's
+services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
+	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
+
+test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests

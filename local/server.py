@@ -1,4 +1,4 @@
-"""The HTTP front: serves an HTTP API on 127.0.0.1, in a thread of its own.
+"""The HTTP front: serves an HTTP API (or another application) on 127.0.0.1, in a thread of its own.
 
 The rule: only requests that name this very endpoint as their host get in. API Gateway finds an API by its host name,
 so a foreign name would not arrive there either; here it also keeps a web page from reaching the endpoint under a name
@@ -30,12 +30,13 @@ from local.jwt_tokens import InvalidToken, JwtAuthorizer
 CONCURRENCY = 200
 
 HOST = "127.0.0.1"
-_NAMES = ("127.0.0.1", "localhost", "[::1]")
+NAMES = ("127.0.0.1", "localhost", "[::1]")
 _STARTING = 10.0  # seconds
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Gateway:
@@ -43,21 +44,15 @@ class Gateway:
 
     def __init__(self, api: HttpApi, port: int) -> None:
         self._api = api
-        self._hosts = frozenset(f"{name}:{port}" for name in _NAMES)
+        self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
         self._places = asyncio.Semaphore(CONCURRENCY)
         authorizers = [route.authorizer for route in api.routes if route.authorizer]
         self._issuers = {authorizer.issuer: Issuer(authorizer.issuer) for authorizer in authorizers}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            return
-        response = await self._answer(scope, receive)
-        headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in response.headers]
-        if response.status >= 200 and response.status not in (204, 304):  # noqa: PLR2004  # those that may have a body
-            headers.append((b"content-length", str(len(response.body)).encode()))
-        await send({"type": "http.response.start", "status": response.status, "headers": headers})
-        await send({"type": "http.response.body", "body": response.body})
+        if scope["type"] == "http":
+            await reply(send, await self._answer(scope, receive))
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """1. The host: what is meant for another API is none of ours; 2. sizes; 3. the route and who may use it."""
@@ -73,7 +68,7 @@ class Gateway:
         match = await self._admit(request)
         if isinstance(match, Response):
             return match
-        body = await _read(receive)
+        body = await read(receive, http_api.BODY_LIMIT)
         return http_api.TOO_LARGE if body is None else await self._invoke(match, replace(request, body=body))
 
     async def _admit(self, request: Request) -> Match | Response:
@@ -128,20 +123,29 @@ def _size(scope: Scope) -> int:
     return line + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
 
 
-async def _read(receive: Receive) -> bytes | None:
-    """Return the body, or None when it is over the limit."""
+async def reply(send: Send, response: Response) -> None:
+    """Send a response."""
+    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in response.headers]
+    if response.status >= 200 and response.status not in (204, 304):  # noqa: PLR2004  # those that may have a body
+        headers.append((b"content-length", str(len(response.body)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
+
+
+async def read(receive: Receive, limit: int) -> bytes | None:
+    """Return the body, or None when it is over so many bytes."""
     body = bytearray()
     while True:
         part = await receive()
         body += part.get("body", b"")
-        if len(body) > http_api.BODY_LIMIT:
+        if len(body) > limit:
             return None
         if not part.get("more_body"):
             return bytes(body)
 
 
-def listen(port: int) -> socket.socket:
-    """Take the port (0: any free one).
+def listen(port: int, host: str = HOST) -> socket.socket:
+    """Take the port (0: any free one) at an IPv4 address of this machine.
 
     Raises:
         PortInUse: somebody else has it.
@@ -150,21 +154,21 @@ def listen(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
         listener.listen(1024)
     except (OSError, OverflowError) as error:
         listener.close()
         raise PortInUse(
-            f"Port {port} of {HOST} cannot be had: {error}. Choose another, or 0 for any free one."
+            f"Port {port} of {host} cannot be had: {error}. Choose another, or 0 for any free one."
         ) from error
     return listener
 
 
 @contextmanager
-def serving(gateway: Gateway, listener: socket.socket) -> Generator[None]:
+def serving(application: Application, listener: socket.socket) -> Generator[None]:
     """Serve until the block ends; then cut what still waits."""
     config = uvicorn.Config(
-        gateway,
+        application,
         http="h11",
         ws="none",
         lifespan="off",

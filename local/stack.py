@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,10 +27,14 @@ from local.moto_patches.executions import stop
 from local.parameters import parameter_values
 from local.provisioner import Provisioner
 from local.resources.kinds import World
-from local.server import HOST, Gateway, listen, serving
+from local.server import HOST, Application, Gateway, listen, serving
+from local.services import CONTAINER_HOST, Services
 from local.status_events import EventPolicy, at_once, courier, never
 
 _numbers = itertools.count(1)
+
+# Where `sam local start-api` serves the API, if nobody says otherwise.
+_START_API = "http://127.0.0.1:3000"
 
 
 class FunctionError(Exception):
@@ -58,6 +63,8 @@ class LocalStack:
             `never`, `at_once` and `after(seconds)` are such policies; may be set anew while the stack runs.
         instances: How often each function is loaded. Its invocations go to one instance after the other, and nothing
             that one keeps in memory is there for the next: what must be kept must be stored.
+        services_at: Serve the account's services instead of the template's API, at this IPv4 address of the machine:
+            the API is then for another to serve, as `sam local start-api` does on its usual port.
 
     Raises:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
@@ -72,11 +79,13 @@ class LocalStack:
         events: EventPolicy = at_once,
         expiry: ExpiryPolicy = never,
         instances: int = 1,
+        services_at: str | None = None,
     ) -> None:
         self._path = Path(template)
         self._wanted_port = port
         self._given = dict(parameters or {})
         self._instances = instances
+        self._services_at = services_at
         self.events = events
         self.expiry = expiry
         self.port = 0
@@ -89,7 +98,18 @@ class LocalStack:
     @property
     def base_url(self) -> str:
         """Return the URL that stands for the API's domain."""
-        return f"http://{HOST}:{self.port}"
+        return _START_API if self._services_at else f"http://{HOST}:{self.port}"
+
+    @property
+    def services_url(self) -> str:
+        """Return the endpoint of AWS for containers on this machine; a loopback address is none of theirs."""
+        loopback = ip_address(self._services_at or HOST).is_loopback
+        return f"http://{CONTAINER_HOST if loopback else self._services_at}:{self.port}"
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """Return the functions by their logical ids."""
+        return self._functions
 
     @property
     def url(self) -> str:
@@ -141,10 +161,10 @@ class LocalStack:
 
     def _start(self, undo: ExitStack) -> None:
         undo.enter_context(shared_account())
-        listener = listen(self._wanted_port)
+        listener = listen(self._wanted_port, self._services_at or HOST)
         undo.callback(listener.close)
         self.port = listener.getsockname()[1]
-        loaded = template.load(self._path, self._defaults() | self._given)
+        self.template = loaded = template.load(self._path, self._defaults() | self._given)
         declared = loaded.section("Parameters")
         defaults = {name: value for name, value in self._defaults().items() if name in declared}
         values = parameter_values(declared, defaults | self._given)
@@ -162,10 +182,18 @@ class LocalStack:
         for machinery in (*self._world.mappings, self._sweeper):
             machinery.start()
             undo.callback(machinery.stop)
-        undo.enter_context(serving(Gateway(self._api(), self.port), listener))
+        undo.enter_context(serving(self._front(), listener))
 
     def _defaults(self) -> dict[str, str]:
-        return {"Authorizer": "none", "AllowedOrigins": f"{self.base_url},http://localhost:{self.port}"}
+        return {
+            "Authorizer": "none",
+            "AllowedOrigins": f"{self.base_url},{self.base_url.replace(HOST, 'localhost')}",
+        }
+
+    def _front(self) -> Application:
+        if self._services_at is not None:
+            return Services(self._services_at, self.port, REGION)
+        return Gateway(self._api(), self.port)
 
     def _warm(self) -> None:
         for logical_id, function in self._functions.items():

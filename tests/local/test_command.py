@@ -4,11 +4,15 @@ import re
 import signal
 import subprocess
 import sys
+from argparse import Namespace
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import httpx
 import pytest
 
+from local import LocalStack
+from local.__main__ import services_welcome
 from tests.local.conftest import TEMPLATE
 
 ROOT = Path(__file__).parents[2]
@@ -58,3 +62,20 @@ def test_what_keeps_it_from_serving_is_one_line(arguments: list[str], words: str
 
 def test_a_parameter_without_a_value_is_refused() -> None:
     assert "is not KEY=VALUE" in failed("--parameter", "Greeting")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [("0.0.0.0", "is every address of this machine"), ("somewhere", "is not an IPv4 address")],
+)
+def test_services_listen_on_one_address_that_is_named(address: str, words: str) -> None:
+    assert words in failed("--services", "--host", address)
+
+
+@pytest.mark.parametrize(("address", "warns"), [("127.0.0.1", False), ("172.17.0.1", True)])
+def test_services_that_others_may_reach_say_so(address: str, warns: bool) -> None:
+    stack = LocalStack(TEMPLATE, services_at=address)
+
+    text = services_welcome(stack, Namespace(host=IPv4Address(address), env_vars=Path("env.json")))
+
+    assert (f"WARNING: whoever reaches {address}" in text) is warns

@@ -63,7 +63,7 @@ def test_what_is_open_leads_to_the_function_that_can_do_nothing(choice: str) -> 
 
     assert {targets[key] for key in ROUTES} == {"integrations/McpIntegration"}
     assert {targets[key] for key in METADATA_ROUTES & set(targets)} <= {"integrations/MetadataIntegration"}
-    assert made.properties("McpIntegration")["IntegrationUri"] == "McpFunction.Alias"
+    assert made.properties("McpIntegration")["IntegrationUri"] == "McpFunction.Arn:live"
     assert "Policies" not in resource("MetadataFunction").properties
     assert "Layers" not in resource("MetadataFunction").properties
 

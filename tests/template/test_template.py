@@ -287,14 +287,15 @@ def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
     assert not managed
 
 
-def test_sam_adds_no_managed_policy_but_the_one_for_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sam_adds_no_managed_policy_but_those_for_logs_and_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # the translator wants one
     translated = load(ROOT / "template.yaml", {"Authorizer": "none"}).section("Resources").values()
 
     added = [found["Properties"].get("ManagedPolicyArns", []) for found in translated if found["Type"] == ROLE]
 
     assert {json.dumps(arn).rpartition("/")[2].strip('"]}') for arns in added for arn in arns} == {
-        "AWSLambdaBasicExecutionRole"
+        "AWSLambdaBasicExecutionRole",
+        "AWSCodeDeployRoleForLambda",
     }
 
 

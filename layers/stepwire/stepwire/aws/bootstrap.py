@@ -24,7 +24,7 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.eventbridge import MalformedProgress, news_of
+from stepwire.aws.eventbridge import ForeignEvent, MalformedProgress, news_of
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, read_mcp_settings, read_sweep_interval, read_table_name
@@ -133,6 +133,9 @@ class ExecutionEventsHandler:
         """Record one status change, or one step of progress."""
         try:
             news = news_of(event)
+        except ForeignEvent:  # a rule was changed: it would come again, and be no other
+            Logger().warning("an event is neither of an execution's status nor of its progress")
+            return
         except MalformedProgress as error:  # delivered again, it would be no better
             Logger().warning("a workflow reports progress that cannot be read", fault=str(error))
             return

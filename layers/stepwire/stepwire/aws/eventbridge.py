@@ -9,6 +9,11 @@ from stepwire.json_text import LARGEST_INTEGER, Json, as_object
 from stepwire.tasks.task import Execution, Progress
 
 PROGRESS: Final = "Stepwire Task Progress"
+STATUS_CHANGE: Final = "Step Functions Execution Status Change"
+
+
+class ForeignEvent(StepwireError):
+    """An event is none of those that our rules send."""
 
 
 class MalformedProgress(StepwireError):
@@ -19,10 +24,13 @@ def news_of(event: dict[str, Any]) -> StatusChange | ProgressMade:
     """Read an event.
 
     Raises:
+        ForeignEvent: it is about something else.
         MalformedProgress: it is about progress, and not as it must be.
     """
-    if event["detail-type"] == PROGRESS:
+    if event.get("detail-type") == PROGRESS:
         return _progress_of(event)
+    if event.get("detail-type") != STATUS_CHANGE:
+        raise ForeignEvent
     # An output that is too large for the event is left out (`outputDetails.included` is false).
     detail = event["detail"]
     return StatusChange(Execution(detail["stateMachineArn"], detail["name"]), state_of(detail))

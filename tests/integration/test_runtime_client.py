@@ -1,0 +1,126 @@
+"""The functions as `sam local` runs them, but for the container: in processes of their own, under the official runtime
+interface client, with the variables of the file for `--env-vars`, before the services on their port.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+
+from local import LocalStack
+from local.sam_local import ENDPOINT, env_vars
+from local.services import CONTAINER_HOST
+from tests.integration.runtime_api import Answer, Fault, Runtime
+from tests.integration.samples import SAMPLES, Sample
+from tests.integration.stacks import ROOT, SIGN_IN, until
+from tests.recorded import recorded
+from tests.wire_oracle import check
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no wheel of awslambdaric for other systems")
+
+# As `sam local` makes them up for a developer who has none.
+CREDENTIALS: Final = {
+    "AWS_ACCESS_KEY_ID": "defaultkey",
+    "AWS_SECRET_ACCESS_KEY": "defaultsecret",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+# The sample with which each function is tried: one that it answers, of a caller who has signed in where that counts.
+ONE_OF_EACH: Final = {
+    sample.function: name
+    for name, sample in sorted(SAMPLES.items(), key=lambda one: bool(one[1].parameters))
+    if sample.fails is None
+}
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[LocalStack]:
+    """The services with what the template needs of them, where everybody must sign in."""
+    with LocalStack(
+        ROOT / "template.yaml", services_at="127.0.0.1", parameters={"WaitSeconds": "0", **SIGN_IN}
+    ) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def mcp(services: LocalStack) -> Iterator[Runtime]:
+    """Function mcp."""
+    with runtime_of("McpFunction", services) as runtime:
+        yield runtime
+
+
+def runtime_of(function: str, services: LocalStack, handler: str | None = None) -> Runtime:
+    """Run a function as the template says."""
+    settings = services.functions[function].settings
+    variables = dict(env_vars(services)[function])
+    # There is no container here from which the host would have another name.
+    variables[ENDPOINT] = variables[ENDPOINT].replace(CONTAINER_HOST, "127.0.0.1")
+    layer = {"PYTHONPATH": str(ROOT / "layers" / "stepwire")}
+    return Runtime(settings.folder, handler or settings.handler, {**CREDENTIALS, **layer, **variables})
+
+
+def ask(mcp: Runtime, method: str, **params: Any) -> dict[str, Any]:
+    """Send a legacy request in an event, and give the result."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = mcp.invoke({**recorded("http_post_jwt"), "body": json.dumps(message)})
+    assert isinstance(answer, Answer)
+    body = json.loads(answer.result["body"])
+    check(message, body, "2025-11-25")
+    return body["result"]
+
+
+def is_now(mcp: Runtime, task_id: str, status: str) -> Callable[[], bool]:
+    """Ask whether a task has a status."""
+    return lambda: ask(mcp, "tasks/get", taskId=task_id)["status"] == status
+
+
+@pytest.mark.parametrize(("function", "name"), sorted(ONE_OF_EACH.items()))
+def test_a_function_answers_its_sample_event(services: LocalStack, function: str, name: str) -> None:
+    sample: Sample = SAMPLES[name]
+
+    with runtime_of(function, services) as runtime:
+        answer = runtime.invoke(recorded(name))
+
+    assert isinstance(answer, Answer)
+    assert answer.result == (sample.answers and answer.result | sample.answers)
+
+
+def test_a_task_begins_in_one_process_and_is_ended_by_the_functions_beside_the_services(mcp: Runtime) -> None:
+    call = {"name": "wait_and_echo", "arguments": {"message": "grüße", "seconds": 1}, "task": {}}
+
+    task_id = ask(mcp, "tools/call", **call)["task"]["taskId"]
+    until(is_now(mcp, task_id, "completed"))
+
+    assert ask(mcp, "tasks/result", taskId=task_id)["structuredContent"] == {"message": "grüße", "waited_seconds": 1}
+
+
+def test_a_task_that_is_cancelled_from_outside_stops_its_execution(mcp: Runtime, services: LocalStack) -> None:
+    call = {"name": "wait_and_echo", "arguments": {"message": "never", "seconds": 600}, "task": {}}
+    task_id = ask(mcp, "tools/call", **call)["task"]["taskId"]
+
+    ask(mcp, "tasks/cancel", taskId=task_id)
+
+    machine = services.physical_ids["WaitAndEcho"]
+    executions = services.client("stepfunctions").list_executions(stateMachineArn=machine)["executions"]
+    (status,) = [one["status"] for one in executions if one["name"].endswith(task_id)]
+    assert status == "ABORTED"
+
+
+def test_an_event_that_makes_no_sense_is_an_error_and_the_function_lives_on(services: LocalStack) -> None:
+    with runtime_of("InputRequestsFunction", services) as runtime:
+        fault = runtime.invoke({})
+        answer = runtime.invoke(recorded("input_requested"))
+
+    assert isinstance(fault, Fault)
+    assert (fault.error["errorType"], fault.at_start) == ("KeyError", False)
+    assert answer == Answer(None)
+
+
+def test_a_handler_that_is_not_there_is_an_error_of_the_start(services: LocalStack) -> None:
+    with runtime_of("McpFunction", services, handler="app.nobody") as runtime:
+        fault = runtime.invoke(recorded("http_get"))
+
+    assert isinstance(fault, Fault)
+    assert (fault.error["errorType"], fault.at_start) == ("Runtime.HandlerNotFound", True)

@@ -1,0 +1,190 @@
+"""What `sam local` makes of our template and file of variables, and of requests: by the SAM CLI's own code."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from local import LocalStack
+from local.sam_local import ENDPOINT, env_vars, write_env_vars
+from tests.integration.stacks import ROOT, SIGN_IN
+from tests.template.document import FUNCTION, STATE_MACHINE, references, resources, template
+from tests.wire_oracle import check
+
+SAM: Final = ROOT / ".venv-sam"
+SECONDS: Final = 60
+MESSAGE: Final[dict[str, Any]] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+# As `aws configure` and a shell might leave them: not to be found in a test.
+ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TELEMETRY": "0", "LC_ALL": "C.UTF-8"}
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[LocalStack]:
+    """The services, where everybody must sign in, so that every function is there."""
+    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=SIGN_IN) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def open_services() -> Iterator[LocalStack]:
+    """The services, where nobody signs in, as `make services` begins them."""
+    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters={"WaitSeconds": "0"}) as stack:
+        yield stack
+
+
+def driven(*arguments: str, given: object = None) -> Any:
+    """Run a command of sam_driver.py."""
+    command = [str(SAM / "bin" / "python"), str(Path(__file__).parent / "sam_driver.py"), *arguments]
+    return json.loads(run(command, json.dumps(given)))
+
+
+def run(command: list[str], given: str = "") -> str:
+    """Run a program of the SAM CLI's environment, and give what it prints."""
+    assert (SAM / "ready").exists(), f"{SAM.name} is missing: run `make {SAM.name}/ready`"
+    region = {"AWS_DEFAULT_REGION": "us-east-1"}
+    ended = subprocess.run(
+        command, input=given, cwd=ROOT, env=ALONE | region, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def declared(function: str) -> set[str]:
+    """Name the variables that the template declares for a function."""
+    (body,) = [one.properties for one in resources(FUNCTION) if one.logical_id == function]
+    shared = template()["Globals"]["Function"]["Environment"]["Variables"]
+    return {*shared, *body.get("Environment", {}).get("Variables", {})}
+
+
+class TestTheFileOfVariables:
+    def test_has_every_function_and_every_variable_of_the_template_and_no_other(self, services: LocalStack) -> None:
+        written = env_vars(services)
+
+        assert {name: set(values) for name, values in written.items()} == {
+            one.logical_id: declared(one.logical_id) for one in resources(FUNCTION)
+        }
+
+    def test_is_handed_to_the_containers_as_it_is(self, services: LocalStack, tmp_path: Path) -> None:
+        file = tmp_path / "env.json"
+        write_env_vars(services, file)
+
+        handed = driven("variables", str(ROOT / "template.yaml"), str(file))
+
+        written = env_vars(services)
+        assert set(handed) == set(written)
+        for function, values in written.items():
+            assert handed[function] == handed[function] | values
+
+    def test_is_of_no_use_for_a_variable_that_the_template_does_not_declare(self, tmp_path: Path) -> None:
+        file = tmp_path / "env.json"
+        file.write_text(json.dumps({"McpFunction": {"NOT_DECLARED": "1", ENDPOINT: "http://there"}}), encoding="utf-8")
+
+        handed = driven("variables", str(ROOT / "template.yaml"), str(file))["McpFunction"]
+
+        # Which is why the template declares the endpoint, and the developer's keys are taken as they come.
+        assert "NOT_DECLARED" not in handed
+        assert (handed[ENDPOINT], handed["AWS_ACCESS_KEY_ID"]) == ("http://there", "defaultkey")
+
+    def test_is_the_one_that_the_settings_of_sam_name(self) -> None:
+        settings = (ROOT / "samconfig.toml").read_text(encoding="utf-8")
+
+        assert settings.count('env_vars = ".aws-sam/local-env.json"') == 2
+
+
+class TestStartApi:
+    def test_makes_an_event_that_function_mcp_answers_and_a_response_of_its_answer(
+        self, open_services: LocalStack
+    ) -> None:
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        sent = {"method": "POST", "path": "/mcp", "headers": headers, "body": json.dumps(MESSAGE)}
+        root = str(ROOT / "template.yaml")
+
+        seen = driven("request", root, given={**sent, "answer": {"statusCode": 204}})
+        answer = open_services.invoke("McpFunction", seen["event"])
+        got = driven("request", root, given={**sent, "answer": answer})
+
+        assert seen["function"] == "McpFunction"
+        assert (got["status"], got["headers"]["content-type"]) == (200, "application/json")
+        check(MESSAGE, json.loads(got["body"]), "2025-11-25")
+        assert "wait_and_echo" in got["body"]
+
+    def test_has_the_routes_of_the_template(self) -> None:
+        path = "/.well-known/oauth-protected-resource/mcp"
+        sent = {"method": "GET", "path": path, "headers": {"accept": "*/*"}, "body": ""}
+
+        seen = driven("request", str(ROOT / "template.yaml"), given={**sent, "answer": {"statusCode": 200, "body": ""}})
+
+        assert (seen["function"], seen["event"]["rawPath"]) == ("MetadataFunction", path)
+
+
+# What `sam local generate-event` has for each kind of resource that invokes functions of ours.
+KINDS: Final = {
+    "AWS::ApiGatewayV2::Integration": ("apigateway", "http-api-proxy"),
+    "AWS::Events::Rule": ("cloudwatch", "scheduled-event"),
+    "AWS::Lambda::EventSourceMapping": ("dynamodb", "update"),
+}
+FUNCTIONS: Final = {one.logical_id for one in resources(FUNCTION)}
+
+
+def invoked_by(kind: str) -> set[str]:
+    """Name the functions that resources of a kind invoke; an alias of one is the function."""
+    named = {name.partition(".")[0] for one in resources(kind) for name in references(one.properties)}
+    return named & FUNCTIONS
+
+
+TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in invoked_by(kind))
+
+
+@cache
+def generated_text(*kind: str) -> str:
+    """Have an event made; that takes two seconds."""
+    return run([str(SAM / "bin" / "sam"), "local", "generate-event", *kind])
+
+
+def generated(kind: str) -> dict[str, Any]:
+    """Give the event that is made for a kind of resource."""
+    return json.loads(generated_text(*KINDS[kind]))
+
+
+class TestGeneratedEvents:
+    """They have the shape of ours, but are of no table, rule or client of ours."""
+
+    @pytest.mark.parametrize(("function", "kind"), TRIGGERED)
+    def test_every_function_takes_those_of_its_kind(self, services: LocalStack, function: str, kind: str) -> None:
+        answer = services.invoke(function, generated(kind))
+
+        assert kind != "AWS::ApiGatewayV2::Integration" or answer["statusCode"] in (200, 403)
+
+    def test_all_but_the_functions_that_states_invoke_are_tried(self) -> None:
+        states = {name for one in resources(STATE_MACHINE) for name in references(one.properties)} & FUNCTIONS
+
+        assert {function for function, _ in TRIGGERED} == FUNCTIONS - states
+
+    def test_a_request_says_what_it_lacks(self, open_services: LocalStack) -> None:
+        answer = open_services.invoke("McpFunction", generated("AWS::ApiGatewayV2::Integration"))
+
+        # It has a body, and no content type.
+        assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (415, -32600)
+
+    def test_a_request_that_is_given_a_message_is_answered(self, open_services: LocalStack) -> None:
+        event = generated("AWS::ApiGatewayV2::Integration")
+        event |= {
+            "body": json.dumps(MESSAGE),
+            "isBase64Encoded": False,
+            "headers": {"Content-Type": "application/json"},
+        }
+
+        answer = open_services.invoke("McpFunction", event)
+
+        assert answer["statusCode"] == 200
+        check(MESSAGE, json.loads(answer["body"]), "2025-11-25")
+
+    def test_a_token_whose_claims_name_nobody_is_refused(self, services: LocalStack) -> None:
+        answer = services.invoke("McpFunction", generated("AWS::ApiGatewayV2::Integration"))
+
+        assert (answer["statusCode"], json.loads(answer["body"])["error"]["data"]) == (403, {"missing": ["iss", "sub"]})

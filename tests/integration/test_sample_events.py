@@ -1,0 +1,55 @@
+"""Every file in events/ is taken by the function that it is for, with the effect that it should have."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local import FunctionError, LocalStack, never
+from tests.integration.samples import FOR_OTHERS, SAMPLES, Sample, task_of_the_events
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
+from tests.recorded import FOLDER, recorded
+from tests.template.document import FUNCTION, resources
+
+
+@pytest.fixture(scope="module")
+def stacks() -> Iterator[dict[bool, Deployed]]:
+    """The root template whole, with sign-in and without."""
+    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default"}
+    with (
+        deployed(template, never, **parameters) as anybody,
+        deployed(template, never, **parameters, **SIGN_IN) as guarded,
+    ):
+        yield {False: anybody, True: guarded}
+
+
+def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
+    """Invoke the function; None where it fails as it should."""
+    if sample.fails is None:
+        return stack.invoke(sample.function, event)
+    with pytest.raises(FunctionError) as raised:
+        stack.invoke(sample.function, event)
+    assert raised.value.error_type == sample.fails
+    return None
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_a_sample_event_has_its_effect(stacks: dict[bool, Deployed], name: str) -> None:
+    sample, item = SAMPLES[name], task_of_the_events()
+    stack = stacks[bool(sample.parameters)].stack
+    table, tasks = stack.physical_ids["TasksTable"], stack.client("dynamodb")
+    tasks.put_item(TableName=table, Item=item)
+
+    answer = answer_of(stack, sample, recorded(name))
+
+    assert answer == (sample.answers and answer | sample.answers)
+    left = tasks.get_item(TableName=table, Key={key: item[key] for key in ("pk", "sk")})["Item"]
+    assert left["status"]["S"] == sample.leaves
+
+
+def test_every_sample_event_is_tried_here() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} - FOR_OTHERS == set(SAMPLES)
+
+
+def test_every_function_of_the_template_has_a_sample_event() -> None:
+    assert {sample.function for sample in SAMPLES.values()} == {one.logical_id for one in resources(FUNCTION)}
