@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test check scan conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test e2e check scan conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +13,7 @@ CONFIG ?= dev
 SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
 	$(BIN)/python -m examples.demo $(ARGS)
@@ -26,6 +26,12 @@ services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until 
 
 test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# Nothing is built or emulated where ENDPOINT names what runs already.
+FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
+
+e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS, run scenarios; or against ENDPOINT
+	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
 
 check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests
 	$(BIN)/ruff format --check .
@@ -49,8 +55,9 @@ conformance: .venv/ready  ## run the official MCP conformance suite against the 
 catalog: .venv/ready  ## compile the manifests as `sam build` does
 	$(BIN)/python -m stepwire.manifests functions/mcp/tools --output functions/mcp/catalog.json
 
-build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads; needs no Docker
+build: .venv/ready .venv-sam/ready  ## build what `make deploy` uploads, and print how large it is; needs no Docker
 	$(SAM) build
+	$(BIN)/python layers/artifacts.py .aws-sam/build
 
 deploy: build  ## deploy to AWS as CONFIG (dev, prod) in samconfig.toml says; ARGS are those of `sam deploy`
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
@@ -62,7 +69,8 @@ lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .venv-checkov .checkov.json .aws-sam .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .checkov.json .aws-sam
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -71,13 +79,14 @@ clean:  ## remove what these targets made
 .venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-sam/ready: requirements/sam.txt
+.venv-e2e/ready: requirements/e2e.txt
 .venv-checkov/ready: requirements/checkov.txt
 
 PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
 # Why --no-deps: a lock is whole, so there is nothing to resolve. Why --no-compile: most of it is never imported.
-.venv/ready .venv-legacy/ready .venv-sam/ready .venv-checkov/ready:
+.venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)

@@ -1,57 +1,57 @@
-"""Fill a layer for Lambda (python3.13 on arm64), whatever this machine is. Called by the layers' Makefiles.
+"""Fill a layer. Called by the layers' Makefiles, which `sam build` runs.
 
     python layers/fill.py FOLDER --wheels requirements.txt
     python layers/fill.py FOLDER --package stepwire
 
-The rule: what comes out depends on the lock and the sources alone. The one exception is bytecode, which only Python
-3.13 can make: where this is another, the layer goes without, and says so.
+The rule: what comes out depends on the lock and the sources alone, and not on the machine, its Python, its pip or the
+time; so SAM, which names an artifact by what is in it, uploads only what has changed. Bytecode is therefore left out:
+see docs/decisions/0016-the-same-artifacts-everywhere.md.
+
+Layers are filled for Lambda: python3.13 on arm64, whatever this machine is. STEPWIRE_PLATFORM=host fills them for the
+Python that runs this, from the same lock; that is for emulators, which run functions on the machine itself.
 """
 
 import argparse
-import compileall
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Final
 
 PYTHON: Final = (3, 13)
 # Several, because pip takes the wheels of just the platforms named, and not those made for an older C library.
 PLATFORMS: Final = ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64")
+FOR_LAMBDA: Final = (
+    *("--implementation", "cp", "--python-version", ".".join(map(str, PYTHON))),
+    *(word for platform in PLATFORMS for word in ("--platform", platform)),
+)
+TARGETS: Final[dict[str, tuple[str, ...]]] = {"lambda": FOR_LAMBDA, "host": ()}
+# What pip notes of its own doing. RECORD also has the hashes of commands, which name the Python of this machine.
+NOTES_OF_PIP: Final = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
 
 
-def install(requirements: Path, folder: Path) -> None:
+def install(requirements: Path, folder: Path, target: tuple[str, ...]) -> None:
     """Unpack the locked wheels, and nothing but wheels."""
     command = [
         *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
         *("--no-deps", "--require-hashes", "--requirement", str(requirements), "--target", str(folder)),
-        *("--implementation", "cp", "--python-version", ".".join(map(str, PYTHON)), "--only-binary", ":all:"),
-        *(word for platform in PLATFORMS for word in ("--platform", platform)),
+        *("--only-binary", ":all:", *target),
     ]
     subprocess.run(command, check=True)  # noqa: S603 - the words are the ones above
+    leave_out_what_pip_adds(folder)
+
+
+def leave_out_what_pip_adds(folder: Path) -> None:
+    """Remove what is in no wheel: commands, and notes."""
     shutil.rmtree(folder / "bin", ignore_errors=True)
+    for note in (path for name in NOTES_OF_PIP for path in folder.glob(f"*.dist-info/{name}")):
+        note.unlink()
 
 
 def copy(package: Path, folder: Path) -> None:
     """Copy a package of ours, without what running it here has left behind."""
     shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-
-
-def compile_ahead(folder: Path) -> None:
-    """Add bytecode: Lambda could keep none, for it mounts layers read-only, and so would compile at each cold start."""
-    if sys.version_info[:2] != PYTHON:
-        version = ".".join(map(str, PYTHON))
-        sys.stderr.write(f"note: no bytecode without Python {version}; cold starts take some 0.1 s more\n")
-        return
-    # Unchecked: Lambda's copy has other timestamps. The paths are those of Lambda, as tracebacks show them.
-    compileall.compile_dir(
-        folder,
-        quiet=1,
-        stripdir=str(folder),
-        prependdir="/opt/python",
-        invalidation_mode=PycInvalidationMode.UNCHECKED_HASH,
-    )
 
 
 def main() -> None:
@@ -61,12 +61,14 @@ def main() -> None:
     parser.add_argument("--wheels", type=Path, metavar="LOCK")
     parser.add_argument("--package", type=Path)
     options = parser.parse_args()
+    target = os.environ.get("STEPWIRE_PLATFORM", "lambda")
+    if target not in TARGETS:
+        parser.error(f"STEPWIRE_PLATFORM is {target!r}; it may be {' or '.join(TARGETS)}")
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.wheels:
-        install(options.wheels, options.folder)
+        install(options.wheels, options.folder, TARGETS[target])
     if options.package:
         copy(options.package, options.folder)
-    compile_ahead(options.folder)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/dev.txt": ("pyproject.toml", "--group", "dev", "--group", "examples", *UNIVERSAL),
     "requirements/legacy-client.txt": ("--group", "legacy-client", *UNIVERSAL),
     "requirements/sam.txt": ("--group", "sam", *UNIVERSAL),
+    "requirements/e2e.txt": ("--group", "e2e", *UNIVERSAL),
     "requirements/checkov.txt": ("--group", "checkov", *UNIVERSAL),
     "layers/dependencies/requirements.txt": (
         "pyproject.toml",

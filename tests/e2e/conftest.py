@@ -54,33 +54,35 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def legacy_command(url: str) -> list[str]:
     """The beginning of the command that runs a scenario with `mcp` 1.30."""
-    return _command(url)
+    return command_for(url)
 
 
 @pytest.fixture
 def legacy_client(legacy_command: list[str]) -> LegacyClient:
     """Run a scenario of legacy_driver.py against the root template, and give what it has seen."""
-    return partial(_run, legacy_command)
+    return partial(run_scenario, legacy_command)
 
 
 @pytest.fixture
 def own_legacy_client(own_url: str) -> LegacyClient:
     """Run a scenario against our own template."""
-    return partial(_run, _command(own_url))
+    return partial(run_scenario, command_for(own_url))
 
 
 @pytest.fixture(scope="session")
 def legacy_client_of() -> Callable[[str], LegacyClient]:
     """Run scenarios against any endpoint."""
-    return lambda url: partial(_run, _command(url))
+    return lambda url: partial(run_scenario, command_for(url))
 
 
-def _command(url: str) -> list[str]:
+def command_for(url: str) -> list[str]:
+    """Give the beginning of the command that runs a scenario against an endpoint."""
     assert LEGACY_READY.exists(), f"{LEGACY_READY.parent.name} is missing: run `make .venv-legacy/ready`"
     return [str(LEGACY_PYTHON), str(LEGACY_DRIVER), url]
 
 
-def _run(command: list[str], scenario: str, *arguments: str) -> Any:
+def run_scenario(command: list[str], scenario: str, *arguments: str) -> Any:
+    """Run a scenario of legacy_driver.py, and give what it has seen."""
     ended = subprocess.run(
         [*command, scenario, *arguments], capture_output=True, text=True, timeout=LEGACY_SECONDS, check=False
     )

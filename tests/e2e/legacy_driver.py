@@ -1,6 +1,6 @@
 """What a client of 2025-11-25 does, with the library `mcp` 1.30, as scenarios that print what they have seen as JSON.
 
-    .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--name N] [--answer A]
+    .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--answer A] ...
 
 It runs in an environment of its own, because 1.x and 2.x of the library exclude each other; so it imports nothing of
 ours, and whether it fits the library is seen by running it.
@@ -176,9 +176,9 @@ SCENARIOS = {
 class Recorder:
     """The user, who gives one and the same answer, and what was on the wire."""
 
-    def __init__(self, answer: str | None, token: str | None) -> None:
+    def __init__(self, answer: str | None, headers: dict[str, str | None]) -> None:
         self._answer = json.loads(answer) if answer else None
-        self._token = token
+        self._headers = {name: value for name, value in headers.items() if value}
         self.asked: list[Any] = []
         self.wire: list[dict[str, Any]] = []
 
@@ -193,7 +193,7 @@ class Recorder:
 
     def http_client(self) -> Any:
         """Give the library's own client, with an ear on what it gets."""
-        client = create_mcp_http_client(headers={"authorization": f"Bearer {self._token}"} if self._token else None)
+        client = create_mcp_http_client(headers=self._headers)
         client.event_hooks["response"].append(self._note)
         return client
 
@@ -214,7 +214,8 @@ async def main(options: argparse.Namespace) -> None:
         # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
         mcp.types.LATEST_PROTOCOL_VERSION = options.version
     info = mcp.types.Implementation(name=options.name, version="1") if options.name else None
-    recorder = Recorder(options.answer, options.token)
+    authorization = f"Bearer {options.token}" if options.token else None
+    recorder = Recorder(options.answer, {"authorization": authorization, "host": options.host})
     async with (
         recorder.http_client() as http,
         streamable_http_client(options.url, http_client=http) as (incoming, outgoing, _session),
@@ -234,6 +235,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", help="the protocol version to ask for")
     parser.add_argument("--name", help="what the client calls itself")
     parser.add_argument("--token", help="the access token to send with every request")
+    parser.add_argument("--host", help="the header Host to send, where that is not the URL's")
     parser.add_argument("--answer", help="JSON of the ElicitResult that every question gets")
     return parser.parse_intermixed_args(arguments)
 

@@ -1,5 +1,6 @@
 """The layers hold what the functions import, and all that is built is built for one Python."""
 
+import os
 import re
 import subprocess
 import sys
@@ -9,12 +10,20 @@ from typing import Final
 
 import pytest
 
-from layers.fill import PYTHON, compile_ahead, copy
+from layers.fill import FOR_LAMBDA, PYTHON, copy, leave_out_what_pip_adds
 from requirements.lock import IN_THE_RUNTIME, LAMBDA
+from requirements.lock import LOCKS as ALL_LOCKS
 from tests.template.document import FUNCTION, ROOT, Resource, listed, resources, template
 
 VERSION: Final = ".".join(map(str, PYTHON))
 LAYER: Final = ROOT / "layers/dependencies/requirements.txt"
+LOCKS: Final = [
+    lock
+    for layer in resources("AWS::Serverless::LayerVersion")
+    if (lock := ROOT / layer.properties["ContentUri"] / "requirements.txt").exists()
+]
+# What is shipped though Lambda has it, each with the reason: what the newer one is needed for.
+NEWER_THAN_LAMBDAS: Final[dict[str, str]] = {}
 # Imports a handler and all of the package that runs in Lambda, and prints the top-level names that are then known.
 PROBE: Final = """
 import sys
@@ -27,11 +36,17 @@ for module in pkgutil.walk_packages(stepwire.__path__, "stepwire."):
 print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 """
 OURS: Final = {"stepwire"}
+DIST_INFO: Final = ("INSTALLER", "METADATA", "RECORD", "REQUESTED", "WHEEL")
+LAMBDA_LOCKS: Final = [name for name, arguments in ALL_LOCKS.items() if "--only-binary" in arguments]
 OPTIONAL: Final = {"certifi"}  # botocore takes the certificates of its own where it is not there
 
 
+def locked(lock: Path) -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+)==", lock.read_text(encoding="utf-8"), re.MULTILINE))
+
+
 def in_the_layer() -> set[str]:
-    return set(re.findall(r"^([a-z0-9-]+)==", LAYER.read_text(encoding="utf-8"), re.MULTILINE))
+    return locked(LAYER)
 
 
 @pytest.mark.parametrize("function", ["mcp", "execution_events"])
@@ -59,17 +74,24 @@ def test_the_function_without_layers_imports_nothing_but_python() -> None:
     assert {name.partition(".")[0] for name in imported.stdout.split()} - {"app"} <= sys.stdlib_module_names
 
 
-def test_the_dependencies_layer_holds_nothing_that_lambda_has() -> None:
-    held = in_the_layer()
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.parent.name)
+def test_a_layer_holds_nothing_that_lambda_has_unless_a_newer_one_is_needed(lock: Path) -> None:
+    held = locked(lock)
 
     assert held
-    assert not held & set(IN_THE_RUNTIME)
+    assert held & set(IN_THE_RUNTIME) <= set(NEWER_THAN_LAMBDAS)
+
+
+def test_every_layer_of_others_packages_has_a_lock() -> None:
+    assert LAYER in LOCKS
+    assert {lock.relative_to(ROOT).as_posix() for lock in LOCKS} == set(LAMBDA_LOCKS)
 
 
 def test_the_layers_are_locked_and_filled_for_the_python_that_the_functions_run_on() -> None:
     assert template()["Globals"]["Function"]["Runtime"] == f"python{VERSION}"
     assert template()["Globals"]["Function"]["Architectures"] == ["arm64"]
     assert LAMBDA[LAMBDA.index("--python-version") + 1] == VERSION
+    assert FOR_LAMBDA[FOR_LAMBDA.index("--python-version") + 1] == VERSION
 
 
 @pytest.mark.parametrize("layer", resources("AWS::Serverless::LayerVersion"), ids=lambda layer: layer.logical_id)
@@ -111,13 +133,24 @@ def test_a_layer_holds_the_package_without_the_bytecode_of_this_machine(tmp_path
     assert held == ["package/part/module.py"]
 
 
-def test_a_layer_has_bytecode_just_when_this_python_is_that_of_lambda(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "module.py").write_text("ANSWER = 42\n")
+def test_a_layer_holds_what_is_in_the_wheels_and_nothing_that_pip_adds(tmp_path: Path) -> None:
+    for name in ("bin/tool", "thing/__init__.py", *(f"thing-1.dist-info/{name}" for name in DIST_INFO)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
 
-    compile_ahead(tmp_path)
+    leave_out_what_pip_adds(tmp_path)
 
-    has_bytecode = bool(list(tmp_path.rglob("*.pyc")))
-    assert has_bytecode == (sys.version_info[:2] == PYTHON)
-    assert has_bytecode != ("no bytecode" in capsys.readouterr().err)
+    held = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
+    assert held == ["thing-1.dist-info/METADATA", "thing-1.dist-info/WHEEL", "thing/__init__.py"]
+
+
+def test_a_layer_for_a_platform_that_nobody_knows_is_not_filled(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "layers/fill.py"), str(tmp_path / "layer"), "--package", str(tmp_path)]
+
+    ended = subprocess.run(
+        command, env=os.environ | {"STEPWIRE_PLATFORM": "armv7"}, check=False, capture_output=True, text=True
+    )
+
+    assert ended.returncode == 2
+    assert "'armv7'; it may be lambda or host" in ended.stderr
+    assert not (tmp_path / "layer").exists()

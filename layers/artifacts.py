@@ -1,0 +1,124 @@
+"""What `sam build` has made: how large each artifact is, and the hash of what is in it. Called by `make build`.
+
+    python layers/artifacts.py .aws-sam/build
+
+The rule: what grows beyond its budget stops the build, for nobody reads a table that is always printed. The hash is the
+one that SAM uploads by: of the names and contents of the files, and of nothing else (no times, no modes, no order).
+"""
+
+import argparse
+import hashlib
+import io
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
+
+MB: Final = 1_000_000  # bytes
+# Where a resource of the built template says what was built for it.
+CONTENTS: Final = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+# Zipped, as it is uploaded and fetched at a cold start. Functions hold code of ours alone, so they share one.
+FUNCTION_BUDGET: Final = 1 * MB
+LAYER_BUDGETS: Final = {"StepwireLayer": 1 * MB, "DependenciesLayer": 12 * MB, "ProfileDatasetLayer": 25 * MB}
+# Lambda's own limit for a function with its layers, unpacked.
+UNPACKED_LIMIT: Final = 250 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What was built for a function or a layer; sizes in bytes. `layers` names those of a function."""
+
+    name: str
+    kind: str
+    unpacked: int
+    zipped: int
+    digest: str
+    layers: tuple[str, ...] = ()
+
+
+def artifacts(build: Path) -> list[Artifact]:
+    """Measure what the built template names, in its order."""
+    resources: Mapping[str, Any] = yaml_parse((build / "template.yaml").read_text(encoding="utf-8"))["Resources"]
+    return [
+        _measured(build, name, body["Type"], cast(Mapping[str, Any], body["Properties"]))
+        for name, body in resources.items()
+        if body["Type"] in CONTENTS
+    ]
+
+
+def content_hash(folder: Path) -> str:
+    """Hash the names and contents of the files, as SAM does."""
+    whole = hashlib.md5(usedforsecurity=False)
+    for file in _files(folder):
+        whole.update(str(file.relative_to(folder)).encode())
+        whole.update(hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest().encode())
+    return whole.hexdigest()
+
+
+def over_budget(found: Sequence[Artifact]) -> list[str]:
+    """Say what is larger than it may be. A layer without a budget is, so that a new one is given one."""
+    unpacked = {artifact.name: artifact.unpacked for artifact in found}
+    return [fault for artifact in found for fault in _faults(artifact, unpacked)]
+
+
+def table(found: Sequence[Artifact]) -> str:
+    """Set the artifacts out in columns, the largest first."""
+    rows = [
+        f"{artifact.name:<28}{artifact.zipped / 1000:>10,.1f}{artifact.unpacked / 1000:>13,.1f}  {artifact.digest}"
+        for artifact in sorted(found, key=lambda artifact: -artifact.zipped)
+    ]
+    return "\n".join([f"{'artifact':<28}{'zipped kB':>10}{'unpacked kB':>13}  content hash", *rows])
+
+
+def _measured(build: Path, name: str, kind: str, properties: Mapping[str, Any]) -> Artifact:
+    folder = build / properties[CONTENTS[kind]]
+    layers = cast(list[Mapping[str, str]], properties.get("Layers") or [])
+    return Artifact(
+        name,
+        kind,
+        unpacked=sum(file.stat().st_size for file in _files(folder)),
+        zipped=_zipped_size(folder),
+        digest=content_hash(folder),
+        layers=tuple(layer["Ref"] for layer in layers if "Ref" in layer),
+    )
+
+
+def _zipped_size(folder: Path) -> int:
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in _files(folder):
+            archive.write(file, file.relative_to(folder))
+    return len(zipped.getbuffer())
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.rglob("*") if path.is_file()), key=str)
+
+
+def _faults(artifact: Artifact, unpacked: Mapping[str, int]) -> Iterator[str]:
+    is_layer = artifact.kind.endswith("LayerVersion")
+    budget = LAYER_BUDGETS.get(artifact.name, 0) if is_layer else FUNCTION_BUDGET
+    if artifact.zipped > budget:
+        yield f"{artifact.name} has {artifact.zipped:,} bytes zipped; its budget is {budget:,}"
+    # A layer of another stack is not among them: it cannot be measured here.
+    whole = artifact.unpacked + sum(unpacked.get(layer, 0) for layer in artifact.layers)
+    if whole > UNPACKED_LIMIT:
+        yield f"{artifact.name} has {whole:,} bytes unpacked, layers included; Lambda takes {UNPACKED_LIMIT:,}"
+
+
+def main() -> None:
+    """Print the table; exit 1 where something is over its budget."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("build", type=Path, help="the folder that `sam build` wrote to")
+    found = artifacts(parser.parse_args().build)
+    sys.stdout.write(table(found) + "\n")
+    if faults := over_budget(found):
+        sys.exit("\n".join(faults))
+
+
+if __name__ == "__main__":
+    main()

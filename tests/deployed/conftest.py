@@ -1,0 +1,100 @@
+"""The stack, built and deployed to an emulated AWS once for all scenarios; or one that ENDPOINT names.
+
+Nothing here is part of `make test`: it is `make e2e`.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.deployed.emulator import ROOT, Emulator
+from tests.deployed.endpoint import Endpoint, in_an_account
+from tests.deployed.not_served import GAPS, LEFT_OUT
+from tests.deployed.stack import build, deploy, for_the_emulator, look_at
+from tests.local.issuer import AUDIENCE, TestIssuer
+
+BUILT: Final = ROOT / ".aws-sam/e2e"
+# So that the tests, of which most are one caller, are not the ones that are limited.
+LIMITS: Final = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}
+
+# Where in the template something was left out.
+TAKEN: Final = pytest.StashKey[list[str]]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is here, so that `make test` leaves it out."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker("deployed")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what a green run does not prove."""
+    taken = terminalreporter.config.stash.get(TAKEN, None)
+    if taken is None:
+        return
+    terminalreporter.section("what the emulated AWS cannot serve, and so is not shown by this run")
+    for gap in (*LEFT_OUT, *GAPS):
+        terminalreporter.write_line(f"- {gap.what}: {gap.why}")
+    terminalreporter.write_line(f"left out of the template: {', '.join(taken) or 'nothing'}")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run the asynchronous tests on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def built() -> Path:
+    """The folder with what `sam build` made for the emulator."""
+    if os.environ.get("ENDPOINT"):
+        pytest.skip("ENDPOINT is set: nothing is built or deployed")
+    return build(ROOT, BUILT, platform="host")
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """The emulated AWS. It ends with the tests also when they are told to: it would go on without them."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with Emulator(tmp_path_factory.mktemp("emulator")) as emulator:
+        yield emulator
+
+
+@pytest.fixture(scope="session")
+def issuer() -> Iterator[TestIssuer]:
+    """The issuer of the tokens that the emulated API Gateway takes."""
+    with TestIssuer() as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="session")
+def emulated(built: Path, emulator: Emulator, issuer: TestIssuer, request: pytest.FixtureRequest) -> Endpoint:
+    """The endpoint on the emulator."""
+    template, taken = for_the_emulator(built)
+    request.config.stash[TAKEN] = taken
+    # What clients call is known before the API is: so what the metadata and the tokens name is what clients see.
+    url = f"{emulator.url}/mcp"
+    sign_in = {"Authorizer": "jwt", "JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "EndpointUrl": url}
+    stack = deploy(template, {**sign_in, **LIMITS}, emulator.credentials)
+    return Endpoint(
+        url,
+        token_of=lambda caller: issuer.valid(sub=caller),
+        host=emulator.host_of(stack.named("Api")),
+        stack=stack,
+        environment=emulator.credentials,
+    )
+
+
+@pytest.fixture(scope="session")
+def endpoint(request: pytest.FixtureRequest) -> Endpoint:
+    """The endpoint: the one in a real account if ENDPOINT names one."""
+    url, stack = os.environ.get("ENDPOINT"), os.environ.get("STACK")
+    if url:
+        return in_an_account(url, look_at(stack, os.environ) if stack else None)
+    return request.getfixturevalue("emulated")

@@ -1,0 +1,137 @@
+"""The stack as users deploy it: `sam build`, `sam deploy`, samconfig.toml.
+
+The rule: what differs from a deployment to AWS is what not_served.py lists, and parameters.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+import boto3
+import yaml
+from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
+
+from tests.deployed.emulator import ROOT
+from tests.deployed.not_served import with_plain_time_limits, without_what_is_left_out
+
+SAM: Final = ROOT / ".venv-sam/bin/sam"
+NAME: Final = "e2e"
+SECONDS: Final = 600
+# What a make above this one would tell the makefiles that `sam build` runs.
+OF_MAKE: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+# What a copy of the project does without.
+NOT_SOURCES: Final = (".git", ".venv*", ".aws-sam", ".hypothesis", "node_modules", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of a deployed stack."""
+
+    name: str
+    kind: str
+    physical_id: str
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A deployed stack."""
+
+    resources: Sequence[Resource]
+
+    def of(self, kind: str) -> list[Resource]:
+        """List the resources of a type."""
+        return [resource for resource in self.resources if resource.kind == kind]
+
+    def named(self, name: str) -> str:
+        """Give the physical id of a resource."""
+        return next(resource.physical_id for resource in self.resources if resource.name == name)
+
+
+def build(project: Path, folder: Path, *, platform: str) -> Path:
+    """Build the template of a project for a platform (lambda, host) into a folder."""
+    sam(["build", "--build-dir", str(folder)], project, {"STEPWIRE_PLATFORM": platform})
+    return folder
+
+
+def copied(project: Path, copy: Path) -> Path:
+    """Copy the project to where nothing was ever built; it shares our environment."""
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(*NOT_SOURCES))
+    (copy / ".venv").symlink_to(project / ".venv")
+    return copy
+
+
+def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
+    """Write the built template anew, beside it, without what the emulator cannot take; says what was left out, too."""
+    template = cast(dict[str, Any], yaml_parse((built / "template.yaml").read_text(encoding="utf-8")))
+    rest, taken = without_what_is_left_out(template)
+    for name, body in rest["Resources"].items():
+        if body["Type"] == "AWS::Serverless::StateMachine":
+            body["Properties"]["DefinitionUri"] = _in_json(built, name, body["Properties"]["DefinitionUri"])
+    adapted = built / "emulated.json"
+    adapted.write_text(json.dumps(rest), encoding="utf-8")
+    return adapted, taken
+
+
+def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str]) -> Stack:
+    """Deploy a built template as samconfig.toml says, to where the environment leads."""
+    command = [
+        *("deploy", "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "prod"),
+        *("--template-file", str(template), "--stack-name", NAME, "--no-confirm-changeset", "--no-progressbar"),
+        *("--parameter-overrides", *(f"{name}={value}" for name, value in parameters.items())),
+    ]
+    sam(command, template.parent, environment)
+    return look_at(NAME, environment)
+
+
+def look_at(name: str, environment: Mapping[str, str]) -> Stack:
+    """Ask CloudFormation for a stack."""
+    pages = aws("cloudformation", environment).get_paginator("list_stack_resources").paginate(StackName=name)
+    return Stack(
+        [
+            Resource(one["LogicalResourceId"], one["ResourceType"], one["PhysicalResourceId"])
+            for page in pages
+            for one in page["StackResourceSummaries"]
+        ]
+    )
+
+
+def aws(service: str, environment: Mapping[str, str]) -> Any:
+    """Make a client of AWS, or of the emulator if the environment leads there; else of the caller's own account."""
+    return cast(Any, boto3).client(
+        service,
+        endpoint_url=environment.get("AWS_ENDPOINT_URL"),
+        region_name=environment.get("AWS_REGION"),
+        aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
+        aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
+        aws_session_token=environment.get("AWS_SESSION_TOKEN"),
+    )
+
+
+def _in_json(built: Path, name: str, definition: str) -> str:
+    """Write a definition anew as JSON, in the built folder: see GAPS."""
+    written = built / f"{name}.asl.json"
+    read = yaml.safe_load((built / definition).read_text(encoding="utf-8"))
+    written.write_text(json.dumps(with_plain_time_limits(read)), encoding="utf-8")
+    return written.name
+
+
+def sam(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run the SAM CLI."""
+    ours = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
+    ended = subprocess.run(
+        [SAM, *arguments],
+        cwd=folder,
+        env={**ours, "SAM_CLI_TELEMETRY": "0", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout

@@ -1,0 +1,57 @@
+"""What is deployed to the emulated AWS differs from the template only where not_served.py says so."""
+
+from copy import deepcopy
+from typing import Any
+
+import yaml
+
+from tests.deployed.not_served import AN_HOUR, with_plain_time_limits, without_what_is_left_out
+from tests.template.document import ROOT, template
+
+
+def test_the_rest_of_the_template_stays_as_it_is() -> None:
+    whole = template()
+
+    rest, taken = without_what_is_left_out(whole)
+
+    resources: dict[str, Any] = whole["Resources"]
+    for name, body in resources.items():
+        properties: dict[str, Any] = body.get("Properties") or {}
+        kept = {key: value for key, value in properties.items() if f"{name}.{key}" not in taken}
+        assert name in taken or rest["Resources"][name] == {**body, "Properties": kept}
+    assert {**rest, "Resources": None} == {**whole, "Resources": None}
+
+
+def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
+    function = {
+        "Type": "AWS::Serverless::Function",
+        "Properties": {"AutoPublishAlias": "live", "DeploymentPreference": {"Type": "AllAtOnce"}},
+    }
+
+    rest, taken = without_what_is_left_out({"Resources": {"Answers": function}})
+
+    assert taken == ["Answers.DeploymentPreference"]
+    assert rest["Resources"]["Answers"]["Properties"] == {"AutoPublishAlias": "live"}
+
+
+def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays() -> None:
+    alarms = {
+        "Rate": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"Expression": "a / b"}]}},
+        "Count": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "Errors"}},
+    }
+
+    rest, taken = without_what_is_left_out({"Resources": alarms})
+
+    assert taken == ["Rate"]
+    assert rest["Resources"] == {"Count": alarms["Count"]}
+
+
+def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:
+    for path in sorted((ROOT / "statemachines").glob("*.asl.yaml")):
+        definition: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        expected = deepcopy(definition)
+        for state in expected["States"].values():
+            if isinstance(state.get("TimeoutSeconds"), str):
+                state["TimeoutSeconds"] = AN_HOUR
+
+        assert with_plain_time_limits(definition) == expected
