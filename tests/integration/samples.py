@@ -47,8 +47,11 @@ SAMPLES: Final = {
     "progress_reported": Sample("ExecutionEventsFunction"),
     "read_dataset": Sample("ReadDatasetFunction", {"rows": 3, "source": "inline"}),
     "schedule": Sample("SweepFunction"),
+    "table_changed": Sample("StatusChangesFunction", {"batchItemFailures": []}),
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
 }
+FOR_OTHERS: Final = {"task_status_changed"}
+"""What our functions put, for whoever listens: none of them takes it."""
 
 
 def task_of_the_events() -> dict[str, Any]:

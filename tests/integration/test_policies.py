@@ -79,7 +79,7 @@ def stack() -> Iterator[Watched]:
     """The root template with a bucket. No status event arrives by itself; every task is overdue after a second."""
     calls = list[Call]()
     impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "1"}
-    parameters = {**impatient, **SIGN_IN, "ProfileBucketName": BUCKET}
+    parameters = {**impatient, **SIGN_IN, "ProfileBucketName": BUCKET, "EventBus": "default"}
     with watched(calls.append), deployed(ROOT / "template.yaml", never, **parameters) as made:
         made.stack.client("s3").create_bucket(Bucket=BUCKET)
         made.stack.client("s3").put_object(Bucket=BUCKET, Key="a.csv", Body=b"a,b\n1,2\n")
