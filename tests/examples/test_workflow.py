@@ -158,13 +158,15 @@ class TestProgress:
 
         assert sorted(report["progress"] for report in others) == [18, 27, 35, 44, 52, 61, 69, 78, 86, 95]
 
-    def test_a_report_that_cannot_be_sent_changes_nothing(self, stack: LocalStack) -> None:
+    def test_a_report_that_cannot_be_sent_changes_nothing(self, stack: LocalStack, refusals: list[str]) -> None:
         arguments = {"csv": "a,b\n1,2\n3,4\n"}
 
         heard, unheard = execute(stack, arguments), execute(stack, arguments, without_event_bus(stack))
 
         assert unheard.status == "SUCCEEDED"
         assert unheard.output == heard.output
+        assert {"events:PutEvents" in refusal for refusal in refusals} == {True}  # another bus is none of its role's
+        refusals.clear()
 
     @pytest.mark.anyio
     async def test_the_task_shows_how_far_it_is(self, stack: LocalStack) -> None:
