@@ -49,7 +49,7 @@ def _rule(resource: Resource, world: World) -> Created:
     targets: list[dict[str, Any]] = properties.get("Targets", [])
     _note_targets(resource, world, targets)
     served = [target for target in targets if _service_of(target) in _TARGETS_SERVED]
-    if served:
+    if served and "EventPattern" in properties:  # to moto, a rule that has none is one for every event
         events.put_targets(Rule=name, Targets=served, **picked(properties, ("EventBusName",)))
     return Created(name, {"Arn": arn})
 

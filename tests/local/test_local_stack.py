@@ -43,6 +43,16 @@ def test_what_is_not_served_is_reported(stack: LocalStack) -> None:
     assert "Setting: AWS::SSM::Parameter is not served" in stack.not_served
     assert "alarms and dashboards: nothing is counted, so none rings or shows anything" in stack.not_served
     assert NOT_ENFORCED in stack.not_served
+    assert "Schedule: its schedule never fires" in stack.not_served
+
+
+def test_a_schedule_is_no_rule_for_every_event(stack: LocalStack) -> None:
+    entry = {"Source": "a test", "DetailType": "anything", "Detail": "{}"}
+    assert stack.client("events").put_events(Entries=[entry])["FailedEntryCount"] == 0
+
+    messages = stack.client("sqs").receive_message(QueueUrl=stack.physical_ids["Scheduled"])
+
+    assert "Messages" not in messages
 
 
 def test_a_request_becomes_an_event(stack: LocalStack) -> None:
