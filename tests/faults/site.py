@@ -61,7 +61,7 @@ class Account:
         self.workflows: Any = aws_client("stepfunctions", REGION)
         self.queues: Any = aws_client("sqs", REGION)
         self.table = self._new_table()
-        secret = {"Name": "sealing", "SecretString": "a secret of the tests"}
+        secret = {"Name": f"faults-{next(_numbers)}", "SecretString": "a secret of the tests"}
         self.secret: str = aws_client("secretsmanager", REGION).create_secret(**secret)["ARN"]
 
     def tokens(self, queue: str) -> list[str]:

@@ -38,9 +38,8 @@ ONE_OF_EACH: Final = {
 @pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
     """The services with what the template needs of them, where everybody must sign in."""
-    with LocalStack(
-        ROOT / "template.yaml", services_at="127.0.0.1", parameters={"WaitSeconds": "0", **SIGN_IN}
-    ) as stack:
+    parameters = {"WaitSeconds": "0", "EventBus": "default", **SIGN_IN}
+    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 

@@ -25,8 +25,9 @@ ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TEL
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
-    """The services, where everybody must sign in, so that every function is there."""
-    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=SIGN_IN) as stack:
+    """The services, where everybody must sign in, and tell an event bus, so that every function is there."""
+    parameters = {"EventBus": "default", **SIGN_IN}
+    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 

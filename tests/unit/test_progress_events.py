@@ -115,8 +115,10 @@ def test_a_detail_that_is_no_object_is_no_progress(detail: Any) -> None:
 
 
 def test_what_nobody_understands_is_dropped_by_the_function_and_not_delivered_again(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A logger keeps the stream that it was made with, and there is one for each name.
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "dropped progress")
     ExecutionEventsHandler()(event_of(progress="all"), None)
 
     logged = capsys.readouterr().out
