@@ -33,6 +33,15 @@ class LeftOutResource(Gap):
     having: str
 
 
+@dataclass(frozen=True)
+class LeftOutCondition(Gap):
+    """A condition that never holds there; a deployment for which it would hold is not tried."""
+
+    name: str
+
+
+NEVER: Final = {"Fn::Equals": ["never", "ever"]}
+
 # What would stop the deployment.
 LEFT_OUT: Final = (
     LeftOutProperty(
@@ -46,6 +55,11 @@ LEFT_OUT: Final = (
         "only those on one metric can be made",
         kind="AWS::CloudWatch::Alarm",
         having="Metrics",
+    ),
+    LeftOutCondition(
+        "an event bus that is named by its ARN",
+        "a condition cannot take a parameter apart; the stack is deployed without a bus",
+        name="HasEventBusArn",
     ),
 )
 # What is taken, and then does nothing or something else.
@@ -98,7 +112,8 @@ def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], 
     resources = cast(dict[str, dict[str, Any]], template["Resources"])
     taken = [place for name, body in resources.items() for place in _left_out_of(name, body)]
     rest = {name: _without(name, body, taken) for name, body in resources.items() if name not in taken}
-    return {**template, "Resources": rest}, taken
+    unmet = {one.name: NEVER for one in LEFT_OUT if isinstance(one, LeftOutCondition)}
+    return {**template, "Resources": rest, "Conditions": template["Conditions"] | unmet}, [*taken, *unmet]
 
 
 def _left_out_of(name: str, body: Mapping[str, Any]) -> Iterator[str]:
