@@ -108,12 +108,14 @@ def with_plain_time_limits(definition: Any) -> Any:
 
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Take LEFT_OUT out of a template; gives the rest, and what was taken out: Resource, or Resource.Property."""
+    """Take LEFT_OUT out of a template; gives the rest, and what was taken: Resource, Resource.Property, Condition."""
     resources = cast(dict[str, dict[str, Any]], template["Resources"])
     taken = [place for name, body in resources.items() for place in _left_out_of(name, body)]
     rest = {name: _without(name, body, taken) for name, body in resources.items() if name not in taken}
-    unmet = {one.name: NEVER for one in LEFT_OUT if isinstance(one, LeftOutCondition)}
-    return {**template, "Resources": rest, "Conditions": template["Conditions"] | unmet}, [*taken, *unmet]
+    conditions = cast(dict[str, Any], template.get("Conditions", {}))
+    unmet = [one.name for one in LEFT_OUT if isinstance(one, LeftOutCondition) and one.name in conditions]
+    rewritten = {"Conditions": conditions | dict.fromkeys(unmet, NEVER)} if unmet else {}
+    return {**template, "Resources": rest, **rewritten}, [*taken, *unmet]
 
 
 def _left_out_of(name: str, body: Mapping[str, Any]) -> Iterator[str]:

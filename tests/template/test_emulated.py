@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from tests.deployed.not_served import AN_HOUR, with_plain_time_limits, without_what_is_left_out
+from tests.deployed.not_served import AN_HOUR, NEVER, with_plain_time_limits, without_what_is_left_out
 from tests.template.document import ROOT, template
 
 
@@ -19,7 +19,8 @@ def test_the_rest_of_the_template_stays_as_it_is() -> None:
         properties: dict[str, Any] = body.get("Properties") or {}
         kept = {key: value for key, value in properties.items() if f"{name}.{key}" not in taken}
         assert name in taken or rest["Resources"][name] == {**body, "Properties": kept}
-    assert {**rest, "Resources": None} == {**whole, "Resources": None}
+    conditions = {name: NEVER if name in taken else body for name, body in whole["Conditions"].items()}
+    assert {**rest, "Resources": None} == {**whole, "Resources": None, "Conditions": conditions}
 
 
 def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
@@ -44,6 +45,18 @@ def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays()
 
     assert taken == ["Rate"]
     assert rest["Resources"] == {"Count": alarms["Count"]}
+
+
+def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_stay() -> None:
+    conditions = {
+        "HasEventBusArn": {"Fn::Equals": ["arn", {"Fn::Select": [0, "arn:aws"]}]},
+        "HasTokens": {"Ref": "Yes"},
+    }
+
+    rest, taken = without_what_is_left_out({"Resources": {}, "Conditions": conditions})
+
+    assert taken == ["HasEventBusArn"]
+    assert rest["Conditions"] == {**conditions, "HasEventBusArn": NEVER}
 
 
 def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:
