@@ -17,27 +17,17 @@ from tests.kits import OPTIONAL, World
 from tests.local.polling import until
 from tests.local.simulated import Account, waiting_for_a_token
 from tests.recorded import recorded
-
-TABLE = "tasks-of-input-requests"
+from tests.tables import new_table
 
 
 @pytest.fixture(scope="module")
 def store(aws: None) -> DynamoDbTaskStore:
-    dynamodb_client().create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    )
-    return DynamoDbTaskStore(TABLE, dynamodb_client)
+    return DynamoDbTaskStore(new_table(), dynamodb_client)
 
 
 @pytest.fixture
-def handler(monkeypatch: pytest.MonkeyPatch) -> InputRequestsHandler:
-    monkeypatch.setenv("TABLE_NAME", TABLE)
+def handler(store: DynamoDbTaskStore, monkeypatch: pytest.MonkeyPatch) -> InputRequestsHandler:
+    monkeypatch.setenv("TABLE_NAME", store.table_name)
     return InputRequestsHandler()
 
 

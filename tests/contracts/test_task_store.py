@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count, cycle
+from itertools import cycle
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,8 +28,7 @@ from stepwire.tasks.task import (
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, BOB
 from tests.strategies import tasks
-
-_numbers = count(1)
+from tests.tables import new_table
 
 
 def in_memory() -> TaskStore:
@@ -37,29 +36,7 @@ def in_memory() -> TaskStore:
 
 
 def on_dynamodb() -> TaskStore:
-    name = f"tasks-{next(_numbers)}"
-    dynamodb_client().create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-            {"AttributeName": "open", "AttributeType": "S"},
-            {"AttributeName": "checked_at", "AttributeType": "N"},
-        ],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "neglected",
-                "KeySchema": [
-                    {"AttributeName": "open", "KeyType": "HASH"},
-                    {"AttributeName": "checked_at", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }
-        ],
-    )
-    return DynamoDbTaskStore(name, dynamodb_client)
+    return DynamoDbTaskStore(new_table(), dynamodb_client)
 
 
 @pytest.fixture(params=[in_memory, on_dynamodb])

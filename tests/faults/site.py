@@ -42,6 +42,7 @@ from tests.fakes import FixedClock
 from tests.faults.boundary import Boundary, impatient
 from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url
 from tests.local.polling import until
+from tests.tables import new_table
 
 INTERVALS: Final = Intervals()
 SWEEP: Final = Intervals().repair * 15
@@ -60,7 +61,7 @@ class Account:
         self.tables: Any = aws_client("dynamodb", REGION)
         self.workflows: Any = aws_client("stepfunctions", REGION)
         self.queues: Any = aws_client("sqs", REGION)
-        self.table = self._new_table()
+        self.table = new_table()
         secret = {"Name": f"faults-{next(_numbers)}", "SecretString": "a secret of the tests"}
         self.secret: str = aws_client("secretsmanager", REGION).create_secret(**secret)["ARN"]
 
@@ -88,32 +89,6 @@ class Account:
             roleArn=f"arn:aws:iam::{ACCOUNT}:role/test",
         )
         return created["stateMachineArn"]
-
-    def _new_table(self) -> str:
-        """Create a table, as the template has it."""
-        name = f"faults-{next(_numbers)}"
-        self.tables.create_table(
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-                {"AttributeName": "open", "AttributeType": "S"},
-                {"AttributeName": "checked_at", "AttributeType": "N"},
-            ],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            GlobalSecondaryIndexes=[
-                {
-                    "IndexName": "neglected",
-                    "KeySchema": [
-                        {"AttributeName": "open", "KeyType": "HASH"},
-                        {"AttributeName": "checked_at", "KeyType": "RANGE"},
-                    ],
-                    "Projection": {"ProjectionType": "KEYS_ONLY"},
-                }
-            ],
-        )
-        return name
 
 
 @contextmanager

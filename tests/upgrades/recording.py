@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
@@ -26,6 +25,7 @@ from tests.recorded import FOLDER as EVENTS
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
 from tests.server.messages import questions
+from tests.tables import new_table
 
 FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
@@ -48,7 +48,6 @@ TOOL: Final = replace(
 CATALOG: Final = catalog_of(TOOL, CONFIRMED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; longer texts are recorded as their digest
-_numbers = count(1)
 
 
 @dataclass
@@ -77,19 +76,9 @@ class Table(DynamoDbTaskStore):
             dynamodb_client().put_item(TableName=self.table_name, Item=item)
 
 
-def new_table() -> Table:
+def empty_table() -> Table:
     """Make a table; needs the simulated account."""
-    name = f"tasks-of-a-version-{next(_numbers)}"
-    dynamodb_client().create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    )
-    return Table(name, dynamodb_client)
+    return Table(new_table(), dynamodb_client)
 
 
 def world_on(table: Table) -> World:
@@ -254,7 +243,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
 
 def record(scenario: Callable[[World], Scene]) -> Json:
     """Play a scenario, and give what it leaves and what clients of both eras are then told."""
-    table = new_table()
+    table = empty_table()
     world = world_on(table)
     scene = scenario(world)
     at = world.clock.now().isoformat()

@@ -37,8 +37,8 @@ from tests.upgrades.recording import (
     Table,
     all_recorded,
     answers,
+    empty_table,
     events,
-    new_table,
     world_on,
 )
 
@@ -89,7 +89,7 @@ class Old:
 def left_by(version: str, name: str) -> Old:
     """Put what a version left where this one finds it; the workflow goes on meanwhile."""
     scene = VERSIONS[version]["scenarios"][name]
-    table = new_table()
+    table = empty_table()
     table.fill(scene.get("items", []))
     world = world_on(table)
     world.clock.time = datetime.fromisoformat(scene["at"])

@@ -120,10 +120,7 @@ class McpHandler:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        # Types, codes and the place; never a message, which may hold arguments or results.
-        self._logger.error(
-            "a request met a fault", fault=type(fault).__name__, place=_place(fault), aws_error=_aws_error(fault)
-        )
+        _log_fault(fault, "a request met a fault", self._logger)
 
 
 class ExecutionEventsHandler:
@@ -208,16 +205,16 @@ class SweepHandler:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        self._logger.error(
-            "a neglected task could not be looked after",
-            fault=type(fault).__name__,
-            place=_place(fault),
-            aws_error=_aws_error(fault),
-        )
+        _log_fault(fault, "a neglected task could not be looked after", self._logger)
 
 
 def _recorder(table_name: str) -> Recorder:
     return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock(), write_down)
+
+
+def _log_fault(fault: Exception, where: str, logger: Logger) -> None:
+    # Types, codes and the place; never a message, which may hold arguments or results.
+    logger.error(where, fault=type(fault).__name__, place=_place(fault), aws_error=_aws_error(fault))
 
 
 def _aws_error(fault: BaseException) -> str | None:

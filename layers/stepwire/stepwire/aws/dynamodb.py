@@ -276,7 +276,7 @@ class DynamoDbTaskStore:
         )
         last = cast(Item | None, response.get("LastEvaluatedKey"))
         tasks = tuple(task_of(cast(Item, item)) for item in response["Items"])
-        return TaskPage(tasks, TaskId(last["sk"]["S"].removeprefix(TASK_PREFIX)) if last else None)
+        return TaskPage(tasks, task_key_of(last).task_id if last else None)
 
 
 def _unless_condition_failed(error: ClientError, expected: Exception) -> Exception:

@@ -94,9 +94,10 @@ def item_of(task: Task) -> Item:
 
 def task_of(item: Item) -> Task:
     """Read a task from its item."""
+    key = task_key_of(item)
     return Task(
-        owner=Principal(item["pk"]["S"]),
-        task_id=TaskId(item["sk"]["S"].removeprefix(TASK_PREFIX)),
+        owner=key.owner,
+        task_id=key.task_id,
         work=Work(
             _text(item, "tool"),
             _text(item, "state_machine_arn"),

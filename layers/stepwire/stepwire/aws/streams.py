@@ -10,7 +10,7 @@ _BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
 def expired_task_of(record: dict[str, Any]) -> Task | None:
-    """Read a record; None where it tells of anything else. The record has the item as it was (OLD_IMAGE)."""
+    """Read a record; None where it tells of anything else. The record has the item as it was."""
     item = as_object(record["dynamodb"].get("OldImage"))
     is_task = str(as_object(item.get("sk")).get("S")).startswith(TASK_PREFIX)
     return task_of(item) if is_expiry(record) and is_task else None

@@ -1,0 +1,21 @@
+"""Tables for tasks in the simulated account, with the keys and the index that template.yaml gives to its own."""
+
+from itertools import count
+from typing import Any, Final
+
+from local.clients import aws_client
+from local.isolation import REGION
+from tests.template.document import resource
+
+_SHAPE: Final = ("AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema")
+_numbers = count(1)
+
+
+def new_table() -> str:
+    """Create a table that nobody else has, and give its name."""
+    name = f"tasks-{next(_numbers)}"
+    properties = resource("TasksTable").properties
+    shape: dict[str, Any] = {part: properties[part] for part in _SHAPE}
+    dynamodb: Any = aws_client("dynamodb", REGION)
+    dynamodb.create_table(TableName=name, **shape)
+    return name
