@@ -64,7 +64,7 @@ class ClientMoves(Run):
     # ---------------------------------------------------------------------------------------------------------- calls
 
     @move(
-        4,
+        3,
         has_room,
         client=all_clients,
         tool=st.sampled_from(["optional", "optional", "confirmed"]),
@@ -139,7 +139,7 @@ class ClientMoves(Run):
             learned = self.ids if "." in key else self.keys
             learned[self.reference.question(told.task_id, message).token] = key
 
-    @move(4, has_tasks, client=all_clients, which=few)
+    @move(6, has_tasks, client=all_clients, which=few)
     def get(self, client: str, which: int) -> None:
         """Look at a task, perhaps another's."""
         self.step("get")
@@ -156,7 +156,7 @@ class ClientMoves(Run):
 
         self._ask(f"get {operation.task_id}", lambda: self._client(client).task("get", operation.task_id), judge)
 
-    @move(2, has_tasks, client=legacy_clients, which=few)
+    @move(4, has_tasks, client=legacy_clients, which=few)
     def result(self, client: str, which: int) -> None:
         """Fetch the result of a task."""
         self.step("result")
@@ -203,7 +203,13 @@ class ClientMoves(Run):
 
     # -------------------------------------------------------------------------------------------------------- answers
 
-    @move(2, has_tasks, client=modern_clients, which=few, accepts=st.booleans())
+    @move(
+        1,
+        lambda run: has_tasks(run) and any(one.label.startswith("confirmed") for one in run.reference.tasks.values()),
+        client=modern_clients,
+        which=few,
+        accepts=st.booleans(),
+    )
     def decide(self, client: str, which: int, accepts: bool) -> None:
         """Answer the question before a legacy task begins."""
         self.step("decide")
@@ -227,8 +233,8 @@ class ClientMoves(Run):
         self._ask(f"decide {operation.task_id}", lambda: who.update(operation.task_id, responses), judge)
 
     def _question(self, which: int) -> Question:
-        questions = list(self.reference.questions.values())
-        return questions[-1 - which % len(questions)]
+        seen = [one for token, one in self.reference.questions.items() if token in self.keys or token in self.ids]
+        return seen[-1 - which % len(seen)]
 
     def _value(self, question: Question, how: str) -> Json:
         note = f"{question.token} {self.reference.step:05}"
@@ -243,7 +249,7 @@ class ClientMoves(Run):
         return given
 
     @move(
-        5,
+        8,
         has_questions,
         client=modern_clients,
         which=few,
@@ -279,7 +285,7 @@ class ClientMoves(Run):
         self._ask(f"update {one.task_id}", lambda: who.update(one.task_id, responses), judge)
 
     @move(
-        3,
+        6,
         has_questions,
         client=legacy_clients,
         which=few,

@@ -57,6 +57,8 @@ class Operation:
     label: str = ""
     """Of a call: what its workflow's input says."""
     key: str | None = None
+    answered: int | None = None
+    """Of a call: when its caller was told its task."""
 
 
 @dataclass
@@ -162,7 +164,8 @@ class Reference:
             self.tells(operation, told)
         ids = {told.task_id for told in listed}
         for call in self.calls:
-            if call.owner == operation.owner and call.task_id and call.number < operation.number:
+            was_told = call.answered is not None and call.answered < operation.number
+            if call.owner == operation.owner and was_told:
                 assert call.task_id in ids or not self.is_there(call.task_id), "a task is not listed"
 
     def calls_begin(self, operation: Operation, told: Told) -> None:
@@ -171,11 +174,12 @@ class Reference:
         assert known.label in {"", operation.label}, "a call has the task of another"
         known.label = operation.label
         for other in self.calls:
-            is_same = (other.owner, other.key) == (operation.owner, operation.key) and other.key is not None
-            if is_same and other.task_id and self.is_there(other.task_id):
+            has_its_key = operation.key is not None and (other.owner, other.key) == (operation.owner, operation.key)
+            if has_its_key and other.task_id and self.is_there(other.task_id):
                 assert other.task_id == told.task_id, "a call with a key has two tasks"
-            assert is_same or other.task_id != told.task_id, "two calls have one task"
-        operation.task_id = told.task_id
+            # A confirmation may be sent twice.
+            assert other.label == operation.label or other.task_id != told.task_id, "two calls have one task"
+        operation.task_id, operation.answered = told.task_id, self.step
         self.tells(operation, told)
 
     def reuses_a_key(self, operation: Operation) -> None:

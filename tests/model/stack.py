@@ -41,7 +41,7 @@ SWEEP: Final = REPAIR * 15
 TTL: Final = timedelta(days=1)
 NO_TIME: Final = timedelta()
 CATALOG: Final = catalog_of(replace(OPTIONAL, ttl=TTL), replace(CONFIRMED, ttl=TTL))
-MOST_ACTIVE: Final = 6
+MOST_ACTIVE: Final = 8
 
 
 @dataclass

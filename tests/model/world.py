@@ -31,7 +31,7 @@ class WorldMoves(Run):
         self.world.lags = False
         self.look()
 
-    @move(3, has_handlers, which=few)
+    @move(6, has_handlers, which=few)
     def finish(self, which: int) -> None:
         """Let nobody come between a handler's calls any more."""
         self.step("finish")
@@ -56,8 +56,8 @@ class WorldMoves(Run):
         return running[-1 - which % len(running)]
 
     @move(
-        2,
-        has_running,
+        3,
+        lambda run: run.world.running(),
         which=few,
         how=st.sampled_from(["well", "large", "badly", "protocol error", "timed out", "stopped"]),
     )
@@ -79,7 +79,7 @@ class WorldMoves(Run):
         self.world.end(arn, status, end)
         self.look()
 
-    @move(3, has_running, which=few, limited=st.booleans())
+    @move(8, has_running, which=few, limited=st.booleans())
     def ask(self, which: int, limited: bool) -> None:
         """Let a state of a workflow ask something; if that fails, so does the state."""
         self.step("ask")
@@ -99,7 +99,7 @@ class WorldMoves(Run):
 
         self.begin(f"ask {token}", lambda: self.stack.requests.record(asking), ended)
 
-    @move(1, has_running, which=few)
+    @move(1, lambda run: run.world.running(), which=few)
     def report(self, which: int) -> None:
         """Let a workflow say how far it is."""
         self.step("report")
@@ -140,7 +140,7 @@ class WorldMoves(Run):
         lost = losable[which % len(losable)]
         self.news = [one for one in self.news if one is not lost]
 
-    @move(2, lambda run: run.reference.tasks, seconds=st.sampled_from([1, 1, 1, 60, 60, 60, 60, 900, 900, 86_400]))
+    @move(1, lambda run: run.reference.tasks, seconds=st.sampled_from([1, 1, 1, 60, 60, 60, 60, 900, 900, 86_400]))
     def pass_time(self, seconds: int) -> None:
         """Let time pass."""
         self.step("time")
