@@ -64,7 +64,7 @@ class ClientMoves(Run):
     # ---------------------------------------------------------------------------------------------------------- calls
 
     @move(
-        3,
+        2,
         has_room,
         client=all_clients,
         tool=st.sampled_from(["optional", "optional", "confirmed"]),
@@ -139,11 +139,14 @@ class ClientMoves(Run):
             learned = self.ids if "." in key else self.keys
             learned[self.reference.question(told.task_id, message).token] = key
 
-    @move(6, has_tasks, client=all_clients, which=few)
+    @move(4, has_tasks, client=all_clients, which=few)
     def get(self, client: str, which: int) -> None:
         """Look at a task, perhaps another's."""
         self.step("get")
-        operation = self._operation(client, self._task_id(which))
+        self._get(client, self._task_id(which))
+
+    def _get(self, client: str, task_id: str) -> None:
+        operation = self._operation(client, task_id)
 
         def judge(answer: Answer) -> None:
             if is_missing(answer):
@@ -156,11 +159,26 @@ class ClientMoves(Run):
 
         self._ask(f"get {operation.task_id}", lambda: self._client(client).task("get", operation.task_id), judge)
 
-    @move(4, has_tasks, client=legacy_clients, which=few)
+    @move(2, has_tasks, client=legacy_clients, which=few)
     def result(self, client: str, which: int) -> None:
-        """Fetch the result of a task."""
+        """Fetch the result of a task, perhaps another's."""
         self.step("result")
-        operation = self._operation(client, self._task_id(which))
+        self._result(client, self._task_id(which))
+
+    @move(6, lambda run: has_room(run) and run.reference.questions, which=few, in_legacy=st.booleans())
+    def see(self, which: int, in_legacy: bool) -> None:
+        """Look at a task that has asked something, as its owner."""
+        self.step("see")
+        questions = list(self.reference.questions.values())
+        task_id = questions[-1 - which % len(questions)].task_id
+        of_bob = " of bob" if self.reference.tasks[task_id].owner == BOB else ""
+        if in_legacy:
+            self._result(f"legacy{of_bob}", task_id)
+        else:
+            self._get(f"modern{of_bob}", task_id)
+
+    def _result(self, client: str, task_id: str) -> None:
+        operation = self._operation(client, task_id)
 
         def judge(answer: Answer) -> None:
             if is_missing(answer):

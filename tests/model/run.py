@@ -80,6 +80,12 @@ class Run:
         self.under_way.append(Handler(name, work, judged))
         self.look()
 
+    def finish_all(self) -> None:
+        """Let all handlers answer."""
+        while self.under_way:
+            self.under_way[0].finish()
+            self.look()
+
     def look(self) -> None:
         """Take note of what has just happened in the account, and judge it."""
         self.under_way = [one for one in self.under_way if one.outcome is None]
