@@ -154,9 +154,11 @@ class Reference:
 
     def misses(self, operation: Operation) -> None:
         """Judge that a task is said not to be there."""
-        known = self.tasks.get(operation.task_id)
-        if known is not None and known.owner == operation.owner and known.expires_early is not None:
-            assert self.now >= known.expires_early, "a task is gone that has not expired"
+        for call in self.calls:
+            # A task whose handle nobody was given may be taken back, as its start was refused.
+            was_told = call.answered is not None and call.task_id == operation.task_id
+            if was_told and call.owner == operation.owner:
+                assert not self.is_there(call.task_id), "a task is gone that has not expired"
 
     def lists(self, operation: Operation, listed: list[Told]) -> None:
         """Judge a whole list of a caller's tasks."""

@@ -81,4 +81,5 @@ def _expiry(value: Json) -> datetime:
 
 
 def _of_states(asked: dict[str, str]) -> dict[str, str]:
-    return {key: message for key, message in asked.items() if not message.startswith(CONFIRMATION)}
+    """Choose what workflows ask, without what was wrong with an earlier answer."""
+    return {key: message.partition("?")[0] for key, message in asked.items() if not message.startswith(CONFIRMATION)}

@@ -85,10 +85,10 @@ class WorldMoves(Run):
         self.step("ask")
         arn, token = self._execution(which), f"token-{self.reference.step:05}"
         until = self.stack.clock.time + timedelta(seconds=60) if limited else None
-        question = Question(token, key_of(arn).task_id, f"May {token} go on?", until)
+        question = Question(token, key_of(arn).task_id, f"May {token} go on", until)
         state = self.world.states[token] = Waiting(arn, until)
         self.reference.questions[token] = question
-        form = {**FORM, "message": question.message}
+        form = {**FORM, "message": f"{question.message}?"}
         asking = Asking(execution_of(arn), token, "approval", form, 60 if limited else None)
 
         def ended(outcome: Outcome) -> None:
