@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from typing import Final
 
-import tests.conftest  # noqa: F401 - how hypothesis works
 from tests.model.machine import Machine
 from tests.model.profile import explore
 from tests.model.stack import simulated_account

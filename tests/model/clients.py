@@ -199,7 +199,7 @@ class ClientMoves(Run):
 
         self._ask("list", lambda: self._client(client).ask("tasks/list"), judge)
 
-    @move(2, has_tasks, client=all_clients, which=few)
+    @move(3, has_tasks, client=all_clients, which=few)
     def cancel(self, client: str, which: int) -> None:
         """Cancel a task."""
         self.step("cancel")

@@ -78,7 +78,7 @@ class Handler:
 
     def abandon(self) -> None:
         """Let it end, and judge nothing any more."""
-        self._ended = lambda _: None
+        self._ended = _unheard
         self.die()
 
     def _wait(self) -> None:
@@ -106,6 +106,10 @@ class Handler:
         except Exception as fault:  # noqa: BLE001 - whatever it is, whoever chooses judges it
             self.outcome = Broken(fault)
         self._back.release()
+
+
+def _unheard(_: Outcome) -> None:
+    """Judge nothing."""
 
 
 def pause(call: str) -> None:

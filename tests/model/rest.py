@@ -53,15 +53,16 @@ class Rest:
 
     def check_slots(self, *, anyone_died: bool) -> None:
         """Check that no slot is held by what is over; after a death, that its caller's next call frees it."""
-        for owner, counted in self.stack.slots().items():
+        for owner, slots in self.stack.slots().items():
+            counted: set[str] = {*slots}
             tasks = [task for task in self.stack.tasks().values() if task.owner == owner]
-            open_tasks = {task.task_id for task in tasks if not task.has_ended}
+            open_tasks: set[str] = {task.task_id for task in tasks if not task.has_ended}
             assert open_tasks <= counted, "a task is not counted"
             if counted != open_tasks:
                 assert anyone_died, "a slot is leaked"
                 self.stack.limit(len(counted))
                 created = ModernClient(self.stack, owner).start()
-                assert self.stack.slots()[owner] == open_tasks | {created}, "a slot is lost"
+                assert {*self.stack.slots()[owner]} == {*open_tasks, created}, "a slot is lost"
 
     def check_ends(self) -> None:
         """Let every task that has begun be told, and judge its end."""

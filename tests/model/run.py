@@ -60,6 +60,8 @@ class Run:
         """By the tokens of questions: the ids of the requests that ask them."""
         self.left_out: frozenset[str] = frozenset()
         """The moves that are not made in this run."""
+        self._calls = self.account.boundary.calls
+        self._ends: dict[str, dict[str, Any]] = {}
         self.removed_at = self.stack.clock.time
         self.anyone_died = False
 
@@ -95,11 +97,19 @@ class Run:
         while self.world.ended:
             self._tell_end(self.world.ended.pop(0))
         self.reference.checks_answers()
+        if self.account.boundary.calls > self._calls:
+            self._calls = self.account.boundary.calls
+            self._check_ends()
         faults, self.stack.faults[:] = self.stack.faults[:], []
         self.counted["faults reported"] += len(faults)
         for fault in faults:
             if not isinstance(fault, StepwireError):
                 raise fault
+
+    def _check_ends(self) -> None:
+        before, self._ends = self._ends, self.stack.ends()
+        for sort_key, end in before.items():
+            assert self._ends.get(sort_key, end) == end, "a final status changes"
 
     def _tell_end(self, arn: str) -> None:
         execution, task_id = self.world.executions[arn], key_of(arn).task_id

@@ -42,6 +42,7 @@ TTL: Final = timedelta(days=1)
 NO_TIME: Final = timedelta()
 CATALOG: Final = catalog_of(replace(OPTIONAL, ttl=TTL), replace(CONFIRMED, ttl=TTL))
 MOST_ACTIVE: Final = 8
+_OPEN: Final = ("working", "input_required")
 
 
 @dataclass
@@ -138,6 +139,13 @@ class Stack:
         """Give the tasks, by the ARN of their execution."""
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
         return {execution_arn_of(task.execution): task for task in found}
+
+    def ends(self) -> dict[str, dict[str, Any]]:
+        """Give what is kept of tasks that have ended, by their ids."""
+        names = ("status", "result", "error")
+        tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
+        ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
+        return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
 
     def slots(self) -> dict[Principal, frozenset[TaskId]]:
         """Give the ids of the tasks that are counted as active, by their owners."""

@@ -1,14 +1,14 @@
-"""Step Functions at its HTTP API, with workflows that do nothing by themselves: what moves them is the caller's choice.
+"""Step Functions at its HTTP API, with workflows that do nothing by themselves: a test chooses what moves them.
 
-The engine of the local stack runs each execution in threads of its own, so no two runs of a test would be the same; here
-all that a workflow says is said when a test wants it. `tests/contracts` holds both against the same contract.
+The engine of the local stack runs each execution in threads of its own, so no two runs of a test would be the same.
+`tests/contracts/test_workflows.py` holds both, and the fake, against one contract.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
@@ -63,7 +63,7 @@ class StepFunctions:
 
     def answer(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
         """Answer a call to the API."""
-        body: Json = json.loads(request.body or b"{}")
+        body: Json = json.loads(cast(Any, request.body))
         try:
             return answered(request, 200, self._operations[operation](body))
         except Refused as error:
@@ -105,7 +105,9 @@ class StepFunctions:
         return {"stopDate": 0}
 
     def _take(self, body: Json) -> Json:
-        state = self.states[body.pop("taskToken")]
+        state = self.states.get(body.pop("taskToken"))
+        if state is None:
+            raise Refused("InvalidToken")
         state.answers.append(body)
         if not state.waits:
             raise Refused("TaskTimedOut")

@@ -119,7 +119,7 @@ class WorldMoves(Run):
 
     # --------------------------------------------------------------------------------------------------- news and time
 
-    @move(4, has_news, which=st.integers(0, 7), comes_again=st.booleans())
+    @move(6, has_news, which=st.integers(0, 7), comes_again=st.booleans())
     def deliver(self, which: int, comes_again: bool) -> None:
         """Bring some news, in any order; what its handler has not taken comes again, and other news may."""
         self.step("deliver")
