@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.model.clients import ClientMoves
-from tests.model.moves import next_moves
+from tests.model.moves import MOST_UNDER_WAY, few, move, next_moves
 from tests.model.reference import End
 from tests.model.rest import Rest
 from tests.model.run import News, key_of
@@ -32,6 +32,19 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         """Make a move."""
         name, arguments = chosen
         getattr(self, name)(**arguments)
+
+    @move(
+        3,
+        lambda run: len(run.under_way) + 2 <= MOST_UNDER_WAY and run.world.running(),
+        which=few,
+        how=st.sampled_from(["well", "badly"]),
+    )
+    def race(self, which: int, how: str) -> None:
+        """Let a workflow end, and the news of it meet a cancellation."""
+        task_id = key_of(self._execution(which)).task_id
+        self.end(which, how)
+        self.deliver(0, comes_again=False)
+        self._cancel(f"modern{self._whose(task_id)}", task_id)
 
     def teardown(self) -> None:
         """Let all come to rest, and hold the account against what is promised; after a failure, only clean up."""
