@@ -83,7 +83,7 @@ class ClientMoves(Run):
             self.reference.calls.append(operation)
         self._call(client, params, operation)
 
-    @move(2, lambda run: has_room(run) and run.confirmables, which=few, accepts=st.booleans())
+    @move(4, lambda run: has_room(run) and run.confirmables, which=few, accepts=st.booleans())
     def confirm(self, which: int, accepts: bool) -> None:
         """Answer the question before a modern call, perhaps again."""
         self.step("confirm")
@@ -229,7 +229,7 @@ class ClientMoves(Run):
     # -------------------------------------------------------------------------------------------------------- answers
 
     @move(
-        1,
+        4,
         lambda run: has_tasks(run) and any(one.label.startswith("confirmed") for one in run.reference.tasks.values()),
         client=modern_clients,
         which=few,
