@@ -7,7 +7,8 @@ of ours, and has nothing in it of a caller who is somebody else.
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from types import SimpleNamespace
@@ -16,16 +17,16 @@ from typing import Any, Final
 from stepwire.aws.bootstrap import McpHandler
 from stepwire.aws.sign_in import SignIn
 from stepwire.json_text import as_object
-from stepwire.methods import Patience
+from stepwire.methods import Patience, next_cursor
 from stepwire.protocol.http import HttpResponse
 from stepwire.server import McpServer
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME
 from tests.fuzz.bounds import bounded, check_length
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
-from tests.kits import BOB, FORM, OUTPUT, TOOLS, World, catalog_of
+from tests.kits import BOB, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.recorded import FOLDER, recorded
-from tests.server.anything import IN_SESSION, STREAM, TASK_ID, Sent, right_requests, version_of
+from tests.server.anything import ACCEPT, IN_SESSION, STREAM, TASK_ID, Sent, right_requests, version_of
 from tests.server.clients import (
     ASKING_CAPABILITY,
     PLAIN_HEADERS,
@@ -44,6 +45,11 @@ OWNER: Final = SIGN_IN.caller_of(recorded("http_post_jwt")).principal
 FOREIGN: Final = "kept-from-everybody-else"
 """In all that is another caller's, and in no seed."""
 TRACEBACK: Final = "Traceback (most recent call last)"
+SAMPLE: Final = replace(
+    OPTIONAL, name="wait_and_echo", input_schema='{"type": "object", "properties": {"message": {"type": "string"}}}'
+)
+"""The tool that the recorded requests call."""
+SCOPED: Final = replace(OPTIONAL, name="scoped", scopes=("reports",))
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 
 
@@ -55,40 +61,52 @@ class FunctionMcp(McpHandler):
         vars(self).update(_server=server, _settings=SimpleNamespace(sign_in=SIGN_IN))
 
 
+@dataclass(frozen=True)
+class _Scene:
+    """What each input meets, and what its sender has been given before."""
+
+    world: World
+    confirming: str
+    """The requestState of a call that is to be confirmed."""
+    following: str
+    """The requestState of a call that is under way."""
+
+
 @cache
-def _populated() -> World:
+def _scene() -> _Scene:
     """Make a world in which tasks of one caller are in every status, and those of another are to be kept from him."""
     world = World(
         patience=Patience(wait=timedelta(), inline=timedelta()),
-        catalog=catalog_of(*TOOLS),
+        catalog=catalog_of(*TOOLS, SAMPLE, SCOPED),
         store=StrictStore(),
         workflows=StrictWorkflows(),
     )
-    client = ModernClient(world, OWNER, BOTH)
+    client, plain = ModernClient(world, OWNER, BOTH), ModernClient(world, OWNER, ASKING_CAPABILITY)
     assert client.start() == TASK_ID
     world.progress(TASK_ID, 10)
     world.ask(TASK_ID)
     world.succeed(client.start("structured"), OUTPUT)
-    protocol_error = json.dumps({"code": 1001, "message": "Not on a Sunday.", "data": {"day": 7}})
-    world.fail(client.start(), PROTOCOL_ERROR_NAME, protocol_error)
+    world.fail(client.start(), PROTOCOL_ERROR_NAME, '{"code": 1001, "message": "Not on a Sunday.", "data": {"day": 7}}')
     world.fail(client.start())
+    client.task("cancel", client.start())
     LegacyClient.opened(world, owner=OWNER, capabilities=ASKING_CAPABILITY).start("confirmed")
+    confirming, following = (plain.call(tool).result["requestState"] for tool in ("confirmed", "optional"))
     other = ModernClient(world, BOB, BOTH).call("optional", {"text": FOREIGN}).id_in()
     world.progress(other, 10, message=FOREIGN)
     world.ask(other, elicitation={**FORM, "message": FOREIGN})
     world.clock.advance(seconds=1)
     assert world.faults == world.troubles == []
-    return world
+    return _Scene(world, confirming, following)
 
 
 def fresh() -> World:
     """Give the world that each input meets."""
-    return copied(_populated())
+    return copied(_scene().world)
 
 
 def task_ids() -> list[str]:
     """List the ids of all tasks that there are."""
-    return [key.task_id for key in _populated().store.tasks]
+    return [key.task_id for key in _scene().world.store.tasks]
 
 
 def check(data: bytes) -> bool:
@@ -150,7 +168,7 @@ def _opened_by(event_id: str, world: World) -> Json:
 
 
 def _check_others(world: World) -> None:
-    before = _populated().store.tasks
+    before = _scene().world.store.tasks
     assert all(world.store.tasks.get(key) == task for key, task in before.items() if key.owner == BOB), (
         "another caller's task has changed"
     )
@@ -186,13 +204,15 @@ def _body(event: Json) -> bytes:
 
 
 def seeds() -> list[bytes]:
-    """List the recorded requests, a right request for each method of each version, and what goes on with an answer."""
-    samples = [path.read_bytes() for path in sorted(FOLDER.glob("http_*.json"))]
-    return samples + [json.dumps(event).encode() for event in _right_events()]
+    """List the recorded requests, as they are and signed in, and right requests for all that there is to ask."""
+    samples = [recorded(path.stem) for path in sorted(FOLDER.glob("http_*.json"))]
+    authorizer = recorded("http_post_jwt")["requestContext"]["authorizer"]
+    signed_in = [{**one, "requestContext": {**one["requestContext"], "authorizer": authorizer}} for one in samples]
+    return [json.dumps(event).encode() for event in (*samples, *signed_in, *_right_events())]
 
 
 def _right_events() -> Iterator[Json]:
-    for number, sent in enumerate((*right_requests(), *_continued())):
+    for number, sent in enumerate((*right_requests(), *_of_modern_clients(), *_of_legacy_clients())):
         body = json.dumps(sent.message)
         is_encoded = number % 4 == 3
         yield {
@@ -204,21 +224,35 @@ def _right_events() -> Iterator[Json]:
     yield _gateway_event("DELETE", IN_SESSION)
 
 
-def _continued() -> Iterator[Sent]:
-    """Give calls that go on with a requestState: one to be confirmed, and one that is followed."""
-    world = fresh()
-    answers: tuple[tuple[str, Callable[[Json], Json]], ...] = (
-        ("confirmed", lambda _: {"confirm": {"action": "accept", "content": {"reason": "It is old."}}}),
-        ("optional", lambda _: {}),
-    )
-    for tool, responses in answers:
-        client = ModernClient(world, OWNER, ASKING_CAPABILITY)
-        result = client.call(tool).result
-        more = {"requestState": result["requestState"], "inputResponses": responses(result)}
-        params = {"name": tool, "arguments": {"text": "hello"}, **more}
-        meta = {"progressToken": "t", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-        message = client.message("tools/call", params, meta=meta)
-        yield Sent(message, {**client.headers("tools/call", params), "idempotency-key": "a-key"})
+def _of_modern_clients() -> Iterator[Sent]:
+    client = ModernClient(fresh(), OWNER, BOTH)
+    arguments = {"name": "confirmed", "arguments": {"text": "hello"}}
+    confirmed = {"confirm": {"action": "accept", "content": {"reason": "It is old."}}}
+    meta = {"progressToken": "t", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    asked: list[tuple[str, Json]] = [
+        ("tools/call", {**arguments, "requestState": _scene().confirming, "inputResponses": confirmed}),
+        ("tools/call", {**arguments, "name": "optional", "requestState": _scene().following}),
+        ("tools/list", {"cursor": next_cursor("optional")["nextCursor"]}),
+        *(("tasks/get", {"taskId": task_id}) for task_id in task_ids()),
+    ]
+    for method, params in asked:
+        headers = {**client.headers(method, params), "idempotency-key": "a-key"}
+        yield Sent(client.message(method, params, meta=meta), headers)
+
+
+def _of_legacy_clients() -> Iterator[Sent]:
+    asked: list[tuple[str, Json]] = [
+        ("tools/list", {"cursor": next_cursor("optional")["nextCursor"]}),
+        ("tasks/list", {"cursor": next_cursor(TASK_ID)["nextCursor"]}),
+        *(("tasks/result", {"taskId": task_id}) for task_id in task_ids()),
+    ]
+    told: list[tuple[str, Json]] = [("notifications/initialized", {}), ("notifications/cancelled", {"requestId": 1})]
+    for method, params in asked:
+        yield Sent({"jsonrpc": "2.0", "id": "a", "method": method, "params": params}, IN_SESSION)
+    for method, params in told:
+        yield Sent({"jsonrpc": "2.0", "method": method, "params": params}, IN_SESSION)
+    for task_id in task_ids():
+        yield Sent({"jsonrpc": "2.0", "id": f"{task_id}.1", "result": ACCEPT}, IN_SESSION)
 
 
 def _gateway_event(method: str, headers: dict[str, Any]) -> Json:

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from stepwire.methods import next_cursor
 from tests.fuzz import manifests, mcp_requests, other_events, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS
@@ -81,6 +82,7 @@ WORDS: Final = (
     *(*_HEADERS, *_MEMBERS, *_OF_EVENTS, *_OF_MANIFESTS, *METHODS, *VERSIONS, *mcp_requests.task_ids()),
     *(f"{TASK_ID}.1", f"{TASK_ID}.2", SESSION_ID, STREAM.last_event_id, *(tool.name for tool in TOOLS)),
     *wire.LAWS,
+    *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
 )
 """What the protocols, the events and the manifests are made of."""
 
