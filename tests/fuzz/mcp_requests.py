@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from stepwire.aws.bootstrap import McpHandler
 from stepwire.aws.sign_in import SignIn
-from stepwire.json_text import as_object
+from stepwire.json_text import as_object, write
 from stepwire.methods import Patience, next_cursor
 from stepwire.protocol.http import HttpResponse
 from stepwire.server import McpServer
@@ -36,6 +36,7 @@ from tests.server.clients import (
     Json,
     LegacyClient,
     ModernClient,
+    header_value,
     judge,
 )
 
@@ -45,10 +46,22 @@ OWNER: Final = SIGN_IN.caller_of(recorded("http_post_jwt")).principal
 FOREIGN: Final = "kept-from-everybody-else"
 """In all that is another caller's, and in no seed."""
 TRACEBACK: Final = "Traceback (most recent call last)"
+ROUTED_SCHEMA: Final = write(
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "x-mcp-header": "Text"},
+            "count": {"type": "integer", "x-mcp-header": "Count"},
+            "more": {"type": "object", "properties": {"count": {"type": "boolean", "x-mcp-header": "More"}}},
+        },
+    }
+)
 SAMPLE: Final = replace(
     OPTIONAL, name="wait_and_echo", input_schema='{"type": "object", "properties": {"message": {"type": "string"}}}'
 )
 """The tool that the recorded requests call."""
+ROUTED: Final = replace(OPTIONAL, name="routed", input_schema=ROUTED_SCHEMA)
+"""A tool whose parameters its client repeats in headers."""
 SCOPED: Final = replace(OPTIONAL, name="scoped", scopes=("reports",))
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 
@@ -77,7 +90,7 @@ def _scene() -> _Scene:
     """Make a world in which tasks of one caller are in every status, and those of another are to be kept from him."""
     world = World(
         patience=Patience(wait=timedelta(), inline=timedelta()),
-        catalog=catalog_of(*TOOLS, SAMPLE, SCOPED),
+        catalog=catalog_of(*TOOLS, SAMPLE, SCOPED, ROUTED),
         store=StrictStore(),
         workflows=StrictWorkflows(),
     )
@@ -238,6 +251,9 @@ def _of_modern_clients() -> Iterator[Sent]:
     for method, params in asked:
         headers = {**client.headers(method, params), "idempotency-key": "a-key"}
         yield Sent(client.message(method, params, meta=meta), headers)
+    routed: Json = {"name": "routed", "arguments": {"text": "grüße", "count": -7, "more": {"count": True}}}
+    repeated = {"mcp-param-text": header_value("grüße"), "mcp-param-count": "-7", "mcp-param-more": "true"}
+    yield Sent(client.message("tools/call", routed), {**client.headers("tools/call", routed), **repeated})
 
 
 def _of_legacy_clients() -> Iterator[Sent]:

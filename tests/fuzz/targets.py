@@ -37,7 +37,16 @@ TARGETS: Final[Mapping[str, Target]] = {
 _HEADERS: Final = (
     *("content-type", "accept", "origin", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
     *("last-event-id", "idempotency-key", "application/json", "text/event-stream", "application/*", "*/*"),
-    *("https://app.example", "=?base64?b3B0aW9uYWw=?=", "=?base64??=", "POST", "GET", "DELETE"),
+    *(
+        "https://app.example",
+        "=?base64?b3B0aW9uYWw=?=",
+        "=?base64??=",
+        "mcp-param-text",
+        "mcp-param-count",
+        "POST",
+        "GET",
+        "DELETE",
+    ),
 )
 _MEMBERS: Final = (
     *("jsonrpc", "2.0", "id", "method", "params", "result", "error", "code", "message", "data", "name", "arguments"),
@@ -53,7 +62,15 @@ _OF_EVENTS: Final = (
     *("key", "mode", "requestedSchema", "type", "object", "properties", "required", "string", "number", "integer"),
     *("boolean", "array", "enum", "enumNames", "oneOf", "anyOf", "const", "title", "description", "default", "format"),
     *("minimum", "maximum", "minLength", "maxLength", "items", "minItems", "maxItems", "email", "date-time", "$ref"),
-    *("$schema", "$id", "$defs", "pattern", "https://json-schema.org/draft/2020-12/schema", "http://127.0.0.1/"),
+    *(
+        "x-mcp-header",
+        "$schema",
+        "$id",
+        "$defs",
+        "pattern",
+        "https://json-schema.org/draft/2020-12/schema",
+        "http://127.0.0.1/",
+    ),
     *("https://user@host/", "https://[::1/", "timeout_seconds", "execution_arn", "task_token", "detail", "detail-type"),
     *("progress", "total", "resources", "SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", "RUNNING", "output", "cause"),
     *("Stepwire.ProtocolError", '{"code": 1001, "message": "no"}', '{"errorMessage": "it broke"}', "isError"),

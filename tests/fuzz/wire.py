@@ -31,6 +31,12 @@ from stepwire.protocol.http import HttpRequest
 from stepwire.protocol.inbound import Legacy, Modern, check_transport, classify
 from stepwire.protocol.messages import Request, Response, id_of, is_id, message_of, read_object, request_text
 from stepwire.protocol.opaque import LONGEST, unwrap, wrap
+from stepwire.protocol.parameter_headers import (
+    ParameterHeader,
+    check_annotations,
+    check_parameter_headers,
+    parameter_headers,
+)
 from stepwire.protocol.params import optional_milliseconds
 from stepwire.protocol.positions import position_of
 from stepwire.protocol.request_state import seal, unseal
@@ -49,7 +55,7 @@ from stepwire.tasks.inputs import (
 )
 from tests.fakes import START_OF_TIME
 from tests.fuzz.bounds import bounded
-from tests.fuzz.mcp_requests import OWNER
+from tests.fuzz.mcp_requests import OWNER, ROUTED_SCHEMA
 from tests.fuzz.mcp_requests import seeds as requests
 from tests.kits import ALLOWED_ORIGIN, FORM, SECRET, URL, World
 from tests.server.anything import ACCEPT, SESSION_ID, STREAM, TASK_ID
@@ -118,6 +124,19 @@ def _name_header(text: str) -> None:
         check_routing_headers({METHOD: "tools/call", NAME: text}, request)
     if _is_whole(text):
         check_routing_headers({METHOD: "tools/call", NAME: header_value(text)}, request)
+
+
+def _parameter_headers(text: str) -> None:
+    """M39: whatever a parameter is, a header that repeats it is right; and any other header is refused."""
+    value = _value(text)
+    with suppress(HeaderMismatch):
+        check_parameter_headers({"mcp-param-text": text}, _routed(), {"text": value})
+    if isinstance(value, str) and _is_whole(value):
+        check_parameter_headers({"mcp-param-text": header_value(value)}, _routed(), {"text": value})
+    with suppress(ValueError):
+        schema = _read(text)
+        check_annotations(schema)
+        assert all(one.name.isascii() for one in parameter_headers(schema))
 
 
 def _idempotency_key(text: str) -> None:
@@ -256,6 +275,12 @@ def _can_be_written(payload: dict[str, Any]) -> bool:
 
 
 @cache
+def _routed() -> tuple[ParameterHeader, ...]:
+    schema = {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}
+    return parameter_headers(schema)
+
+
+@cache
 def _kit() -> Any:
     return World().kit
 
@@ -265,6 +290,7 @@ LAWS: Final[Mapping[str, Law]] = {
     "message": _message,
     "inbound": _inbound,
     "name header": _name_header,
+    "parameter headers": _parameter_headers,
     "idempotency key": _idempotency_key,
     "session": _session,
     "initialize": _initialize,
@@ -298,6 +324,9 @@ def _right_texts() -> list[tuple[str, str]]:
         ("json", '{"a": [1, 1.5, "\\u00e4", "ä", true, null, -0.0, 1e5, 9007199254740991]}'),
         ("name header", "optional"),
         ("name header", "=?base64?b3B0aW9uYWw=?="),
+        ("parameter headers", "grüße"),
+        ("parameter headers", "-7.0"),
+        ("parameter headers", ROUTED_SCHEMA),
         ("idempotency key", "a-key-of-a-client"),
         ("session", SESSION_ID),
         ("initialize", json.dumps(client)),
