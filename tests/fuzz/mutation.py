@@ -20,7 +20,7 @@ from stepwire.json_text import JsonObject
 
 Octets: TypeAlias = Callable[[bytes, int], bytes]
 """Changes bytes, to at most so many."""
-MOST_CHANGES: Final = 4
+MOST_CHANGES: Final = 2
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _WORD_LIKE: Final = re.compile(r'"([^"\\]{1,40})":')
 _NUMBERS: Final = (
@@ -52,7 +52,7 @@ _DEPTHS: Final = (1, 2, 20, 199, 200, 260, 600)
 
 
 def mutated(data: bytes, most: int, chance: Random, octets: Octets, words: Sequence[str]) -> bytes:
-    """Change an input in one to four places.
+    """Change an input in one place or two.
 
     Args:
         data: the input.
@@ -87,7 +87,7 @@ class _Change:
     def _value(self, value: Any) -> Any:
         places = _places(value)
         if places and not self._rarely(0.25):
-            place = self.chance.choice(places)
+            (place,) = self.chance.choices(places, [_weight(value[place]) for place in places])
             value[place] = self._value(value[place])
             return value
         return self._other() if self._rarely(0.1) else self._itself(value)
@@ -225,6 +225,11 @@ def _places(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(cast(JsonObject, value))
     return list(range(len(cast(list[Any], value)))) if isinstance(value, list) else []
+
+
+def _weight(value: Any) -> int:
+    """Say how often a part is to be changed: the more the more there is in it."""
+    return 1 + len(value) if isinstance(value, dict | list) else 8 if isinstance(value, str) and _opened(value) else 1
 
 
 def _container(text: str) -> Any:
