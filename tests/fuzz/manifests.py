@@ -13,13 +13,15 @@ from tests.kits import state_machine_arn
 
 ROOT: Final = Path(__file__).parents[2]
 STATE_MACHINES: Final = {"WaitAndEcho": state_machine_arn("WaitAndEcho")}
-# YAML's references make a text of a few bytes as large as one likes; a manifest's author does that to himself only.
+# YAML's references make a text of a few bytes as large as one likes, and PyYAML's time grows with the square of the
+# depth: what a manifest's author does to himself only.
 MOST_REFERENCES: Final = 4
+DEEPEST: Final = 700
 
 
 def check(data: bytes) -> bool:
     """Compile a manifest, and read what came of it."""
-    if data.count(b"*") > MOST_REFERENCES:
+    if data.count(b"*") > MOST_REFERENCES or sum(map(data.count, (b"[", b"{", b"- "))) > DEEPEST:
         return False
     path = _folder() / "tool.yaml"
     path.write_bytes(data)

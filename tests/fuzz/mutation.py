@@ -229,7 +229,8 @@ def _places(value: Any) -> list[Any]:
 
 def _weight(value: Any) -> int:
     """Say how often a part is to be changed: the more the more there is in it."""
-    return 1 + len(value) if isinstance(value, dict | list) else 8 if isinstance(value, str) and _opened(value) else 1
+    inner = _places(value)
+    return 1 + len(inner) if inner else 8 if isinstance(value, str) and _opened(value) else 1
 
 
 def _container(text: str) -> Any:
