@@ -70,9 +70,11 @@ def _summary(plan: Plan, figures: Figures) -> Iterator[str]:
     told = ", ".join(f"{count} of HTTP {status}" for status, count in sorted(statuses.items()))
     yield f"creations: {plan.tasks / _length(creation):.1f}/s, beside the polls of what is there"
     yield f"polls, with all open: {polls:.1f}/s"
-    yield f"calls of AWS: {by_requests / len(figures.requests):.2f} a request, {len(figures.calls) / plan.tasks:.1f} a task"
+    yield f"calls of AWS: {by_requests / len(figures.requests):.2f} a request"
+    yield f"calls of AWS, with those of events and questions: {len(figures.calls) / plan.tasks:.1f} a task"
     yield f"until the last end was recorded: {recorded - end.begun:.1f} s; until all clients knew: {_length(end):.1f} s"
-    yield f"memory of the stack: {figures.end.peak_megabytes:.0f} MB at most; threads, with all open: {figures.peak.threads}"
+    yield f"memory of the stack, at most: {figures.end.peak_megabytes:.0f} MB"
+    yield f"threads of the stack, with all open: {figures.peak.threads}"
     yield f"answers: {told}; 429: {statuses[429]}"
 
 

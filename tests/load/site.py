@@ -24,9 +24,11 @@ from botocore.model import OperationModel
 
 from local import LocalStack, StatusEvent, at_once
 from stepwire.aws.items import TASK_PREFIX
+from tests.load.gate import tokens
 
 TEMPLATE: Final = Path(__file__).parent / "template.yaml"
 _RUNNING: Final = "RUNNING"
+_CLOSED: Final = ""  # a token that nobody has
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,10 @@ class Site:
         self._functions = named  # by the names of the threads that they run in
         boto3.setup_default_session()  # which the handlers use, and the local stack does not
         cast(Any, boto3).DEFAULT_SESSION.events.register("before-call", self._note)
-        self._opened = threading.Event()
 
     def close(self) -> None:
         """Let the stack go."""
-        self._opened.clear()
+        tokens.put(_CLOSED)
         self._exit.close()
 
     def url(self) -> str:
@@ -90,7 +91,6 @@ class Site:
 
     def open_gate(self) -> None:
         """Let every workflow go on that waits at the gate, or comes to it."""
-        self._opened.set()
         threading.Thread(target=self._let_through, daemon=True).start()
 
     def account(self) -> Account:
@@ -134,14 +134,9 @@ class Site:
         self._calls.append(Call(function, model.name, time.monotonic()))
 
     def _let_through(self) -> None:
-        sqs, states, gate = self._stack.client("sqs"), self._stack.client("stepfunctions"), self._named("Gate")
-        while self._opened.is_set():
-            waiting = sqs.receive_message(QueueUrl=gate, MaxNumberOfMessages=10).get("Messages", [])
-            for message in waiting:
-                states.send_task_success(taskToken=message["Body"], output="{}")
-                sqs.delete_message(QueueUrl=gate, ReceiptHandle=message["ReceiptHandle"])
-            if not waiting:
-                time.sleep(0.05)
+        states = self._stack.client("stepfunctions")
+        while (token := tokens.get()) != _CLOSED:
+            states.send_task_success(taskToken=token, output="{}")
 
 
 class _Process(BaseManager):
