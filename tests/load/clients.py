@@ -22,9 +22,8 @@ from tests.server.messages import questions
 
 Life = Generator[float]
 """What a client does with a task: it yields the seconds until the next step."""
-TOOL: Final = "work"
 ENDED: Final = frozenset({"completed", "failed", "cancelled"})
-_KEY: Final = "words"  # of the question
+_KEY: Final = "words"  # of the question, and of the field in its form
 _TIMEOUT: Final = 60.0
 # Shorter than the server's five seconds, so that no connection is used that the server is just closing.
 _KEPT: Final = 2.0
@@ -44,8 +43,8 @@ class Kind(Enum):
     """By its client, once all tasks are there."""
 
 
-ENDINGS: Final = {Kind.FAILING: "fails", Kind.ASKING: "asks", Kind.CANCELLED: "never"}
-"""What the workflow is told to do; else it gives its input back."""
+_ENDINGS: Final = {Kind.FAILING: "fails", Kind.CANCELLED: "never"}
+"""What the workflow is told to do; else it gives its words back."""
 
 
 @dataclass
@@ -71,10 +70,16 @@ class Story:
             self.statuses.append(status)
 
     @property
+    def tool(self) -> str:
+        """Name the tool that is called."""
+        return "ask" if self.kind is Kind.ASKING else "work"
+
+    @property
     def arguments(self) -> Json:
-        """Give what the tool is called with. What a workflow asks for is not among them."""
-        words = "" if self.kind is Kind.ASKING else self.words
-        return {"number": self.number, "words": words, "ending": ENDINGS.get(self.kind, "gives_back")}
+        """Give what it is called with. What a workflow asks for is not among them."""
+        if self.kind is Kind.ASKING:
+            return {}
+        return {"words": self.words, "ending": _ENDINGS.get(self.kind, "gives_back")}
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ class Modern:
 
     def create(self, story: Story) -> Look:
         """Call the tool."""
-        created = self._client.call(TOOL, story.arguments).result
+        created = self._client.call(story.tool, story.arguments).result
         story.task_id = created["taskId"]
         return _modern_look(created)
 
@@ -211,7 +216,7 @@ class Legacy:
 
     def create(self, story: Story) -> Look:
         """Call the tool."""
-        created = self._client.call(TOOL, story.arguments, task={}).result["task"]
+        created = self._client.call(story.tool, story.arguments, task={}).result["task"]
         story.task_id = created["taskId"]
         return _legacy_look(created)
 
@@ -256,7 +261,7 @@ def _legacy_look(task: Json) -> Look:
 
 
 def _answer(story: Story) -> Json:
-    return {"action": "accept", "content": {"words": story.words}}
+    return {"action": "accept", "content": {_KEY: story.words}}
 
 
 def _retry(answer: Answer) -> float:

@@ -38,7 +38,7 @@ class Plan:
     clients: int = 200
     steady: float = 15.0
     """Seconds in which all tasks are open and nothing but polls happens."""
-    patience: float = 240.0
+    patience: float = 900.0
     """Seconds after which what is not created, or has not ended, counts as lost."""
     lost_events: int = 0
     """Ends that Step Functions never tells of: to see that it is noticed."""

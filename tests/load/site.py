@@ -5,6 +5,7 @@ with site(issuer.url, active=10, per_minute=600) as stack:
     stack.open_gate()
 """
 
+import json
 import logging
 import os
 import resource
@@ -24,11 +25,10 @@ from botocore.model import OperationModel
 
 from local import LocalStack, StatusEvent, at_once
 from stepwire.aws.items import TASK_PREFIX
-from tests.load.gate import tokens
+from tests.load.gate import waiting
 
 TEMPLATE: Final = Path(__file__).parent / "template.yaml"
 _RUNNING: Final = "RUNNING"
-_CLOSED: Final = ""  # a token that nobody has
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Site:
 
     def close(self) -> None:
         """Let the stack go."""
-        tokens.put(_CLOSED)
+        waiting.put(None)
         self._exit.close()
 
     def url(self) -> str:
@@ -98,15 +98,17 @@ class Site:
         pages = self._stack.client("dynamodb").get_paginator("scan").paginate(TableName=self._named("TasksTable"))
         items: list[dict[str, Any]] = [item for page in pages for item in page["Items"]]
         held = {item["pk"]["S"]: len(item.get("active", {}).get("SS", ())) for item in items}
-        found = self._stack.client("stepfunctions").get_paginator("list_executions")
-        executions = [one for page in found.paginate(stateMachineArn=self._named("Work")) for one in page["executions"]]
+        listed = self._stack.client("stepfunctions").get_paginator("list_executions")
+        found = [page for name in ("Ask", "Work") for page in listed.paginate(stateMachineArn=self._named(name))]
         return Account(
             tasks={
                 item["sk"]["S"].removeprefix(TASK_PREFIX): item["status"]["S"]
                 for item in items
                 if item["sk"]["S"].startswith(TASK_PREFIX)
             },
-            executions=tuple((one["name"].partition("-")[2], one["status"]) for one in executions),
+            executions=tuple(
+                (one["name"].partition("-")[2], one["status"]) for page in found for one in page["executions"]
+            ),
             slots={caller: count for caller, count in held.items() if count},
         )
 
@@ -135,8 +137,11 @@ class Site:
 
     def _let_through(self) -> None:
         states = self._stack.client("stepfunctions")
-        while (token := tokens.get()) != _CLOSED:
-            states.send_task_success(taskToken=token, output="{}")
+        while (one := waiting.get()) is not None:
+            if one.ending == "gives_back":
+                states.send_task_success(taskToken=one.token, output=json.dumps({"words": one.words}))
+            elif one.ending == "fails":
+                states.send_task_failure(taskToken=one.token, error="Load", cause=one.words)
 
 
 class _Process(BaseManager):

@@ -10,7 +10,7 @@ from tests.load.clients import ENDED, Kind, Request, Story
 from tests.load.site import Account
 
 _SUCCESS: Final = (200, 202)
-_FAILED_WITH: Final = "The workflow failed with fails: "
+_FAILED_WITH: Final = "The workflow failed with Load: "
 _RECORDED: Final = {Kind.FAILING: "completed_with_error", Kind.CANCELLED: "cancelled"}
 """How the end is in the table; else `completed`."""
 _EXECUTED: Final = {Kind.FAILING: "FAILED", Kind.CANCELLED: "ABORTED"}
@@ -112,7 +112,7 @@ def _words_in(story: Story) -> str | None:
             text = story.result.get("content", [{}])[0].get("text", "")
             return text.removeprefix(_FAILED_WITH) if text.startswith(_FAILED_WITH) else None
         case Kind.ASKING:
-            return structured.get("answer", {}).get("content", {}).get("words")
+            return structured.get("content", {}).get("words")
         case _:
             return structured.get("words")
 
