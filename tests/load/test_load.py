@@ -6,24 +6,74 @@ from dataclasses import replace
 import pytest
 
 from tests.load.__main__ import main
-from tests.load.clients import Request, Story
+from tests.load.clients import Kind, Request, Story
 from tests.load.run import Plan, run
+from tests.load.site import Account
 from tests.load.verdict import Evidence, faults
+from tests.server.clients import Json
 
 PLAN = Plan(tasks=100, clients=20, steady=0.0, patience=60.0)
 
 
-@pytest.fixture(scope="module")
-def seen() -> Evidence:
-    """What was seen of a small load."""
-    evidence, _ = run(PLAN)
-    return evidence
+ENDS = {
+    Kind.FAILING: ("failed", "completed_with_error", "FAILED"),
+    Kind.CANCELLED: ("cancelled", "cancelled", "ABORTED"),
+}
+COMPLETED = ("completed", "completed", "SUCCEEDED")
 
 
-def test_of_a_hundred_tasks_in_flight_at_once_nothing_is_lost(seen: Evidence) -> None:
+def test_of_a_hundred_tasks_in_flight_at_once_nothing_is_lost() -> None:
+    seen, _ = run(PLAN)
+
     assert faults(seen) == []
     assert len(seen.stories) == len(seen.at_the_peak.executions) == 100
     assert len({story.client for story in seen.stories}) == 20
+
+
+def test_one_end_that_step_functions_never_tells_of_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--tasks", "4", "--clients", "2", "--steady", "0", "--patience", "8", "--lose", "1"])
+
+    shown = capsys.readouterr().out
+    assert code == 1
+    assert "has waited too long" in shown
+    assert "is working in the table" in shown
+    assert "1 slots of active tasks" in shown
+
+
+def story(client: str, number: int, kind: Kind) -> Story:
+    """Tell of a task as it must be."""
+    words = f"{client}, {number}"
+    results: dict[Kind, Json] = {
+        Kind.FAILING: {"content": [{"text": f"The workflow failed with Load: {words}"}]},
+        Kind.ASKING: {"structuredContent": {"content": {"words": words}}},
+        Kind.CANCELLED: {},
+    }
+    end, _, _ = ENDS.get(kind, COMPLETED)
+    result = results.get(kind, {"structuredContent": {"words": words}})
+    return Story(client, number, kind, words, words, ["working", end], result, end)
+
+
+@pytest.fixture
+def seen() -> Evidence:
+    """What is seen of a load in which all holds: two clients with a task of each kind."""
+    stories = [story(client, number, kind) for client in ("client 1", "client 2") for number, kind in enumerate(Kind)]
+    ends = {story.task_id: ENDS.get(story.kind, COMPLETED) for story in stories}
+    listed = {
+        client: frozenset(one.task_id for one in stories if one.client == client) for client in ("client 1", "client 2")
+    }
+    peak = Account(
+        dict.fromkeys(ends, "working"), tuple((task_id, "RUNNING") for task_id in ends), {"somebody": len(ends)}
+    )
+    end = Account(
+        {task_id: recorded for task_id, (_, recorded, _) in ends.items()},
+        tuple((task_id, executed) for task_id, (_, _, executed) in ends.items()),
+        {},
+    )
+    return Evidence(stories, listed, [], [Request("tasks/get", 200, 0.0, 0.0)], peak, end)
+
+
+def test_where_all_holds_nothing_is_told(seen: Evidence) -> None:
+    assert faults(seen) == []
 
 
 def changed(seen: Evidence, index: int, **changes: object) -> Evidence:
@@ -34,13 +84,9 @@ def changed(seen: Evidence, index: int, **changes: object) -> Evidence:
 
 
 def two_results_swapped(seen: Evidence) -> Evidence:
-    first, second = (index for index, story in enumerate(seen.stories) if story.number == 0 and _is_early(story))
+    first, second = (index for index, story in enumerate(seen.stories) if story.kind is Kind.POLLED)
     once = changed(seen, first, result=seen.stories[second].result)
     return changed(once, second, result=seen.stories[first].result)
-
-
-def _is_early(story: Story) -> bool:
-    return story.client in ("client 1", "client 2")
 
 
 def a_result_lost(seen: Evidence) -> Evidence:
@@ -123,16 +169,6 @@ DOCTORED = (
 @pytest.mark.parametrize("doctor", DOCTORED, ids=lambda doctor: doctor.__name__)
 def test_what_does_not_hold_is_told(seen: Evidence, doctor: Callable[[Evidence], Evidence]) -> None:
     assert faults(doctor(seen)) != []
-
-
-def test_one_end_that_step_functions_never_tells_of_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["--tasks", "4", "--clients", "2", "--steady", "0", "--patience", "8", "--lose", "1"])
-
-    shown = capsys.readouterr().out
-    assert code == 1
-    assert "has waited too long" in shown
-    assert "is working in the table" in shown
-    assert "1 slots of active tasks" in shown
 
 
 def test_tasks_that_cannot_be_shared_evenly_are_refused() -> None:
