@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 RETRY_DELAYS = (0.1, 0.2)  # seconds
 
-# Events that functions work on at the same time; later ones wait for their turn, as in Lambda. Why so few: all functions
-# share one interpreter, so more would not be done sooner, but time out together.
+# Events that functions work on at the same time; later ones wait for their turn, as in Lambda. Why so few: all share
+# one interpreter, so more would not be done sooner, but time out together.
 CONCURRENCY = 10
 
 _LONGEST_ERROR = 1024  # characters of a message attribute
