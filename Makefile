@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e check scan fuzz conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test e2e load check scan fuzz conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -32,6 +32,9 @@ FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
 
 e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS, run scenarios; or against ENDPOINT
 	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
+
+load: .venv/ready  ## put 2,000 tasks and 200 clients on the local stack, see that nothing is lost; ARGS=--tasks=100 ...
+	$(BIN)/python -m tests.load $(ARGS)
 
 check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests
 	$(BIN)/ruff format --check .
