@@ -193,6 +193,10 @@ def _read(path: Path) -> Manifest:
         raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
+    except LookupError:  # PyYAML's own, for a tag such as !!int or !!bool before what is none
+        raise CatalogError(f"{path}: a value is not what its tag (!!...) says") from None
+    except RecursionError:
+        raise CatalogError(f"{path}: nested too deeply") from None
     except (JsonTextError, TypeError, ValueError) as error:
         raise CatalogError(f"{path}: no JSON: {error}") from None
 
