@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e load check scan fuzz conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -57,6 +57,9 @@ fuzz: .venv-fuzz/ready  ## try inputs for SECONDS (600) with a coverage-guided f
 
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
+
+model: .venv/ready  ## try clients, workflows, faults and the sweep in any order, by the model of docs/reliability.md; ARGS=--steps=N
+	$(BIN)/python -m tests.model $(ARGS)
 
 catalog: .venv/ready  ## compile the manifests as `sam build` does
 	$(BIN)/python -m stepwire.manifests functions/mcp/tools --output functions/mcp/catalog.json

@@ -146,13 +146,14 @@ class InMemoryTaskStore:
             raise SaveConflict
         return self._put(replace(task, version=task.version + 1))
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
         self.calls.append("delete")
         if not self._is_as_loaded(task):
-            return
+            return task.key not in self.tasks
         del self.tasks[task.key]
         if key is not None:
             self.keys.pop((task.owner, key.digest), None)
+        return True
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
         self.calls.append("neglected")

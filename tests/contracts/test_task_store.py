@@ -196,8 +196,9 @@ def test_only_the_very_version_that_is_stored_can_be_saved_or_deleted(version: i
 def test_a_deleted_task_is_gone_and_stays_gone(store: TaskStore) -> None:
     created = store.create(a_task())
 
-    store.delete(created)
+    is_gone = store.delete(created)
 
+    assert is_gone
     assert store.load(created.key) is None
     with pytest.raises(SaveConflict):
         store.save(created)
@@ -207,8 +208,9 @@ def test_a_task_that_somebody_has_saved_since_is_not_deleted(store: TaskStore) -
     loaded = store.create(a_task())
     saved = store.save(replace(loaded, status=Cancelled()))
 
-    store.delete(loaded)
+    is_gone = store.delete(loaded)
 
+    assert not is_gone
     assert store.load(loaded.key) == saved
 
 
@@ -216,8 +218,9 @@ def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
     created = store.create(a_task())
     store.delete(created)
 
-    store.delete(created)
+    is_gone = store.delete(created)
 
+    assert is_gone
     assert store.load(created.key) is None
 
 

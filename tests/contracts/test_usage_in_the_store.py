@@ -142,17 +142,22 @@ def test_a_key_is_free_when_its_task_has_expired(store: TaskStore) -> None:
 
 
 def test_a_key_goes_with_a_task_that_is_deleted(store: TaskStore) -> None:
-    store.delete(store.create(a_task(), KEY), KEY)
+    task = store.create(a_task(), KEY)
 
+    is_gone = store.delete(task, KEY)
+
+    assert is_gone
     assert store.keyed(ALICE, KEY.digest) is None
+    assert store.delete(task, KEY)
 
 
 def test_a_key_stays_with_a_task_that_somebody_has_saved_since(store: TaskStore) -> None:
     task = store.create(a_task(), KEY)
     store.save(task)
 
-    store.delete(task, KEY)
+    is_gone = store.delete(task, KEY)
 
+    assert not is_gone
     assert store.load(task.key) is not None
     assert store.keyed(ALICE, KEY.digest) is not None
 

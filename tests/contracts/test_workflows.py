@@ -1,7 +1,8 @@
-"""What every Workflows owes its users; held against the fake and against Step Functions, which really runs them."""
+"""What every Workflows owes its users; held against the fakes and against Step Functions, which really runs them."""
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -9,15 +10,18 @@ from typing import Protocol
 import pytest
 
 from stepwire.aws.clients import step_functions_client
-from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.errors import StartRefused
 from stepwire.json_text import parse, write
 from stepwire.ports import Workflows
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
-from tests.fakes import START_OF_TIME, FakeWorkflows
+from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
+from tests.model.handlers import Boundary
+from tests.model.step_functions import RUNNING
+from tests.model.step_functions import StepFunctions as MovedStepFunctions
 
 INPUT = '{"text":"grüße","count":2}'
 _numbers = count(1)
@@ -94,13 +98,39 @@ class StepFunctions:
         return state
 
 
-@pytest.fixture(params=["fake", "step functions"])
+class Moved:
+    """The Step Functions of the model's runs: a test ends what would end by itself, behind the same API."""
+
+    def __init__(self) -> None:
+        boundary, self._world = Boundary(), MovedStepFunctions(FixedClock())
+        boundary.answer_for_step_functions = self._world.answer
+        self.workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
+
+    def machine(self, kind: str) -> str:
+        return state_machine_arn(kind)
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        arn, kind = execution_arn_of(execution), execution.state_machine_arn.rpartition(":")[2]
+        if kind in ENDS and self._world.executions[arn].status == RUNNING:
+            self._world.end(arn, *_MOVED_ENDS[kind])
+        return self.workflows.describe(execution)
+
+
+_MOVED_ENDS: dict[str, tuple[str, dict[str, str]]] = {
+    "echoes": ("SUCCEEDED", {"output": INPUT}),
+    "fails": ("FAILED", {"error": "Example.Broken", "cause": "on purpose"}),
+    "times out": ("TIMED_OUT", {}),
+}
+_PLACES: dict[str, Callable[[], Place]] = {
+    "fake": lambda: Fake(FakeWorkflows()),
+    "step functions": lambda: StepFunctions(StepFunctionsWorkflows(step_functions_client)),
+    "moved": Moved,
+}
+
+
+@pytest.fixture(params=_PLACES)
 def place(request: pytest.FixtureRequest, aws: None) -> Place:
-    return (
-        Fake(FakeWorkflows())
-        if request.param == "fake"
-        else StepFunctions(StepFunctionsWorkflows(step_functions_client))
-    )
+    return _PLACES[request.param]()
 
 
 def an_execution(machine: str) -> Execution:

@@ -111,7 +111,7 @@ class Boundary:
         is_first_try = invocation != self._latest
         if is_first_try:
             self._latest = invocation
-            self.calls.append(f"{operation} {_subject(request)}".strip())
+            self.calls.append(f"{operation} {subject_of(request)}".strip())
         injection = self.injection
         if injection is None or injection.step != len(self.calls) - 1:
             return None
@@ -159,6 +159,11 @@ def _refusal(fault: Fault, request: AWSPreparedRequest) -> AWSResponse:
     body: dict[str, Any] = {"__type": code, "message": "a fault of the tests"}
     if fault is Fault.CONFLICT:
         body["CancellationReasons"] = [{"Code": "None"}, {"Code": "TransactionConflict"}]
+    return answered(request, status, body)
+
+
+def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:
+    """Write an answer of AWS, of the services that speak JSON."""
     headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
     return AWSResponse(request.url, status, headers, cast(Any, _Body(json.dumps(body).encode())))
 
@@ -168,7 +173,7 @@ class _Body(BytesIO):
         yield self.read()
 
 
-def _subject(request: AWSPreparedRequest) -> str:
+def subject_of(request: AWSPreparedRequest) -> str:
     """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
     if "TransactItems" in body:

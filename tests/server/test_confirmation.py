@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepwire.continuations import LONGEST_CONFIRMATION
-from tests.kits import BOB, CONFIRMED, OUTPUT, World, catalog_of
+from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World, catalog_of
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
@@ -150,6 +150,16 @@ def test_a_state_that_is_presented_twice_starts_nothing_twice(asking: ModernClie
     assert (replayed.status, replayed.code) == (400, -32602)
     assert task_id in replayed.error["message"]
     assert len(world.workflows.starts) == 1
+
+
+def test_a_state_that_is_presented_after_the_end_holds_no_slot(asking: ModernClient, world: World) -> None:
+    first = asking.call("confirmed")
+    world.succeed(again(asking, first, CONFIRMING).id_in(), OUTPUT)
+    world.clock.advance(milliseconds=1)
+
+    again(asking, first, CONFIRMING)
+
+    assert world.store.usage[ALICE].active == frozenset()
 
 
 # M45: so too when the task has ended, or its time is over

@@ -250,9 +250,9 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(task.owner)
         return super().save(task)
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
         self.asked.add(task.owner)
-        super().delete(task, key)
+        return super().delete(task, key)
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         self.asked.add(owner)

@@ -2,7 +2,9 @@
 
 import pytest
 
+from stepwire.errors import StartRefusedForNow
 from stepwire.tasks.usage import Limits
+from tests.fakes import nothing
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World
 from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
@@ -222,6 +224,29 @@ def test_a_repeated_call_gets_the_task_in_whatever_state_it_is_from_either_era(w
     )
 
     assert (answer.result["taskId"], answer.result["status"]) == (task_id, "completed")
+
+
+@eras
+def test_a_task_whose_handle_a_repeated_call_was_given_is_not_taken_back(era: str, world: World) -> None:
+    client = client_of(world, era)
+    given: list[str] = []
+
+    def repeat() -> None:
+        world.workflows.on_start = nothing
+        given.append(keyed(client, {"text": "x"}))
+        world.workflows.start_fault = StartRefusedForNow("too many are running")
+
+    world.workflows.on_start = repeat
+    given.append(keyed(client, {"text": "x"}))
+    world.workflows.start_fault = None
+    world.clock.time += world.intervals.repair
+
+    status = client.task("get", given[0]).result["status"]
+
+    assert given == given[:1] * 2
+    assert status == "working"
+    assert len(world.workflows.running()) == 1
+    assert world.store.usage[ALICE].active == frozenset(given)
 
 
 @eras

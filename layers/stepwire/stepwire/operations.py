@@ -24,6 +24,7 @@ from stepwire.errors import (
     StartUnclear,
     StoreBusy,
     TaskAlreadyEnded,
+    TaskExists,
     UnknownTask,
     WorkflowNotStarted,
 )
@@ -32,7 +33,7 @@ from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder, outcome_of
 from stepwire.schemas import Violation, violations_of
-from stepwire.tasks.events import WorkCompleted, WorkStopped
+from stepwire.tasks.events import WorkChecked, WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, created_at_of, new_task_id
 from stepwire.tasks.inputs import InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, signed
@@ -108,10 +109,11 @@ class Operations:
         try:
             self.workflows.start(task.execution, task.work.input, call.trace_header)
         except StartRefused as refusal:
-            self._undo(task, call)
-            raise WorkflowNotStarted(
-                f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
-            ) from None
+            if self._undone(task, call):
+                raise WorkflowNotStarted(
+                    f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
+                ) from None
+            self.report(refusal)  # a call with the same key has its handle already, so it is started later
         except StartUnclear as error:
             # The task is durable: whoever looks at it next starts its execution if that has not begun.
             self.report(error)
@@ -156,9 +158,14 @@ class Operations:
             raise IdempotencyKeyReused(
                 "The idempotency key was used for another tool or with other arguments: use another key."
             )
-        with suppress(UnknownTask):
-            return self.get(call.owner, known.task_id)
-        return None
+        try:
+            task = self.get(call.owner, known.task_id)
+        except UnknownTask:
+            return None
+        if task.version > 1:
+            return task
+        # The call that wrote it may still take it back, but not once somebody has saved it.
+        return self.recorder.claim(task, WorkChecked()) or self.repeated(call)
 
     def new_task_id(self) -> TaskId:
         """Make the id of a task."""
@@ -241,6 +248,10 @@ class Operations:
         except KeyTaken:
             self._release(task)
             raise
+        except TaskExists:
+            # The slot belongs to the other task of that id; one that has ended needs none.
+            self._freed(task.owner, frozenset({task.task_id}))
+            raise
 
     def _admit(self, task: Task) -> None:
         store, now = self.recorder.store, self.recorder.now()
@@ -270,9 +281,12 @@ class Operations:
         with suppress(StoreBusy):
             self.recorder.store.release(task.owner, frozenset({task.task_id}))
 
-    def _undo(self, task: Task, call: ToolCall) -> None:
-        self.recorder.store.delete(task, call.key)
-        self._release(task)
+    def _undone(self, task: Task, call: ToolCall) -> bool:
+        """Take a task back, and tell whether that was possible: not where somebody has saved it since."""
+        is_gone = self.recorder.store.delete(task, call.key)
+        if is_gone:
+            self._release(task)
+        return is_gone
 
     def _new_task(self, call: ToolCall, task_id: TaskId, status: Status) -> Task:
         now = self.recorder.now()

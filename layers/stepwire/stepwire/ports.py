@@ -116,8 +116,8 @@ class TaskStore(Protocol):
         """
         ...
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
-        """Remove a task that was loaded, and its key, if nobody else has saved it since; nothing where somebody has."""
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
+        """Remove a task that was loaded, and its key, unless somebody has saved it since; tell whether it is gone."""
         ...
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:

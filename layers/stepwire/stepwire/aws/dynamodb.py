@@ -212,22 +212,20 @@ class DynamoDbTaskStore:
             raise _unless_condition_failed(error, SaveConflict()) from None
         return saved
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> None:
+    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
         """Remove a task that nobody else has saved since."""
-        if key is None:
-            self._delete(task)
-        else:
-            self._delete_with_key(task, key)
+        return self._delete(task) if key is None else self._delete_with_key(task, key)
 
-    def _delete(self, task: Task) -> None:
+    def _delete(self, task: Task) -> bool:
         try:
             self._client.delete_item(**self._deletion(task))
         except ClientError as error:
-            expected = SaveConflict()
-            if _unless_condition_failed(error, expected) is not expected:
+            if _unless_condition_failed(error, _FAILED) is not _FAILED:
                 raise
+            return "Item" not in error.response
+        return True
 
-    def _delete_with_key(self, task: Task, key: IdempotencyKey) -> None:
+    def _delete_with_key(self, task: Task, key: IdempotencyKey) -> bool:
         # In one go: a call that is repeated while the task is there and its key is not would run twice.
         key_deletion: Any = {"TableName": self.table_name, "Key": _key_key(task.owner, key.digest)}
         deletions: list[Any] = [{"Delete": self._deletion(task)}, {"Delete": key_deletion}]
@@ -237,6 +235,8 @@ class DynamoDbTaskStore:
             fault = _cancelled(error)
             if not isinstance(fault, TaskExists):  # somebody has saved it since
                 raise fault from None
+            return "Item" not in error.response.get("CancellationReasons", [{}])[0]
+        return True
 
     def _deletion(self, task: Task) -> dict[str, Any]:
         return {
@@ -244,6 +244,7 @@ class DynamoDbTaskStore:
             "Key": key_of(task.key),
             "ConditionExpression": _IS_AS_LOADED,
             "ExpressionAttributeValues": {":version": {"N": str(task.version)}},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:

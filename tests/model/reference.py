@@ -1,0 +1,283 @@
+"""What a client may be told: a plain model of tasks, held against every answer while much is still under way.
+
+An operation that has begun and has not answered may have happened or not. So an answer is judged by what had happened
+before its request began, which it must show, and by what had begun before the answer came, which it may show. Which
+end a task has is open until somebody is told; from then on it is that for everybody.
+"""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, created_at_of
+from tests.model.step_functions import StepFunctions
+
+OPEN: Final = frozenset({"open"})
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class End:
+    """How a task may end: the kind of its end, and words that its result has and no other's."""
+
+    kind: str
+    words: str = ""
+
+
+CANCELLED: Final = End("cancelled")
+DECLINED: Final = End("error", "nothing was started")
+NOT_STARTED: Final = End("protocol", "could not be started")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an answer says of a task."""
+
+    task_id: str
+    kinds: frozenset[str]
+    """The kinds of end that it may have; `OPEN`: none yet."""
+    content: str | None = None
+    """The result, where it is told."""
+    questions: dict[str, str] | None = None
+    """The messages of the open questions by their keys or ids, where they are told."""
+    expires_at: datetime | None = None
+
+
+@dataclass
+class Operation:
+    """A request of a client."""
+
+    number: int
+    """When it began, in steps."""
+    began_at: datetime
+    owner: Principal
+    task_id: str = ""
+    label: str = ""
+    """Of a call: what its workflow's input says."""
+    key: str | None = None
+    answered: int | None = None
+    """Of a call: when its caller was told its task."""
+
+
+@dataclass
+class Given:
+    """An answer to a question that a client has sent."""
+
+    value: Json | None
+    """As the state gets it; None: the client cannot ask."""
+    began: int
+    taken: int | None = None
+    """The step by which it, or another before it, is certainly recorded."""
+
+
+@dataclass
+class Question:
+    """What a state asks."""
+
+    token: str
+    task_id: str
+    message: str
+    until: datetime | None
+    recorded: int | None = None
+    """The step by which it was certainly asked."""
+    given: list[Given] = field(default_factory=list[Given])
+    was_wrong: bool = False
+    """Whether a legacy client may have answered wrongly, so that it is asked again under another id."""
+
+
+@dataclass
+class Known:
+    """A task that somebody knows of, or whose workflow has begun."""
+
+    owner: Principal
+    label: str = ""
+    expires_early: datetime | None = None
+    """None: nobody was told of the task."""
+    expires_late: datetime | None = None
+    ends: set[End] = field(default_factory=set[End])
+    """The ends that it may have."""
+    told: set[End] = field(default_factory=set[End])
+    """Those that agree with all that was told; one of them it has, if anything was."""
+    ended: int | None = None
+    """The step by which it had certainly ended."""
+    decided: bool = False
+    """Whether an answer to the question before it began was acknowledged."""
+
+
+@dataclass
+class Reference:
+    """All tasks, by their ids."""
+
+    world: StepFunctions
+    ttl: timedelta
+    step: int = 0
+    tasks: dict[str, Known] = field(default_factory=dict[str, Known])
+    questions: dict[str, Question] = field(default_factory=dict[str, Question])
+    """By their tokens."""
+    calls: list[Operation] = field(default_factory=list[Operation])
+    """Those that may have made a task."""
+    accepted: set[str] = field(default_factory=set[str])
+    """The labels of calls that somebody has begun to confirm."""
+    executions: dict[str, str] = field(default_factory=dict[str, str])
+    """The labels of executions, by the ids of their tasks."""
+
+    @property
+    def now(self) -> datetime:
+        """Tell the time."""
+        return self.world.clock.now()
+
+    def known(self, task_id: str, owner: Principal) -> Known:
+        """Give a task that belongs to an owner; another's fails."""
+        known = self.tasks.setdefault(task_id, Known(owner))
+        assert known.owner == owner, "a task is somebody else's"
+        return known
+
+    # ---------------------------------------------------------------------------------------------- what clients hear
+
+    def tells(self, operation: Operation, told: Told) -> None:
+        """Judge what is said of a task."""
+        known = self.known(told.task_id, operation.owner)
+        self._expires(known, told)
+        gone = known.expires_late is not None and operation.began_at >= known.expires_late
+        assert not gone, "a task is shown that has expired"
+        if told.kinds == OPEN:
+            assert known.ended is None or operation.number <= known.ended, "a task goes on that had ended"
+        else:
+            may_be = known.told or known.ends | self._ends_of_the_world(told.task_id)
+            known.told = {end for end in may_be if _shows(told, end)}
+            assert known.told, f"told {told}, where it may be {may_be}"
+            self.has_ended(told.task_id)
+        if told.questions is not None:
+            self._asks(operation, told, told.questions)
+
+    def misses(self, operation: Operation) -> None:
+        """Judge that a task is said not to be there."""
+        for call in self.calls:
+            # A task whose handle nobody was given may be taken back, as its start was refused.
+            was_told = call.answered is not None and call.task_id == operation.task_id
+            if was_told and call.owner == operation.owner:
+                assert not self.is_there(call.task_id), "a task is gone that has not expired"
+
+    def lists(self, operation: Operation, listed: list[Told]) -> None:
+        """Judge a whole list of a caller's tasks."""
+        for told in listed:
+            self.tells(operation, told)
+        ids = {told.task_id for told in listed}
+        for call in self.calls:
+            was_told = call.answered is not None and call.answered < operation.number
+            if call.owner == operation.owner and was_told:
+                assert call.task_id in ids or not self.is_there(call.task_id), "a task is not listed"
+
+    def calls_begin(self, operation: Operation, told: Told) -> None:
+        """Judge that a call has a task."""
+        known = self.known(told.task_id, operation.owner)
+        assert known.label in {"", operation.label}, "a call has the task of another"
+        known.label = operation.label
+        for other in self.calls:
+            has_its_key = operation.key is not None and (other.owner, other.key) == (operation.owner, operation.key)
+            if has_its_key and other.task_id and self.is_there(other.task_id):
+                assert other.task_id == told.task_id, "a call with a key has two tasks"
+            # A confirmation may be sent twice.
+            assert other.label == operation.label or other.task_id != told.task_id, "two calls have one task"
+        operation.task_id, operation.answered = told.task_id, self.step
+        self.tells(operation, told)
+
+    def reuses_a_key(self, operation: Operation) -> None:
+        """Judge that a key is said to stand for another call."""
+        same = (one for one in self.calls if (one.owner, one.key) == (operation.owner, operation.key))
+        assert any(one.label != operation.label for one in same), "a key is refused that is new"
+
+    def is_full(self, operation: Operation, most: int) -> None:
+        """Judge that a caller is said to have too many active tasks."""
+        mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
+        over = [one for one in mine if one.task_id and self.tasks[one.task_id].ended is not None]
+        assert len(mine) - len(over) >= most, "a call is refused though there is room"
+
+    def has_ended(self, task_id: str) -> None:
+        """Take note that a task has certainly ended by now."""
+        known = self.tasks[task_id]
+        known.ended = self.step if known.ended is None else known.ended
+
+    def is_there(self, task_id: str) -> bool:
+        """Tell whether a task cannot have expired."""
+        expires = self.tasks[task_id].expires_early
+        return expires is None or expires > self.now
+
+    def _expires(self, known: Known, told: Told) -> None:
+        if told.expires_at is None:
+            return
+        known.expires_early = min(known.expires_early or told.expires_at, told.expires_at)
+        # One that is confirmed is kept for as much longer as that took.
+        late = told.expires_at + (self.ttl if known.label.startswith("confirmed") else timedelta())
+        known.expires_late = max(known.expires_late or late, late)
+
+    def _ends_of_the_world(self, task_id: str) -> set[End]:
+        refused = {NOT_STARTED for arn in self.world.refused if arn.endswith(task_id)}
+        statuses = [one.status for arn, one in self.world.executions.items() if arn.endswith(task_id)]
+        return refused | ({CANCELLED} if "ABORTED" in statuses else set())
+
+    # ------------------------------------------------------------------------------------------ questions and answers
+
+    def _asks(self, operation: Operation, told: Told, shown: dict[str, str]) -> None:
+        for message in shown.values():
+            taken = (one.taken for one in self.question(told.task_id, message).given)
+            assert not any(one is not None and one < operation.number for one in taken), "an answered question is asked"
+        for question in self.questions.values():
+            if question.task_id == told.task_id and told.kinds == OPEN and self.is_open(question, operation.number):
+                assert question.message in shown.values(), "a question is not shown"
+
+    def question(self, task_id: str, message: str) -> Question:
+        """Find what a task asks by its words."""
+        found = [one for one in self.questions.values() if (one.task_id, one.message) == (task_id, message)]
+        assert found, f"nobody asked: {message}"
+        return found[0]
+
+    def is_open(self, question: Question, since: int) -> bool:
+        """Tell whether a question has certainly been open since that step."""
+        was_asked = question.recorded is not None and question.recorded < since
+        in_time = question.until is None or question.until > self.now
+        is_cancelled = CANCELLED in self.tasks[question.task_id].ends
+        return was_asked and in_time and not is_cancelled and not question.given and self._waits(question)
+
+    def _waits(self, question: Question) -> bool:
+        return self.world.states[question.token].waits
+
+    def takes(self, given: Given, question: Question) -> None:
+        """Take note that an answer was acknowledged: if its question was there, something is recorded for it now."""
+        if question.recorded is not None and question.recorded < given.began:
+            given.taken = self.step
+
+    def checks_answers(self) -> None:
+        """Judge what states have been sent."""
+        for token, question in self.questions.items():
+            sent = self.world.states[token].answers
+            assert all(one == sent[0] for one in sent), "a state is sent two answers"
+            if sent and "output" in sent[0]:
+                value = json.loads(sent[0]["output"])
+                given = [one for one in question.given if one.value == value]
+                assert given, "a state is sent what nobody answered"
+                earlier = (one for one in question.given if one.taken is not None and one.taken < given[0].began)
+                assert not any(earlier), "a later answer takes the place of an earlier one"
+
+    # ------------------------------------------------------------------------------------------------ what workflows do
+
+    def begins(self, task_id: str, owner: Principal, label: str) -> None:
+        """Judge that the execution of a task has begun."""
+        known = self.known(task_id, owner)
+        assert known.label in {"", label}, "a task has the execution of another"
+        known.label = label
+        assert not label.startswith("confirmed") or label in self.accepted, "a workflow begins that nobody confirmed"
+        for other, its_label in self.executions.items():
+            kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
+            assert not (its_label == label and kept), "a call runs twice"
+        self.executions[task_id] = label
+
+
+def _made(task_id: str) -> datetime:
+    return created_at_of(TaskId(task_id))
+
+
+def _shows(told: Told, end: End) -> bool:
+    return end.kind in told.kinds and (told.content is None or end.words in told.content)

@@ -1,0 +1,169 @@
+"""A whole Stepwire on the real adapters, all of whose calls are handlers' turns, and what is on its way to it."""
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from moto.dynamodb.models import dynamodb_backends
+
+from local.engine import ACCOUNT, shared_account
+from local.isolation import REGION
+from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
+from stepwire.aws.items import task_of
+from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.dialogue import Dialogue
+from stepwire.execution_events import ExecutionEvents
+from stepwire.expirations import Expirations
+from stepwire.input_requests import InputRequests
+from stepwire.methods import Kit, Patience
+from stepwire.operations import Operations
+from stepwire.polls import PollLimit
+from stepwire.principal import Principal
+from stepwire.recorder import Recorder
+from stepwire.server import McpServer
+from stepwire.sweep import Sweep
+from stepwire.tasks.ids import TaskId
+from stepwire.tasks.task import Task
+from stepwire.tasks.usage import Limits
+from stepwire.upkeep import Intervals, Upkeep
+from tests.fakes import START_OF_TIME, counting
+from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, SECRET, catalog_of, signed_url
+from tests.model.handlers import Boundary, pause
+from tests.model.step_functions import StepFunctions
+from tests.tables import new_table
+
+REPAIR: Final = Intervals().repair
+SWEEP: Final = REPAIR * 15
+"""SweepMinutes, as the template has it."""
+TTL: Final = timedelta(days=1)
+NO_TIME: Final = timedelta()
+CATALOG: Final = catalog_of(replace(OPTIONAL, ttl=TTL), replace(CONFIRMED, ttl=TTL))
+MOST_ACTIVE: Final = 8
+_OPEN: Final = ("working", "input_required")
+
+
+@dataclass
+class WorldClock:
+    """A clock that only a rule moves; who sleeps lets the others go on."""
+
+    time: datetime = START_OF_TIME
+
+    def now(self) -> datetime:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        pause("sleep")
+
+
+@dataclass
+class Account:
+    """What all runs share: the clients, which are slow to build, and a table, which each run leaves empty."""
+
+    boundary: Boundary = field(default_factory=Boundary)
+    table: str = field(default_factory=new_table)
+
+
+@contextmanager
+def simulated_account() -> Generator[Account]:
+    """Open the account."""
+    with shared_account():
+        yield Account()
+
+
+@dataclass
+class Stack:
+    """One stack. It is an endpoint for the clients of `tests.server.clients`."""
+
+    account: Account
+    clock: WorldClock = field(default_factory=WorldClock)
+    faults: list[Exception] = field(default_factory=list[Exception])
+    """What was reported."""
+
+    def __post_init__(self) -> None:
+        self.step_functions = StepFunctions(self.clock)
+        self.account.boundary.answer_for_step_functions = self.step_functions.answer
+        self.randomness = counting()
+        self.limit(MOST_ACTIVE)
+
+    def limit(self, most_active: int) -> None:
+        """Build the functions, with a limit to the active tasks of a caller."""
+        boundary, report = self.account.boundary, self.faults.append
+        store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb)
+        workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
+        recorder = Recorder(store, self.clock)
+        upkeep = Upkeep(recorder, workflows, Intervals(), report)
+        limits = Limits(active=most_active, per_minute=100_000)
+        self.operations = Operations(recorder, workflows, self.randomness, upkeep, limits, signed_url, report)
+        kit = Kit(
+            CATALOG,
+            self.operations,
+            Dialogue(recorder, upkeep, report),
+            Patience(NO_TIME, NO_TIME, NO_TIME),
+            lambda: SECRET,
+            NO_RESUME,
+            PollLimit(0, self.clock),
+            report,
+        )
+        self.server = McpServer(kit, frozenset(), report)
+        self.events = ExecutionEvents(recorder, workflows)
+        self.requests = InputRequests(recorder, workflows)
+        self.expirations = Expirations(store, workflows)
+        sweepers = Upkeep(recorder, workflows, Intervals(SWEEP, NO_TIME), report)
+        self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)
+
+    def close(self) -> None:
+        """Leave nothing to the next run."""
+        self._table.items.clear()
+
+    def pass_time(self, duration: timedelta) -> None:
+        """Let time pass, for everybody."""
+        self.clock.time += duration
+        self.step_functions.time_out_states()
+
+    # What is so, whoever looks.
+
+    @property
+    def _table(self) -> Any:
+        # Behind the API: that is ten times as fast. Looked up anew, for a transaction that fails leaves another there.
+        return dynamodb_backends[ACCOUNT][REGION].tables[self.account.table]
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """Everything that the table holds."""
+        return [item.to_json()["Attributes"] for item in self._table.all_items()]
+
+    def tasks(self) -> dict[str, Task]:
+        """Give the tasks, by the ARN of their execution."""
+        found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
+        return {execution_arn_of(task.execution): task for task in found}
+
+    def ends(self) -> dict[str, dict[str, Any]]:
+        """Give what is kept of tasks that have ended, by their ids."""
+        names = ("status", "result", "error")
+        tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
+        ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
+        return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
+
+    def slots(self) -> dict[Principal, frozenset[TaskId]]:
+        """Give the ids of the tasks that are counted as active, by their owners."""
+        counted = (item for item in self.items if item["sk"]["S"] == "usage")
+        return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
+
+    def remove_expired(self) -> list[Task]:
+        """Let DynamoDB remove what has expired, and give the tasks among it, as its stream does."""
+        now = self.clock.time.timestamp()
+        removed: list[Task] = []
+        for item in self._table.all_items():
+            attributes = item.to_json()["Attributes"]
+            if float(attributes["expires_at"]["N"]) <= now:
+                self._table.delete_item(item.hash_key, item.range_key)
+                removed += [task_of(attributes)] if attributes["sk"]["S"].startswith("task#") else []
+        return removed
+
+
+def label_of(input_text: str) -> str:
+    """Read which call an execution belongs to."""
+    return json.loads(input_text)["text"]

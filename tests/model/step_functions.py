@@ -1,0 +1,141 @@
+"""Step Functions at its HTTP API, with workflows that do nothing by themselves: a test chooses what moves them.
+
+The engine of the local stack runs each execution in threads of its own, so no two runs of a test would be the same.
+`tests/contracts/test_workflows.py` holds both, and the fake, against one contract.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, cast
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+from stepwire.ports import Clock
+from tests.faults.boundary import answered
+
+RUNNING: Final = "RUNNING"
+Json = dict[str, Any]
+
+
+class Refused(Exception):
+    """The call is answered with the error of that name."""
+
+
+@dataclass
+class Execution:
+    """One execution."""
+
+    input: str
+    changed_at: datetime
+    status: str = RUNNING
+    end: Json = field(default_factory=dict[str, Any])
+    """What it ended with: output, or error and cause."""
+
+
+@dataclass
+class Waiting:
+    """A state that waits, or has waited, for an answer."""
+
+    arn: str
+    until: datetime | None
+    waits: bool = True
+    answers: list[Json] = field(default_factory=list[Json])
+    """What was sent for it while it waited, and after."""
+
+
+@dataclass
+class StepFunctions:
+    """One account's executions, by ARN, and states that wait, by token."""
+
+    clock: Clock
+    executions: dict[str, Execution] = field(default_factory=dict[str, Execution])
+    states: dict[str, Waiting] = field(default_factory=dict[str, Waiting])
+    refusal: str | None = None
+    """The error with which the next start is refused."""
+    refused: set[str] = field(default_factory=set[str])
+    """The executions whose start was refused."""
+    ended: list[str] = field(default_factory=list[str])
+    """The executions whose end nobody has been told of."""
+    lags: bool = False
+    """Whether DescribeExecution does not know yet what has happened at this moment."""
+
+    def answer(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
+        """Answer a call to the API."""
+        body: Json = json.loads(cast(Any, request.body))
+        try:
+            return answered(request, 200, self._operations[operation](body))
+        except Refused as error:
+            return answered(request, 400, {"__type": str(error), "message": "a test's Step Functions refuses"})
+
+    @property
+    def _operations(self) -> dict[str, Callable[[Json], Json]]:
+        return {
+            "StartExecution": self._start,
+            "DescribeExecution": self._describe,
+            "StopExecution": self._stop,
+            "SendTaskSuccess": self._take,
+            "SendTaskFailure": self._take,
+        }
+
+    def _start(self, body: Json) -> Json:
+        arn = f"{body['stateMachineArn'].replace(':stateMachine:', ':execution:')}:{body['name']}"
+        if self.refusal is not None:
+            error, self.refusal = self.refusal, None
+            self.refused.add(arn)
+            raise Refused(error)
+        known = self.executions.get(arn)
+        if known is not None and (known.status != RUNNING or known.input != body["input"]):
+            raise Refused("ExecutionAlreadyExists")
+        self.executions.setdefault(arn, Execution(body["input"], self.clock.now()))
+        return {"executionArn": arn, "startDate": 0}
+
+    def _describe(self, body: Json) -> Json:
+        known = self._known(body)
+        is_new = self.lags and known.changed_at == self.clock.now()
+        if is_new and known.status == RUNNING:
+            raise Refused("ExecutionDoesNotExist")
+        told = {"status": RUNNING} if is_new else {"status": known.status, **known.end}
+        return {"executionArn": body["executionArn"], "stateMachineArn": "", "startDate": 0, **told}
+
+    def _stop(self, body: Json) -> Json:
+        if self._known(body).status == RUNNING:
+            self.end(body["executionArn"], "ABORTED", {})
+        return {"stopDate": 0}
+
+    def _take(self, body: Json) -> Json:
+        state = self.states.get(body.pop("taskToken"))
+        if state is None:
+            raise Refused("InvalidToken")
+        state.answers.append(body)
+        if not state.waits:
+            raise Refused("TaskTimedOut")
+        state.waits = False
+        return {}
+
+    def _known(self, body: Json) -> Execution:
+        known = self.executions.get(body["executionArn"])
+        if known is None:
+            raise Refused("ExecutionDoesNotExist")
+        return known
+
+    # What happens in the world.
+
+    def running(self) -> list[str]:
+        """List the executions that go on, the oldest first."""
+        return [arn for arn, one in self.executions.items() if one.status == RUNNING]
+
+    def end(self, arn: str, status: str, end: Json) -> None:
+        """End an execution, and all that waits in it."""
+        known = self.executions[arn]
+        known.status, known.end, known.changed_at = status, end, self.clock.now()
+        self.ended.append(arn)
+        for state in self.states.values():
+            state.waits = state.waits and state.arn != arn
+
+    def time_out_states(self) -> None:
+        """Let the states go on whose time is over; their workflows catch that."""
+        now = self.clock.now()
+        for state in self.states.values():
+            state.waits = state.waits and (state.until is None or state.until > now)
