@@ -83,7 +83,7 @@ class ClientMoves(Run):
             self.reference.calls.append(operation)
         self._call(client, params, operation)
 
-    @move(2, lambda run: has_room(run) and run.confirmables, which=few, accepts=st.booleans())
+    @move(4, lambda run: has_room(run) and run.confirmables, which=few, accepts=st.booleans())
     def confirm(self, which: int, accepts: bool) -> None:
         """Answer the question before a modern call, perhaps again."""
         self.step("confirm")
@@ -130,8 +130,10 @@ class ClientMoves(Run):
     # ---------------------------------------------------------------------------------------------------------- tasks
 
     def _task_id(self, which: int) -> str:
-        ids = list(self.reference.tasks)
-        return ids[-1 - which % len(ids)]
+        """Choose a task: first those that may go on, the newest first, for more can happen to them."""
+        newest_first = list(reversed(self.reference.tasks.items()))
+        ids = [task_id for has_ended in (False, True) for task_id, one in newest_first if one.is_over == has_ended]
+        return ids[which % len(ids)]
 
     def _tells(self, operation: Operation, told: Told) -> None:
         self.reference.tells(operation, told)
@@ -171,11 +173,13 @@ class ClientMoves(Run):
         self.step("see")
         questions = list(self.reference.questions.values())
         task_id = questions[-1 - which % len(questions)].task_id
-        of_bob = " of bob" if self.reference.tasks[task_id].owner == BOB else ""
         if in_legacy:
-            self._result(f"legacy{of_bob}", task_id)
+            self._result(f"legacy{self._whose(task_id)}", task_id)
         else:
-            self._get(f"modern{of_bob}", task_id)
+            self._get(f"modern{self._whose(task_id)}", task_id)
+
+    def _whose(self, task_id: str) -> str:
+        return " of bob" if self.reference.tasks[task_id].owner == BOB else ""
 
     def _result(self, client: str, task_id: str) -> None:
         operation = self._operation(client, task_id)
@@ -202,8 +206,11 @@ class ClientMoves(Run):
     @move(3, has_tasks, client=all_clients, which=few)
     def cancel(self, client: str, which: int) -> None:
         """Cancel a task."""
+        self._cancel(client, self._task_id(which))
+
+    def _cancel(self, client: str, task_id: str) -> None:
         self.step("cancel")
-        operation = self._operation(client, self._task_id(which))
+        operation = self._operation(client, task_id)
         known = self.reference.tasks[operation.task_id]
         if known.owner == operation.owner:
             known.ends.add(CANCELLED)
@@ -222,7 +229,7 @@ class ClientMoves(Run):
     # -------------------------------------------------------------------------------------------------------- answers
 
     @move(
-        1,
+        4,
         lambda run: has_tasks(run) and any(one.label.startswith("confirmed") for one in run.reference.tasks.values()),
         client=modern_clients,
         which=few,

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.model.clients import ClientMoves
-from tests.model.moves import next_moves
+from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, move, next_moves
 from tests.model.reference import End
 from tests.model.rest import Rest
 from tests.model.run import News, key_of
@@ -32,6 +33,57 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         """Make a move."""
         name, arguments = chosen
         getattr(self, name)(**arguments)
+
+    # What comes about, or meets, by chance too seldom.
+
+    @move(4, has_room, which=few, limited=st.booleans(), in_legacy=st.booleans())
+    def have_a_question(self, which: int, limited: bool, in_legacy: bool) -> None:
+        """Let a workflow ask, and its caller see the question."""
+        if not self.world.running():
+            self._undisturbed(lambda: self.call("modern", "optional", None, 0))
+        if self.world.running():
+            self._undisturbed(lambda: self.ask(which, limited))
+            self._undisturbed(lambda: self.see(0, in_legacy))
+
+    @move(2, has_room, in_legacy=st.booleans())
+    def have_a_confirmation(self, in_legacy: bool) -> None:
+        """Call what is to be confirmed."""
+        self._undisturbed(lambda: self.call("legacy" if in_legacy else "modern", "confirmed", None, 0))
+
+    def _undisturbed(self, make: Callable[[], None]) -> None:
+        before = len(self.under_way)
+        make()
+        if len(self.under_way) > before:
+            self.finish(before)
+
+    @move(
+        3,
+        lambda run: len(run.under_way) + 2 <= MOST_UNDER_WAY and run.world.running(),
+        which=few,
+        how=st.sampled_from(["well", "badly"]),
+    )
+    def race(self, which: int, how: str) -> None:
+        """Let a workflow end, and the news of it meet a cancellation."""
+        task_id = key_of(self._execution(which)).task_id
+        self.end(which, how)
+        self.deliver(0, comes_again=False)
+        self._cancel(f"modern{self._whose(task_id)}", task_id)
+
+    @move(
+        3,
+        lambda run: len(run.under_way) + 2 <= MOST_UNDER_WAY and has_questions(run),
+        which=few,
+        how=st.sampled_from(["right", "declines"]),
+        in_legacy=st.booleans(),
+    )
+    def answer_twice(self, which: int, how: str, in_legacy: bool) -> None:
+        """Let two answers to one question meet."""
+        whose = self._whose(self._question(which).task_id)
+        self.update(f"modern{whose}", which, "right", partial=True)
+        if in_legacy:
+            self.respond(f"legacy{whose}", which, how)
+        else:
+            self.update(f"modern{whose}", which, how, partial=True)
 
     def teardown(self) -> None:
         """Let all come to rest, and hold the account against what is promised; after a failure, only clean up."""

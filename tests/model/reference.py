@@ -105,6 +105,11 @@ class Known:
     decided: bool = False
     """Whether an answer to the question before it began was acknowledged."""
 
+    @property
+    def is_over(self) -> bool:
+        """Tell whether it has certainly ended."""
+        return self.ended is not None
+
 
 @dataclass
 class Reference:
@@ -192,7 +197,7 @@ class Reference:
     def is_full(self, operation: Operation, most: int) -> None:
         """Judge that a caller is said to have too many active tasks."""
         mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
-        over = [one for one in mine if one.task_id and self.tasks[one.task_id].ended is not None]
+        over = [one for one in mine if one.task_id and self.tasks[one.task_id].is_over]
         assert len(mine) - len(over) >= most, "a call is refused though there is room"
 
     def has_ended(self, task_id: str) -> None:

@@ -123,7 +123,7 @@ class WorldMoves(Run):
     def deliver(self, which: int, comes_again: bool) -> None:
         """Bring some news, in any order; what its handler has not taken comes again, and other news may."""
         self.step("deliver")
-        one = self.news[which % len(self.news)]
+        one = self.news[-1 - which % len(self.news)]
 
         def ended(outcome: Outcome) -> None:
             if isinstance(outcome, Done):

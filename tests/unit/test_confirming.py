@@ -12,7 +12,7 @@ from stepwire.json_text import JsonObject, parse, write
 from stepwire.operations import ToolCall
 from stepwire.tasks.inputs import Action, InputResponse
 from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Completed, Failed, Origin, Task, ToolResult, Working
-from tests.fakes import Start
+from tests.fakes import Start, nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, World
 
 YES: JsonObject = {"action": "accept", "content": {"reason": "tidy up"}}
@@ -204,6 +204,23 @@ class TestTwoAtOnce:
         assert after.status == Working()
         assert {parse(start.input_text)["confirmation"]["reason"] for start in world.workflows.starts} == {"me first"}
         assert world.workflows.running() == (task.execution,)
+
+    def test_of_whom_one_is_refused_leave_the_task_to_the_other(self) -> None:
+        world = World()
+        task = unconfirmed(world)
+        world.clock.time += world.intervals.repair
+
+        def look() -> None:
+            world.workflows.on_start = nothing
+            world.operations.get(ALICE, task.task_id)
+            world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+
+        world.workflows.on_start = look
+
+        after = respond(world, task, YES)
+
+        assert world.workflows.running() == (task.execution,)
+        assert after.status == world.stored(task).status == Working()
 
     def test_of_whom_the_first_says_no_start_nothing(self) -> None:
         world = World()

@@ -71,14 +71,15 @@ class Upkeep:
         return self.recorder.record(task, AnswersDelivered(done)) or task
 
     def started(self, task: Task) -> Task:
-        """Start the execution of a task that nobody waits for; a refusal ends the task."""
+        """Start the execution of a task that nobody waits for; a refusal ends the task, unless another goes on with it."""
         try:
             self.workflows.start(task.execution, task.work.input)
         except StartRefusedForNow:
             raise
         except StartRefused as refusal:
             error = TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}")
-            return self.recorder.record(task, WorkFailed(error)) or task
+            # Only as the first: whoever has looked at it meanwhile may have started its execution.
+            return self.recorder.claim(task, WorkFailed(error)) or self.recorder.load(task.key) or task
         return self._still_wanted(task)
 
     def _interval(self, task: Task) -> timedelta:
