@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e check scan conformance model catalog build deploy replay lock clean
+.PHONY: help demo run services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -33,6 +33,9 @@ FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
 e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS, run scenarios; or against ENDPOINT
 	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
 
+load: .venv/ready  ## put 2,000 tasks and 200 clients on the local stack, see that nothing is lost; ARGS=--tasks=100 ...
+	$(BIN)/python -m tests.load $(ARGS)
+
 check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templates, workflows, manifests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -48,6 +51,9 @@ check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templa
 scan: .venv/ready .venv-checkov/ready  ## hold the template against checkov's rules; .checkov.yaml has the exceptions
 	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
+
+fuzz: .venv-fuzz/ready  ## try inputs for SECONDS (600) with a coverage-guided fuzzer; TARGET=requests alone; docs/fuzzing.md
+	PYTHONPATH=layers/stepwire .venv-fuzz/bin/python -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(TARGET) $(ARGS)
 
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
@@ -72,7 +78,7 @@ lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .checkov.json .aws-sam
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -84,12 +90,13 @@ clean:  ## remove what these targets made
 .venv-sam/ready: requirements/sam.txt
 .venv-e2e/ready: requirements/e2e.txt
 .venv-checkov/ready: requirements/checkov.txt
+.venv-fuzz/ready: requirements/fuzz.txt
 
 PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
 # Why --no-deps: a lock is whole, so there is nothing to resolve. Why --no-compile: most of it is never imported.
-.venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready:
+.venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)

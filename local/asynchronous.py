@@ -11,13 +11,19 @@ import time
 import uuid
 
 from local.clients import aws_client
-from local.functions import Failed, Function, Returned, is_registered, registered
+from local.functions import Failed, Function, Outcome, Returned, is_registered, registered
 
 logger = logging.getLogger(__name__)
 
 RETRY_DELAYS = (0.1, 0.2)  # seconds
 
+# Events that functions work on at the same time; later ones wait for their turn, as in Lambda. Why so few: all share
+# one interpreter, so more would not be done sooner, but time out together.
+CONCURRENCY = 10
+
 _LONGEST_ERROR = 1024  # characters of a message attribute
+
+_places = threading.BoundedSemaphore(CONCURRENCY)
 
 
 def invoke_later(function: Function, event: str) -> None:
@@ -37,17 +43,22 @@ def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) ->
 
 
 def _try_repeatedly(function: Function, event: str) -> None:
-    outcome = function.invoke(event)
+    outcome = _in_turn(function, event)
     for delay in RETRY_DELAYS:
         if isinstance(outcome, Returned):
             return
         time.sleep(delay)
-        outcome = function.invoke(event)
+        outcome = _in_turn(function, event)
     # A function whose stack is going fails for that reason, and its queue goes with it.
     if isinstance(outcome, Failed) and is_registered(function):
         message = str(json.loads(outcome.payload)["errorMessage"])[:_LONGEST_ERROR]
         letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
         bury(function.settings.dead_letters, event, letter)
+
+
+def _in_turn(function: Function, event: str) -> Outcome:
+    with _places:
+        return function.invoke(event)
 
 
 def bury(queue_arn: str | None, letter: str, attributes: dict[str, str]) -> None:

@@ -17,6 +17,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/legacy-client.txt": ("--group", "legacy-client", *UNIVERSAL),
     "requirements/sam.txt": ("--group", "sam", *UNIVERSAL),
     "requirements/e2e.txt": ("--group", "e2e", *UNIVERSAL),
+    "requirements/fuzz.txt": ("pyproject.toml", "--group", "fuzz", *UNIVERSAL),
     "requirements/checkov.txt": ("--group", "checkov", *UNIVERSAL),
     "layers/dependencies/requirements.txt": (
         "pyproject.toml",

@@ -21,6 +21,8 @@ class Scenario:
     name: str
     reason_not_served: str | None = None
     """None where it must pass."""
+    failing_checks: frozenset[str] = frozenset()
+    """Of one that is not served, where all its other checks pass; empty where it fails as a whole."""
     alone: bool = False
 
 
@@ -44,7 +46,7 @@ def _of_entry(entry: dict[str, Any]) -> Iterator[Scenario]:
         yield Scenario(package, era, name, alone=name in alone)
     for group in entry["not_served"]:
         for name in group["scenarios"]:
-            yield Scenario(package, era, name, reason_not_served=group["reason"])
+            yield Scenario(package, era, name, group["reason"], frozenset(group.get("checks", ())))
 
 
 def differences(wanted: Collection[Scenario], listed: Collection[str]) -> Iterator[str]:

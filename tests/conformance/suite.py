@@ -42,6 +42,8 @@ class Report:
     failed: int = 0
     warned: int = 0
     checked_something: bool = False
+    bad_checks: frozenset[str] = frozenset()
+    """Those that failed or were warned of."""
     complaints: tuple[str, ...] = ()
 
     @property
@@ -91,10 +93,9 @@ def run(scenario: Scenario, url: str) -> Report:
 def report_of(scenario: Scenario, checks: list[dict[str, Any]]) -> Report:
     """Sum up the checks of a scenario."""
     count = Counter(check["status"] for check in checks)
+    bad = [check for check in checks if check["status"] in {"FAILURE", "WARNING"}]
     complaints = (
-        f"{check['status'].lower()} {check['id']}: {check.get('errorMessage') or check['description']}"
-        for check in checks
-        if check["status"] in {"FAILURE", "WARNING"}
+        f"{check['status'].lower()} {check['id']}: {check.get('errorMessage') or check['description']}" for check in bad
     )
     return Report(
         scenario,
@@ -102,6 +103,7 @@ def report_of(scenario: Scenario, checks: list[dict[str, Any]]) -> Report:
         failed=count["FAILURE"],
         warned=count["WARNING"],
         checked_something=any(check["status"] == "SUCCESS" and check["id"] not in _ALWAYS_THERE for check in checks),
+        bad_checks=frozenset(check["id"] for check in bad),
         complaints=tuple(complaints),
     )
 

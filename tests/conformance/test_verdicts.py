@@ -56,6 +56,37 @@ def test_what_is_not_served_may_fail() -> None:
     assert fault_of(report) is None
 
 
+def test_what_is_not_served_and_passes_is_a_fault() -> None:
+    report = report_of(NOT_SERVED, [PASSED])
+
+    assert fault_of(report) == "passes now: move it to must_pass"
+
+
+def test_what_is_not_served_may_check_nothing() -> None:
+    report = report_of(NOT_SERVED, [SKIPPED, ALWAYS])
+
+    assert fault_of(report) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "checks", "fault"),
+    [
+        ({"tools-list"}, [FAILED, ALWAYS], None),
+        ({"tools-list"}, [WARNED, ALWAYS], None),
+        ({"prompts-list"}, [FAILED], "failed, and is not expected to: tools-list"),
+        ({"tools-list", "prompts-list"}, [FAILED], "passes now, take it out of checks: prompts-list"),
+        ({"tools-list"}, [PASSED], "passes now, take it out of checks: tools-list"),
+        ({"tools-list"}, [], "passes now, take it out of checks: tools-list"),
+    ],
+)
+def test_of_a_scenario_that_is_served_in_part_just_the_named_checks_fail(
+    expected: set[str], checks: list[dict[str, str]], fault: str | None
+) -> None:
+    scenario = Scenario("conformance-0.2", "2026-07-28", "caching", "No prompts.", frozenset(expected))
+
+    assert fault_of(report_of(scenario, checks)) == fault
+
+
 def test_a_scenario_that_only_the_suite_or_only_the_file_knows_is_named() -> None:
     found = list(differences([MUST_PASS], ["ping"]))
 

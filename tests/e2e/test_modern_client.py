@@ -112,3 +112,22 @@ async def start(client: Client, arguments: dict[str, Any]) -> TaskHandle:
     handle = await client.session.call_tool(TOOL, arguments, allow_claimed=True)
     assert isinstance(handle, TaskHandle)
     return handle
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"region": "eu-central-1", "count": -7, "sure": False}, {"region": " grün "}, {"region": ""}]
+)
+async def test_a_client_repeats_parameters_in_headers(own_url: str, arguments: dict[str, Any]) -> None:
+    async with Client(own_url) as client:
+        await client.list_tools()
+
+        result = await client.call_tool("parrot", arguments)
+
+    assert result.structured_content == arguments
+
+
+async def test_a_client_that_has_not_seen_the_tools_learns_of_the_headers_by_being_refused(own_url: str) -> None:
+    async with Client(own_url) as client:
+        result = await client.call_tool("parrot", {"region": "a"})
+
+    assert result.structured_content == {"region": "a"}

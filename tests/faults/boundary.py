@@ -20,7 +20,7 @@ from botocore.retries.quota import RetryQuota
 from botocore.retries.standard import ExponentialBackoff
 from moto.core.models import botocore_stubber
 
-from stepwire.aws.clients import dynamodb_client, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import dynamodb_client, events_client, secrets_manager_client, step_functions_client
 
 
 class ProcessDied(BaseException):
@@ -70,7 +70,7 @@ class Boundary:
     calls: list[str] = field(default_factory=list[str])
     """What was called since the watch began: the operation, and what it is about."""
     outages: dict[str, Fault] = field(default_factory=dict[str, Fault])
-    """What befalls every call to a service, until it is taken out: "dynamodb", "sfn", "secrets-manager"."""
+    """What befalls every call to a service, until it is taken out: "dynamodb", "sfn", "secrets-manager", "events"."""
     refused_starts: int = 0
     """How many of the next starts are refused, as they are while a permission is missing."""
     injection: Injection | None = None
@@ -81,6 +81,7 @@ class Boundary:
         self.dynamodb = self._watched(dynamodb_client())
         self.step_functions = self._watched(step_functions_client())
         self.secrets = self._watched(secrets_manager_client())
+        self.events = self._watched(events_client())
 
     @contextmanager
     def watch(self, injection: Injection | None = None) -> Generator[None]:

@@ -131,13 +131,14 @@ class _Repair:
     def by(self, saw: Seen, *, comes_back: bool) -> tuple[str, ...]:
         """Make all right again, and say by what."""
         used: list[str] = []
-        if comes_back and saw in {Seen.ERROR, Seen.NOTHING}:
-            again = self.act()
-            assert again is not Seen.ERROR, "asking again does not help"
-            used.append(self.operation.caller.value + (" (refused)" if again is Seen.REFUSAL else ""))
-        if comes_back and self._wrongs():
+        if comes_back and saw in {Seen.ERROR, Seen.NOTHING, Seen.UNFINISHED}:
+            saw = self.act()
+            assert saw is not Seen.ERROR, "asking again does not help"
+            used.append(self.operation.caller.value + (" (refused)" if saw is Seen.REFUSAL else ""))
+        if comes_back and (saw is Seen.UNFINISHED or self._wrongs()):
             self._read()
             used.append(READER)
+            assert saw is not Seen.UNFINISHED or self.act() is Seen.RESULT, "the response never comes"
         if self._wrongs():
             self._sweep()
             used.append(SWEPT)

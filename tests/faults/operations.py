@@ -10,6 +10,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, Final
 
+from stepwire.aws.items import item_of
 from stepwire.execution_events import ProgressMade, StatusChange
 from stepwire.input_requests import Question
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, new_task_id
@@ -34,6 +35,7 @@ class Seen(Enum):
     """What whoever asked for an operation saw of it."""
 
     RESULT = "result"
+    UNFINISHED = "stream to go on with"
     ERROR = "retryable error"
     REFUSAL = "refusal"
     NOTHING = "no answer"
@@ -43,6 +45,7 @@ class Caller(Enum):
     """Who asks for an operation; the value says what it is called when he asks again."""
 
     CLIENT = "retry"
+    RESUMING = "next GET"
     EVENTBRIDGE = "redelivery"
     STREAM = "redelivery by the stream"
     WORKFLOW = "retry of the state"
@@ -51,7 +54,7 @@ class Caller(Enum):
     @property
     def always_comes_again(self) -> bool:
         """Tell whether he asks again until he is heard; the others may not."""
-        return self not in {Caller.CLIENT, Caller.EVENTBRIDGE}
+        return self not in {Caller.CLIENT, Caller.RESUMING, Caller.EVENTBRIDGE}
 
 
 Act = Callable[[], Seen]
@@ -95,6 +98,13 @@ def seen_in(answer: Answer) -> Seen:
         return Seen.ERROR
     retryable = answer.code == _RETRYABLE and not answer.error["message"].startswith(_NOT_STARTED)
     return Seen.ERROR if retryable else Seen.REFUSAL
+
+
+def seen_of_stream(answer: Answer) -> Seen:
+    """Say what a client makes of a body of events: any but 200 with an id would end its stream."""
+    assert answer.status == 200
+    assert answer.last_event_id
+    return seen_in(answer) if answer.is_answered else Seen.UNFINISHED
 
 
 def taken(do: Callable[[], Any]) -> Act:
@@ -233,6 +243,48 @@ def _result_fetched(site: Site) -> Act:
     return _result(site, LARGE)
 
 
+def _listen(site: Site) -> Act:
+    task = created(site)
+    return lambda: seen_in(modern(site).listen({"taskIds": [task.task_id]}))
+
+
+def _stream(site: Site) -> Act:
+    """A plain call is under way; its client comes back for the response, each time with the last id that it has."""
+    client = legacy(site)
+    latest = first = client.call("optional")
+    site.handles.add(site.task().task_id)
+
+    def act() -> Seen:
+        nonlocal latest
+        answer = client.resume(latest.last_event_id, opened_by=first.request)
+        seen = seen_of_stream(answer)
+        latest = answer
+        return seen
+
+    return act
+
+
+def _resume(site: Site) -> Act:
+    act = _stream(site)
+    site.succeed(OUTPUT)
+    site.deliver()
+    return act
+
+
+def _resume_large(site: Site) -> Act:
+    act = _stream(site)
+    site.succeed(LARGE)
+    site.deliver()
+    return act
+
+
+def _resume_end_untold(site: Site) -> Act:
+    act = _stream(site)
+    site.succeed(OUTPUT)
+    site.clock.time += INTERVALS.repair
+    return act
+
+
 def _list(site: Site) -> Act:
     client, _task = LegacyClient(site), created(site)
     return lambda: seen_in(client.ask("tasks/list"))
@@ -244,6 +296,12 @@ def _list(site: Site) -> Act:
 def _cancel(site: Site) -> Act:
     task = created(site)
     return lambda: seen_in(modern(site).task("cancel", task.task_id))
+
+
+def _give_up(site: Site) -> Act:
+    client = legacy(site)
+    client.call("optional", message_id=5)
+    return lambda: seen_in(client.notify("notifications/cancelled", {"requestId": 5}))
 
 
 def asked(site: Site) -> Task:
@@ -381,6 +439,26 @@ def _sweep_expired(site: Site) -> Act:
     return _sweep(site)
 
 
+# ----------------------------------------------------------------------------------------------------- what others hear
+
+
+def _status_change(site: Site) -> Act:
+    task = created(site)
+    images = {"NewImage": item_of(task), "ApproximateCreationDateTime": site.clock.now().timestamp()}
+    record = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", **images}}
+
+    def act() -> Seen:
+        told: list[Json] = []
+        seen = taken(lambda: told.extend(site.process.outbox({"Records": [record]}, None)["batchItemFailures"]))()
+        return Seen.ERROR if told else seen
+
+    return act
+
+
+def _is_heard_of(site: Site) -> list[str]:
+    return [] if site.task().task_id in site.heard() else ["a change of status that nobody hears of"]
+
+
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _QUERIES: Final = ("Query neglected",) * 4
 _BEGUN_AGAIN: Final = ("GetItem task", "PutItem task", "DescribeExecution", "StartExecution", "GetItem task")
@@ -440,12 +518,29 @@ OPERATIONS: Final = (
     Operation("get, end untold", Caller.CLIENT, _FOUND, _get_end_untold, ends_are_recorded),
     Operation("tasks/result", Caller.CLIENT, ("GetItem task",), _result_kept),
     Operation("tasks/result, large", Caller.CLIENT, ("GetItem task", "DescribeExecution"), _result_fetched),
+    Operation("resume", Caller.RESUMING, ("BatchGetItem tasks",), _resume),
+    Operation("resume, large", Caller.RESUMING, ("BatchGetItem tasks", "DescribeExecution"), _resume_large),
+    Operation(
+        "resume, end untold",
+        Caller.RESUMING,
+        ("BatchGetItem tasks", *_FOUND[1:]),
+        _resume_end_untold,
+        ends_are_recorded,
+    ),
+    Operation("listen", Caller.CLIENT, ("GetItem task",), _listen),
     Operation("tasks/list", Caller.CLIENT, ("Query tasks",), _list),
     Operation(
         "cancel",
         Caller.CLIENT,
         ("GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
         _cancel,
+        ends_are_recorded,
+    ),
+    Operation(
+        "notifications/cancelled",
+        Caller.CLIENT,
+        ("PutItem cancelled", "Query tasks", "GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
+        _give_up,
         ends_are_recorded,
     ),
     Operation("answer", Caller.CLIENT, _ANSWERED, _answer),
@@ -473,4 +568,5 @@ OPERATIONS: Final = (
         _sweep_expired,
         first=4,
     ),
+    Operation("status change told", Caller.STREAM, ("PutEvents",), _status_change, _is_heard_of),
 )

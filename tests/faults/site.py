@@ -5,6 +5,7 @@ so decides when an execution ends; and no status change reaches anybody until a 
 """
 
 import json
+import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count
 from typing import Any, Final
+from unittest.mock import patch
 
 from moto.dynamodb.models import dynamodb_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
@@ -20,7 +22,9 @@ from local.clients import aws_client
 from local.engine import ACCOUNT, shared_account
 from local.isolation import REGION
 from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
+from stepwire.aws.event_bus import STATUS_CHANGE
 from stepwire.aws.items import key_of, task_of
+from stepwire.aws.outbox import StatusChangesHandler
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.dialogue import Dialogue
@@ -62,6 +66,7 @@ class Account:
         self.workflows: Any = aws_client("stepfunctions", REGION)
         self.queues: Any = aws_client("sqs", REGION)
         self.table = new_table()
+        self.outside = self._new_listener()
         secret = {"Name": f"faults-{next(_numbers)}", "SecretString": "a secret of the tests"}
         self.secret: str = aws_client("secretsmanager", REGION).create_secret(**secret)["ARN"]
 
@@ -73,6 +78,16 @@ class Account:
     def new_queue(self) -> str:
         """Create a queue for the tokens of states that wait."""
         return self.queues.create_queue(QueueName=f"faults-{next(_numbers)}")["QueueUrl"]
+
+    def _new_listener(self) -> str:
+        """Create a queue that hears what the event bus is told of tasks, and give its URL."""
+        name = f"faults-{next(_numbers)}"
+        events: Any = aws_client("events", REGION)
+        events.put_rule(Name=name, EventPattern=json.dumps({"detail-type": [STATUS_CHANGE]}))
+        target = {"Id": "queue", "Arn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"}
+        url = self.queues.create_queue(QueueName=name)["QueueUrl"]
+        events.put_targets(Rule=name, Targets=[target])
+        return url
 
     def new_machine(self, queue: str) -> str:
         """Create a state machine whose one state waits."""
@@ -94,7 +109,7 @@ class Account:
 @contextmanager
 def simulated_account() -> Generator[Account]:
     """Open the account."""
-    with shared_account(), impatient():
+    with shared_account(), impatient(), patch.dict(os.environ, EVENT_BUS="default"):
         yield Account()
 
 
@@ -126,6 +141,7 @@ class Process:
         self.expirations = Expirations(store, workflows)
         sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time), report)
         self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
+        self.outbox = StatusChangesHandler(lambda: boundary.events)
 
 
 @dataclass
@@ -152,6 +168,7 @@ class Site:
         machines = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
         self._machine: Any = next(one for one in machines if one.arn == self.machine)
         self.tokens: list[str] = []
+        self._heard = set[str]()
         tools = [replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in (OPTIONAL, CONFIRMED)]
         self.catalog = catalog_of(*tools)
         self.process = Process(self, self.limits)
@@ -208,6 +225,12 @@ class Site:
         except AssertionError:
             return False
         return True
+
+    def heard(self) -> set[str]:
+        """Give the ids of the tasks of which the event bus has been told something."""
+        received = self.account.queues.receive_message(QueueUrl=self.account.outside, MaxNumberOfMessages=10)
+        self._heard |= {json.loads(message["Body"])["detail"]["task_id"] for message in received.get("Messages", [])}
+        return self._heard
 
     # What happens in the world.
 

@@ -40,7 +40,7 @@ PLAIN_HEADERS: Final = {
 STREAM_HEADERS: Final = {"accept": "text/event-stream"}
 """Of a GET, which has no body."""
 # Of answers that can be given before the body is looked at.
-_BODY_UNREAD: Final = frozenset({403, 405, 406, 413, 415})
+_BODY_UNREAD: Final = frozenset({401, 403, 405, 406, 413, 415})
 KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404, 409, 429, 503}) | _BODY_UNREAD
 PARSE_ERROR: Final = -32700
 _LONGEST_ID: Final = 256
@@ -397,7 +397,7 @@ class ModernClient:
 
 def header_value(text: str) -> str:
     """Write a text as a header can hold it (M14)."""
-    if text.isascii() and text.isprintable() and text.strip() == text:
+    if text.isascii() and text.isprintable() and text.strip() == text and not text.startswith("=?base64?"):
         return text
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 

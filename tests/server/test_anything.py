@@ -2,8 +2,6 @@
 
 import copy
 import json
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,14 +9,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stepwire.json_text import as_object, is_object, write
-from stepwire.methods import Patience
 from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME, Broke, ExecutionEnd, Succeeded
 from tests.kits import ALLOWED_ORIGIN, LISTING, OPTIONAL, OUTPUT, STRUCTURED, World
+from tests.server.anything import (
+    ACCEPT,
+    IN_SESSION,
+    METHODS,
+    SESSION_ID,
+    STREAM,
+    TASK_ID,
+    VERSIONS,
+    Sent,
+    lively,
+    right_requests,
+    version_of,
+)
 from tests.server.clients import (
     ASKING_CAPABILITY,
-    META_CAPABILITIES,
-    META_VERSION,
-    PLAIN_HEADERS,
     STREAM_HEADERS,
     TASKS_CAPABILITY,
     Answer,
@@ -30,24 +37,6 @@ from tests.server.clients import (
 from tests.strategies import json_values
 from tests.wire_oracle import LEGACY, MODERN
 
-TASK_ID = "01kyyk41g000000000000000000000000001"[:36]
-VERSIONS = (MODERN, LEGACY, "2025-06-18", "2025-03-26")
-METHODS = (
-    "initialize",
-    "ping",
-    "tools/list",
-    "tools/call",
-    "tasks/get",
-    "tasks/result",
-    "tasks/list",
-    "tasks/cancel",
-    "tasks/update",
-    "server/discover",
-    "subscriptions/listen",
-    "notifications/cancelled",
-    "notifications/initialized",
-)
-ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 LIKELY: tuple[Any, ...] = (
     None,
     True,
@@ -71,25 +60,6 @@ LIKELY: tuple[Any, ...] = (
 )
 
 
-def lively() -> World:
-    """Make a world in which one task runs, has made progress and asks something."""
-    world = World(patience=Patience(wait=timedelta(), inline=timedelta()))
-    task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).start()
-    assert task_id == TASK_ID
-    world.progress(task_id, 10)
-    world.ask(task_id)
-    world.store.calls.clear()
-    return world
-
-
-def opened() -> LegacyClient:
-    """Open a session, the same each time."""
-    return LegacyClient.opened(lively(), capabilities=ASKING_CAPABILITY)
-
-
-SESSION_ID = opened().session or ""
-STREAM = opened().task("result", TASK_ID)
-
 values: st.SearchStrategy[Any] = st.sampled_from(LIKELY).map(copy.deepcopy) | json_values
 names = st.sampled_from(
     (
@@ -110,44 +80,6 @@ headers: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "last-event-id": st.just(STREAM.last_event_id) | st.text(),
     },
 )
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A request that is right, before a test spoils it."""
-
-    message: Json
-    headers: dict[str, Any]
-
-
-IN_SESSION = {**PLAIN_HEADERS, "mcp-protocol-version": LEGACY, "mcp-session-id": SESSION_ID}
-
-
-def right_requests() -> list[Sent]:
-    """List one right request for each method of each version."""
-    params: Json = {
-        "name": "optional",
-        "arguments": {"text": "hello"},
-        "taskId": TASK_ID,
-        "inputResponses": {"approval": ACCEPT},
-        "notifications": {"taskIds": [TASK_ID]},
-        "requestId": 1,
-        "protocolVersion": LEGACY,
-        "capabilities": {},
-        "clientInfo": {"name": "a test", "version": "1"},
-    }
-    sent: list[Sent] = []
-    for method in METHODS:
-        message: Json = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "task": {"ttl": 60_000}}}
-        sent += [
-            Sent(message, {**PLAIN_HEADERS, "mcp-protocol-version": version})
-            for version in (LEGACY, "2025-06-18", "2025-03-26")
-        ]
-        sent.append(Sent({**message, "params": {**params, "_meta": {"progressToken": "t"}}}, IN_SESSION))
-        modern = ModernClient(World(), capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
-        sent.append(Sent(modern.message(method, params), modern.headers(method, params)))
-    answer: Json = {"jsonrpc": "2.0", "id": f"{TASK_ID}.1", "result": ACCEPT}
-    return [*sent, Sent(answer, IN_SESSION)]
 
 
 @st.composite
@@ -179,19 +111,6 @@ def spoil(draw: st.DrawFn, whole: Json, new_name: str) -> None:
             place[new_name] = draw(values)
         case _:
             place.pop(name, None)
-
-
-def version_of(message: Json, sent_headers: dict[str, Any]) -> str:
-    """Tell by which version's rules an answer is to be judged: rung 6 of the ladder in `stepwire.protocol.inbound`."""
-    header = str(sent_headers.get("mcp-protocol-version", "2025-03-26")).strip(" \t")
-    params = as_object(message.get("params"))
-    if header == MODERN or {META_VERSION, META_CAPABILITIES} & as_object(params.get("_meta")).keys():
-        return MODERN
-    if message.get("method") == "initialize":
-        asked = params.get("protocolVersion")
-        return asked if asked in VERSIONS[1:] else LEGACY
-    in_session = str(sent_headers.get("mcp-session-id", "")).strip(" \t") == SESSION_ID
-    return header if header in VERSIONS and not in_session else LEGACY
 
 
 def send(body: Any, sent_headers: dict[str, Any]) -> Answer:

@@ -80,14 +80,6 @@ def test_a_schema_that_cannot_be_held_against_a_value_is_not_served(tmp_path: Pa
         compiled(tmp_path, document)
 
 
-# M39
-def test_arguments_are_never_asked_for_in_headers(tmp_path: Path) -> None:
-    schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
-
-    with pytest.raises(CatalogError, match="x-mcp-header is not supported"):
-        compiled(tmp_path, manifest(input_schema=schema))
-
-
 # M28, M37
 @pytest.mark.parametrize(
     ("schema", "right", "wrong"),

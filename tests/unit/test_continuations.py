@@ -2,11 +2,11 @@
 
 import base64
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from stepwire.continuations import LONGEST_CONFIRMATION, NOTHING_TOLD, Continuation, Kind, Subject, issue, redeem
@@ -112,6 +112,7 @@ def test_a_state_says_nothing_of_why_it_is_refused() -> None:
 
 
 @given(continuations, subjects, moments)
+@example(CONTINUATION, SUBJECT, datetime(4706, 3, 17, 23, 36, 15, 798995, UTC))
 def test_a_call_goes_on_where_it_was(continuation: Continuation, subject: Subject, at: Any) -> None:
     state = issue(continuation, subject, at + timedelta(milliseconds=1), SECRET)
 

@@ -243,6 +243,15 @@ def test_a_page_that_may_not_be_opened_is_refused(url: str) -> None:
     assert refusal({"mode": "url", "message": "m", "url": url}).startswith("at /url: it must be an https URL")
 
 
+def test_a_refusal_is_no_longer_than_the_cause_of_a_failure_may_be() -> None:
+    name = "\U000e0001" * 4_000  # each shown as ten characters
+
+    with pytest.raises(InvalidElicitation, match="is not one of its properties") as refusal:
+        elicitation_of(form(required=[name]))
+
+    assert len(str(refusal.value)) < 1_000
+
+
 def test_what_is_too_large_for_a_task_is_refused() -> None:
     params = form({"type": "string", "description": "x" * LARGEST_ELICITATION})
 

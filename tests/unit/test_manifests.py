@@ -146,8 +146,8 @@ def test_the_manifests_of_this_repository_are_good() -> None:
             "greet.yaml: input_schema: at $schema: ",
         ),
         (
-            "input_schema: {type: object, properties: {a: {type: string, x-mcp-header: A}}}",
-            "greet.yaml: input_schema: x-mcp-header is not supported",
+            "input_schema: {type: object, properties: {a: {type: number, x-mcp-header: A}}}",
+            "greet.yaml: input_schema: at /properties/a: x-mcp-header needs a type of ",
         ),
         ("output_schema: {type: strin}", "greet.yaml: output_schema: at /type: "),
         (

@@ -15,6 +15,7 @@ from typing import Final
 
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import Json, JsonObject, as_object, read_back, write
+from stepwire.protocol.parameter_headers import ParameterHeader, parameter_headers
 from stepwire.schemas import compile_ahead
 from stepwire.tasks.inputs import LONGEST_QUESTION, FormElicitation
 
@@ -78,6 +79,11 @@ class Tool:
     """The bucket in S3 where its workflow leaves what is too large for an output."""
     scopes: tuple[str, ...] = ()
     """What a caller's token must allow, beside what every call needs."""
+
+    @cached_property
+    def parameter_headers(self) -> tuple[ParameterHeader, ...]:
+        """What a client repeats in headers."""
+        return parameter_headers(as_object(read_back(self.input_schema)))
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def issue(continuation: Continuation, subject: Subject, until: datetime, secret:
         "task": continuation.task_id,
         "rounds": continuation.rounds,
         "told": continuation.told,
-        "until": int(until.timestamp() * 1000),
+        "until": round(until.timestamp() * 1000),
         **_bindings(subject),
     }
     return seal(payload, secret)

@@ -6,6 +6,7 @@ its reader allows, so nobody after it needs to fear recursion.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, cast
 
@@ -80,8 +81,7 @@ def as_object(value: Json) -> JsonObject:
 def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise JsonTextError(f"the key {twice[:80]!r} is given twice in one object")
     return members
 

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from stepwire.catalog import ARGUMENT_PATTERN, FORMAT, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, parse, write
+from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas import SchemaError, check_schema
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidElicitation, elicitation_of
 from stepwire.tasks.task import LONGEST_TTL
@@ -28,9 +29,8 @@ def _object_schema(schema: JsonObject) -> JsonObject:
     """M35: a client gives arguments as an object."""
     if schema.get("type") != "object":
         raise ValueError("at type: must be 'object'")
-    if '"x-mcp-header"' in write(schema):
-        raise ValueError("x-mcp-header is not supported")
-    return _schema(schema)
+    check_annotations(_schema(schema))
+    return schema
 
 
 def _schema(schema: JsonObject) -> JsonObject:
@@ -193,6 +193,10 @@ def _read(path: Path) -> Manifest:
         raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
+    except LookupError:  # PyYAML's own, for a tag such as !!int or !!bool before what is none
+        raise CatalogError(f"{path}: a value is not what its tag (!!...) says") from None
+    except RecursionError:
+        raise CatalogError(f"{path}: nested too deeply") from None
     except (JsonTextError, TypeError, ValueError) as error:
         raise CatalogError(f"{path}: no JSON: {error}") from None
 

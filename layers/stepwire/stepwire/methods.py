@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
@@ -84,6 +84,8 @@ class Call:
     takes_events: bool = True
     """Whether the client takes a response that is a stream of events."""
     scopes: Scopes = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of the HTTP request, with lower-case names."""
 
     @property
     def modes(self) -> frozenset[Mode]:

@@ -31,6 +31,7 @@ from stepwire.methods import (
 from stepwire.operations import ToolCall, confirmation_request, faults_of, key_of
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
+from stepwire.protocol.parameter_headers import check_parameter_headers
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import TASKS_EXTENSION
@@ -56,6 +57,7 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     """Run a tool, or go on with a call of it."""
     tool = tool_of(kit, call)
     arguments = arguments_of(call)
+    check_parameter_headers(call.headers, tool.parameter_headers, arguments)
     state = read.optional_text(call.params, "requestState")
     responses = read.optional_object(call.params, "inputResponses") or {}
     _check_capabilities(tool, call)

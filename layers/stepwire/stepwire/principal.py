@@ -22,6 +22,7 @@ def principal_of(identity: tuple[str, ...], salt: str) -> Principal:
         salt: differs from stack to stack.
     """
     # A length before each part: ("ab", "c") and ("a", "bc") are two callers.
-    parts = (salt, *identity)
-    text = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
+    # Half a character, which JSON may bring, is a part like any other.
+    parts = (part.encode(errors="surrogatepass") for part in (salt, *identity))
+    text = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
     return Principal(hashlib.blake2b(text, digest_size=16, person=b"stepwire").hexdigest())

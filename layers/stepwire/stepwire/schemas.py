@@ -34,13 +34,16 @@ class Violation:
 
 
 def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
-    """List what is wrong with a value, at most 20 things; empty where it fits.
+    """List what is wrong with a value, at most 20 things; empty where it fits. Too deep a value does not.
 
     Args:
         schema: JSON text of the schema; the text is the key under which the compiled form is kept.
         value: a JSON value.
     """
-    return tuple(_first(20, map(_violation, _compiled(schema).iter_errors(value))))
+    try:
+        return tuple(_first(20, map(_violation, _compiled(schema).iter_errors(value))))
+    except ValueError:  # at 255 levels the validator gives up; what comes through `json_text.parse` has fewer
+        return (Violation("", "must be nested less deeply"),)
 
 
 def compile_ahead(schema: str) -> None:

@@ -90,6 +90,7 @@ class McpServer:
             idempotency_key=idempotency_key(request.headers, message.params),
             takes_events=takes(request.headers, CONTENT_TYPE),
             scopes=request.scopes,
+            headers=request.headers,
         )
         return _response(message.id, modern.answer(message.method, self.kit, call))
 

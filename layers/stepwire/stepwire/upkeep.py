@@ -71,7 +71,7 @@ class Upkeep:
         return self.recorder.record(task, AnswersDelivered(done)) or task
 
     def started(self, task: Task) -> Task:
-        """Start the execution of a task that nobody waits for; a refusal ends the task, unless another goes on with it."""
+        """Start the execution of a task that nobody waits for; a refusal ends the task, if nobody else has it."""
         try:
             self.workflows.start(task.execution, task.work.input)
         except StartRefusedForNow:

@@ -51,6 +51,8 @@ class StatusChangesHandler:
             number: str = record["dynamodb"]["SequenceNumber"]
             try:
                 change = status_change_of(record)
+                if change is not None:
+                    change.detail()  # what cannot be told fails here, and keeps nothing else back
             except Exception as fault:  # noqa: BLE001 - those before it are told, and it comes again
                 Logger().error("a change of a task could not be read", fault=type(fault).__name__)
                 failed.append(number)

@@ -146,15 +146,20 @@ def state_of(report: Any) -> ExecutionState:
     """Read what DescribeExecution, or the detail of a status event, says; both use the same names."""
     match report["status"]:
         case "SUCCEEDED":
-            return Succeeded(report.get("output"))
+            return Succeeded(_whole(report.get("output")))
         case "FAILED":
-            return Broke(report.get("error") or "", report.get("cause") or "")
+            return Broke(_whole(report.get("error")) or "", _whole(report.get("cause")) or "")
         case "TIMED_OUT":
             return TimedOut()
         case "ABORTED":
             return Aborted()
         case _:  # RUNNING, PENDING_REDRIVE
             return Running()
+
+
+def _whole(text: str | None) -> str | None:
+    """Put a ? for half a character: JSON may bring it, and neither DynamoDB nor a client could be told of it."""
+    return text and text.encode(errors="replace").decode()
 
 
 def _start_error(error: ClientError) -> StartRefused | StartUnclear:

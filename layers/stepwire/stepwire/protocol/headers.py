@@ -4,7 +4,6 @@ Intermediaries route by these headers and never read the body, so the two must n
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -32,7 +31,7 @@ _NAME_MAY_BE_ABSENT: Final = frozenset({"tasks/get", "tasks/update", "tasks/canc
 META_KEY: Final = "stepwire/idempotencyKey"
 LONGEST_KEY: Final = 255  # characters
 _KEY: Final = re.compile(f"[\\x21-\\x7e]{{1,{LONGEST_KEY}}}")
-_ENCODED: Final = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
+_ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=")
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
 
 
@@ -70,7 +69,24 @@ def check_routing_headers(headers: Mapping[str, str], request: Request) -> None:
         return
     expected = request.params.get(parameter)
     if isinstance(expected, str):  # else: the method itself says what is wrong with its parameters
-        _check(NAME, _decoded(value), expected, f"params.{parameter}")
+        _check(NAME, decoded(NAME, value), expected, f"params.{parameter}")
+
+
+def decoded(name: str, value: str | None) -> str | None:
+    """Read a header that may hold any text: what is no plain ASCII comes in base64 (M14).
+
+    Raises:
+        HeaderMismatch: it has characters that no header may have, or is not the base64 that it says it is.
+    """
+    match = _ENCODED.fullmatch(value or "")
+    if value is None or match is None:
+        if value is not None and not _PRINTABLE.fullmatch(value):
+            raise HeaderMismatch(f"The header {name} has characters that no header may have; use =?base64?...?=.")
+        return value
+    try:
+        return base64.b64decode(match[1], validate=True).decode("utf-8")
+    except ValueError:
+        raise HeaderMismatch(f"The header {name} is not base64 of UTF-8 between =?base64? and ?=.") from None
 
 
 def _check(name: str, value: str | None, expected: str, where: str) -> None:
@@ -78,16 +94,3 @@ def _check(name: str, value: str | None, expected: str, where: str) -> None:
         raise HeaderMismatch(f"The header {name} is missing; it must repeat {where}.")
     if value != expected:
         raise HeaderMismatch(f"The header {name} differs from {where}.")
-
-
-def _decoded(value: str | None) -> str | None:
-    """M14: a value that no header can hold comes in base64."""
-    match = _ENCODED.fullmatch(value or "")
-    if value is None or match is None:
-        if value is not None and not _PRINTABLE.fullmatch(value):
-            raise HeaderMismatch(f"The header {NAME} has characters that no header may have; use =?base64?...?=.")
-        return value
-    try:
-        return base64.b64decode(match[1], validate=True).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
-        raise HeaderMismatch(f"The header {NAME} is not base64 of UTF-8 between =?base64? and ?=.") from None

@@ -221,7 +221,7 @@ def _check_url(url: str) -> None:
 def _check_requested_schema(schema: JsonObject) -> None:
     unknown = sorted(set(schema.get("required", ())) - schema["properties"].keys())
     if unknown:
-        raise InvalidElicitation(f"at /requestedSchema/required: {unknown[0]!r} is not one of its properties")
+        raise InvalidElicitation(f"at /requestedSchema/required: {unknown[0][:80]!r} is not one of its properties")
     try:
         check_schema(schema)
     except SchemaError as error:

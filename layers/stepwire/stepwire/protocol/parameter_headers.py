@@ -1,0 +1,113 @@
+"""Parameters of a tool that its client repeats in headers, so that what stands before the endpoint can route by them.
+
+A property of the input schema names its header with `x-mcp-header`: `Region` asks for `Mcp-Param-Region` (M39). What
+the headers say is then as binding as the body, so the two must agree.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from stepwire.errors import HeaderMismatch
+from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.protocol.headers import decoded, header
+
+ANNOTATION: Final = "x-mcp-header"
+_TYPES: Final = ("integer", "string", "boolean")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110
+_WHOLE_NUMBER: Final = re.compile(r"(-?[0-9]{1,16})(\.0+)?")  # those that are exact in every language
+
+
+@dataclass(frozen=True)
+class ParameterHeader:
+    """A header, and the parameter that it repeats."""
+
+    name: str
+    """As the client writes it."""
+    path: tuple[str, ...]
+    """The names of the properties that lead to the parameter."""
+
+    def value_in(self, arguments: JsonObject) -> Json:
+        """Give the parameter's value in a call; None where it has none."""
+        value: Json = arguments
+        for name in self.path:
+            value = as_object(value).get(name)
+        return value
+
+
+def parameter_headers(schema: JsonObject) -> tuple[ParameterHeader, ...]:
+    """Find the parameters that are annotated where a client finds them: by properties alone."""
+    return tuple(
+        ParameterHeader(f"Mcp-Param-{property_schema[ANNOTATION]}", path)
+        for path, property_schema in _properties(schema)
+        if ANNOTATION in property_schema
+    )
+
+
+def check_annotations(schema: JsonObject) -> None:
+    """Make sure that every client takes the annotations of an input schema: a tool with a wrong one is not shown.
+
+    Raises:
+        ValueError: one is wrong; the message begins with where.
+    """
+    known: dict[str, str] = {}
+    _check_none_astray("the top level", schema)
+    for path, property_schema in _properties(schema):
+        where = "/properties/" + "/properties/".join(path)
+        annotation = property_schema.get(ANNOTATION)
+        _check_none_astray(where, {name: part for name, part in property_schema.items() if name != ANNOTATION})
+        if ANNOTATION not in property_schema:
+            continue
+        if not isinstance(annotation, str) or not _TOKEN.fullmatch(annotation):
+            raise ValueError(f"at {where}/{ANNOTATION}: must be the name of a header: letters, digits and hyphens")
+        if property_schema.get("type") not in _TYPES:
+            raise ValueError(f"at {where}: {ANNOTATION} needs a type of {', '.join(_TYPES)}")
+        first = known.setdefault(annotation.lower(), where)
+        if first != where:
+            raise ValueError(f"at {where}/{ANNOTATION}: {annotation!r} is also the header of {first}")
+
+
+def check_parameter_headers(headers: Mapping[str, str], wanted: tuple[ParameterHeader, ...], call: JsonObject) -> None:
+    """Hold the headers of a call against its arguments.
+
+    Raises:
+        HeaderMismatch: one is missing, malformed, says something else, or repeats what is not there.
+    """
+    for one in wanted:
+        found = decoded(one.name, header(headers, one.name.lower()))
+        value = one.value_in(call)
+        if isinstance(value, list | dict) or (isinstance(value, float) and not value.is_integer()):
+            continue  # the schema says what is wrong with it
+        where = ".".join(("params.arguments", *one.path))
+        if value is None:
+            if found is not None:
+                raise HeaderMismatch(f"The header {one.name} is there, and {where} is not.")
+        elif found is None:
+            raise HeaderMismatch(f"The header {one.name} is missing; it must repeat {where}, as tools/list says.")
+        elif not _repeats(found, value):
+            raise HeaderMismatch(f"The header {one.name} differs from {where}.")
+
+
+def _repeats(text: str, value: Json) -> bool:
+    match value:
+        case bool():
+            return text == ("true" if value else "false")
+        case int() | float():
+            number = _WHOLE_NUMBER.fullmatch(text)
+            return number is not None and int(number[1]) == value
+        case _:
+            return text == value
+
+
+def _properties(schema: JsonObject, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], JsonObject]]:
+    for name, part in as_object(schema.get("properties")).items():
+        property_schema = as_object(part)
+        yield (*path, name), property_schema
+        yield from _properties(property_schema, (*path, name))
+
+
+def _check_none_astray(where: str, schema: JsonObject) -> None:
+    rest = {name: part for name, part in schema.items() if name != "properties"}
+    if f'"{ANNOTATION}":' in write(rest):
+        raise ValueError(f"at {where}: {ANNOTATION} stands where no client looks for it: only properties may have it")

@@ -1,0 +1,264 @@
+"""Changes inputs where it pays: inside the JSON that they are, the JSON in its texts, and the base64 in those.
+
+    mutated(b'{"body": "{\\"id\\": 1}"}', 65536, random.Random(7), octets) == b'{"body": "{\\"id\\": [[[[1]]]]}"}'
+
+What a byte-wise fuzzer would need luck for is a single step here: a member more, less or twice, a value of another
+kind, a text from the protocol's words, a hundred levels of nesting. Bytes are changed as well, at every level.
+"""
+
+import base64
+import binascii
+import copy
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, TypeAlias, cast
+
+from stepwire.json_text import JsonObject
+
+Octets: TypeAlias = Callable[[bytes, int], bytes]
+"""Changes bytes, to at most so many."""
+MOST_CHANGES: Final = 2
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_WORD_LIKE: Final = re.compile(r'"([^"\\]{1,40})":')
+_NUMBERS: Final = (
+    0,
+    -0.0,
+    1,
+    -1,
+    2,
+    0.5,
+    1e-320,
+    1e308,
+    -1e308,
+    255,
+    256,
+    2**31,
+    2**53 - 1,
+    2**53,
+    -(2**53),
+    2**64,
+    10**30,
+)
+_CHARACTERS: Final = (
+    *("\0", "\n", "\r", "\t", " ", "\x7f", "\x85", "\u2028", "\u00e4", "\u0660", "\u200b", "\ufeff", "\U0001f600"),
+    *("\ud800", "\udfff", '"', "\\", "/", "~", "%", "{", "}", ":", ";", ",", ".", "*", "&"),
+)
+_SMALL: Final[tuple[Any, ...]] = (None, True, False, "", [], {})
+_TIMES: Final = (2, 3, 10, 100, 300, 3_000)
+_DEPTHS: Final = (1, 2, 20, 199, 200, 260, 600)
+
+
+def mutated(data: bytes, most: int, chance: Random, octets: Octets, words: Sequence[str]) -> bytes:
+    """Change an input in one place or two.
+
+    Args:
+        data: the input.
+        most: how long the result may be.
+        chance: decides; the same one makes the same of the same input.
+        octets: changes bytes.
+        words: what belongs into texts and names.
+    """
+    change = _Change(chance, octets, words, most)
+    for _ in range(chance.randint(1, MOST_CHANGES)):
+        try:
+            after = change.data(data)
+        except RecursionError:  # so deep that nobody could write it
+            continue
+        data = after if 0 < len(after) <= most else data
+    return data
+
+
+@dataclass(frozen=True)
+class _Change:
+    chance: Random
+    octets: Octets
+    words: Sequence[str]
+    most: int
+
+    def data(self, data: bytes) -> bytes:
+        text = data.decode(errors="surrogateescape")
+        opened = None if self._rarely(0.05) else _opened(text)
+        changed = self._bytes_of(text) if opened is None else opened.close(self._spoilt(self._value(opened.value)))
+        return changed.encode(errors="surrogateescape")
+
+    def _value(self, value: Any) -> Any:
+        places = _places(value)
+        if places and not self._rarely(0.25):
+            (place,) = self.chance.choices(places, [_weight(value[place]) for place in places])
+            value[place] = self._value(value[place])
+            return value
+        return self._other() if self._rarely(0.1) else self._itself(value)
+
+    def _itself(self, value: Any) -> Any:
+        match value:
+            case dict():
+                return self._object(cast(JsonObject, value))
+            case list():
+                return self._array(cast(list[Any], value))
+            case str():
+                return self._text(value)
+            case int() | float():
+                return self._number(value)
+            case _:
+                return self._other()
+
+    def _other(self) -> Any:
+        """Give a value of any kind."""
+        choices: tuple[Callable[[], Any], ...] = (
+            lambda: copy.copy(self.chance.choice(_SMALL)),
+            lambda: self.chance.choice(_NUMBERS),
+            lambda: self.chance.choice(self.words),
+            lambda: {self.chance.choice(self.words): self.chance.choice(self.words)},
+            lambda: [self.chance.choice(self.words)],
+        )
+        return self.chance.choice(choices)()
+
+    def _object(self, value: JsonObject) -> Any:
+        name = self.chance.choice(list(value)) if value else self.chance.choice(self.words)
+        match self.chance.randrange(6):
+            case 0:
+                value.pop(name, None)
+            case 1:
+                value[self.chance.choice(self.words)] = value.pop(name, None)
+            case 2:
+                return self._nested(value)
+            case 3:
+                value.update({f"{name[:20]}{number}": 0 for number in range(self.chance.choice(_TIMES))})
+            case _:
+                value[self.chance.choice(self.words)] = self._other()
+        return value
+
+    def _array(self, value: list[Any]) -> Any:
+        match self.chance.randrange(5):
+            case 0 if value:
+                value.pop(self.chance.randrange(len(value)))
+            case 1:
+                return self._nested(value)
+            case 2:
+                return (value or [0]) * self._times(json.dumps(value))
+            case _:
+                value.insert(self.chance.randint(0, len(value)), self._other())
+        return value
+
+    def _nested(self, value: Any) -> Any:
+        name = self.chance.choice((None, self.chance.choice(self.words)))
+        for _ in range(self.chance.choice(_DEPTHS)):
+            value = [value] if name is None else {name: value}
+        return value
+
+    def _number(self, value: float) -> Any:
+        match self.chance.randrange(4):
+            case 0:
+                return value + self.chance.choice((-1, 1, 0.5))
+            case 1:
+                return -value
+            case _:
+                return self.chance.choice(_NUMBERS)
+
+    def _text(self, text: str) -> str:
+        opened = _opened(text) if self.chance.random() < 0.8 else None
+        if opened is not None:
+            return opened.close(self._spoilt(self._value(opened.value)))
+        match self.chance.randrange(6):
+            case 0 | 1:
+                return self.chance.choice(self.words)
+            case 2:
+                place = self.chance.randint(0, len(text))
+                return text[:place] + self.chance.choice((*_CHARACTERS, *self.words)) + text[place:]
+            case 3:
+                return (text or "a") * self._times(text)
+            case 4:
+                return base64.b64encode(text.encode(errors="replace")).decode()
+            case _:
+                return self._bytes_of(text)
+
+    def _bytes_of(self, text: str) -> str:
+        data = text.encode(errors="surrogatepass")
+        return self.octets(data, max(1, self.most)).decode(errors="surrogateescape")
+
+    def _spoilt(self, value: Any) -> str:
+        """Write JSON; at times with a member given twice, which no value can hold."""
+        text = json.dumps(value)
+        names = _WORD_LIKE.findall(text) if self._rarely(0.1) else []
+        if not names:
+            return text
+        place = self.chance.choice([place.start() for place in re.finditer("}", text)])
+        return f'{text[:place]},"{self.chance.choice(names)}":{json.dumps(self._other())}{text[place:]}'
+
+    def _times(self, text: str) -> int:
+        return min(self.chance.choice(_TIMES), 1 + self.most // (1 + len(text)))
+
+    def _rarely(self, how: float) -> bool:
+        return self.chance.random() < how
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The JSON in a text, and how the text is made of it again."""
+
+    value: Any
+    close: Callable[[str], str]
+
+
+def _opened(text: str) -> _Opened | None:
+    """Look into a text that is a JSON object or array, or base64 of one (with a seal behind it, maybe)."""
+    if text[:1] in {"{", "["}:
+        value = _container(text)
+        return None if value is None else _Opened(value, str)
+    body, dot, seal = text.partition(".")
+    if not _BASE64.fullmatch(body):
+        return None
+    try:
+        inner = base64.urlsafe_b64decode(body.replace("+", "-").replace("/", "_") + "=" * (-len(body) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None
+    value = _container(inner)
+    is_padded = text.endswith("=") or "+" in text or "/" in text
+    return None if value is None else _Opened(value, lambda new: _encoded(new, is_padded=is_padded) + dot + seal)
+
+
+def _places(value: Any) -> list[Any]:
+    """List where a value has others in it."""
+    if isinstance(value, dict):
+        return list(cast(JsonObject, value))
+    return list(range(len(cast(list[Any], value)))) if isinstance(value, list) else []
+
+
+def _weight(value: Any) -> int:
+    """Say how often a part is to be changed: the more the more there is in it."""
+    inner = _places(value)
+    return 1 + len(inner) if inner else 8 if isinstance(value, str) and _opened(value) else 1
+
+
+def _container(text: str) -> Any:
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast(Any, value) if isinstance(value, dict | list) else None
+
+
+def _encoded(text: str, *, is_padded: bool) -> str:
+    data = text.encode(errors="surrogatepass")
+    return base64.b64encode(data).decode() if is_padded else base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def plain_octets(chance: Random) -> Octets:
+    """Change bytes without a fuzzer's help: one put in, taken out, replaced or a part of them doubled."""
+
+    def changed(data: bytes, most: int) -> bytes:
+        place, other = chance.randint(0, len(data)), bytes([chance.randrange(256)])
+        new = chance.choice(
+            (
+                data[:place] + other + data[place:],
+                data[:place] + data[place + 1 :],
+                data[:place] + other + data[place + 1 :],
+                data[:place] + data[max(0, place - 8) :],
+            )
+        )
+        return new[:most]
+
+    return changed

@@ -1,0 +1,114 @@
+"""What is fuzzed: each target takes the bytes of an input, and raises where what comes of it is not right."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from stepwire.methods import next_cursor
+from tests.fuzz import manifests, mcp_requests, other_events, wire
+from tests.fuzz.mutation import Octets, mutated
+from tests.kits import TOOLS
+from tests.server.anything import METHODS, SESSION_ID, STREAM, TASK_ID, VERSIONS
+
+FINDS: Final = Path(__file__).parent / "finds"
+"""A folder a target: the inputs that once were not answered rightly."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to fuzz."""
+
+    about: str
+    check: Callable[[bytes], bool]
+    """Tries an input; False where it is none that could ever come. Raises whatever is wrong."""
+    seeds: Callable[[], list[bytes]]
+    """Inputs to begin with; all of them are right."""
+
+
+TARGETS: Final[Mapping[str, Target]] = {
+    "requests": Target("function mcp, whole", mcp_requests.check, mcp_requests.seeds),
+    "wire": Target("the parsers, each by itself", wire.check, wire.seeds),
+    "events": Target("the other functions", other_events.check, other_events.seeds),
+    "manifests": Target("the manifests' compiler", manifests.check, manifests.seeds),
+}
+
+_HEADERS: Final = (
+    *("content-type", "accept", "origin", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
+    *("last-event-id", "idempotency-key", "application/json", "text/event-stream", "application/*", "*/*"),
+    *(
+        "https://app.example",
+        "=?base64?b3B0aW9uYWw=?=",
+        "=?base64??=",
+        "mcp-param-text",
+        "mcp-param-count",
+        "POST",
+        "GET",
+        "DELETE",
+    ),
+)
+_MEMBERS: Final = (
+    *("jsonrpc", "2.0", "id", "method", "params", "result", "error", "code", "message", "data", "name", "arguments"),
+    *("task", "taskId", "ttl", "cursor", "nextCursor", "_meta", "progressToken", "traceparent", "requestId", "status"),
+    *("inputResponses", "requestState", "notifications", "taskIds", "toolsListChanged", "protocolVersion", "scope"),
+    *("capabilities", "clientInfo", "elicitation", "form", "url", "extensions", "io.modelcontextprotocol/tasks"),
+    *("io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities", "text", "count"),
+    *("io.modelcontextprotocol/related-task", "stepwire/idempotencyKey", "action", "accept", "decline", "cancel"),
+    *("content", "approval", "confirm", "amount", "claims", "jwt", "iam", "iss", "sub", "client_id", "token_use"),
+    *("userId", "headers", "body", "isBase64Encoded", "parser"),
+)
+_OF_EVENTS: Final = (
+    *("key", "mode", "requestedSchema", "type", "object", "properties", "required", "string", "number", "integer"),
+    *("boolean", "array", "enum", "enumNames", "oneOf", "anyOf", "const", "title", "description", "default", "format"),
+    *("minimum", "maximum", "minLength", "maxLength", "items", "minItems", "maxItems", "email", "date-time", "$ref"),
+    *(
+        "x-mcp-header",
+        "$schema",
+        "$id",
+        "$defs",
+        "pattern",
+        "https://json-schema.org/draft/2020-12/schema",
+        "http://127.0.0.1/",
+    ),
+    *("https://user@host/", "https://[::1/", "timeout_seconds", "execution_arn", "task_token", "detail", "detail-type"),
+    *("progress", "total", "resources", "SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", "RUNNING", "output", "cause"),
+    *("Stepwire.ProtocolError", '{"code": 1001, "message": "no"}', '{"errorMessage": "it broke"}', "isError"),
+    *("structuredContent", '{"content": [{"type": "text", "text": "a"}]}', "image", "resource", "blob", "OldImage"),
+    *("NewImage", "eventName", "INSERT", "MODIFY", "REMOVE", "userIdentity", "SequenceNumber", "requests", "inputs"),
+)
+_OF_MANIFESTS: Final = (
+    *("state_machine", "input_schema", "output_schema", "task_support", "optional", "forbidden", "poll_interval"),
+    *("longest_poll_interval", "annotations", "client_capabilities", "input_key", "scopes", "show_state", "P7D"),
+    *(
+        "result_bucket",
+        "{text}",
+        "!!int",
+        "!!float",
+        "!!bool",
+        "!!binary",
+        "!!set",
+        "!!timestamp",
+        "!!omap",
+        "&a",
+        "*a",
+    ),
+    *("<<:", "---", "|\n", ">\n", "? ", "2026-01-01", "0x1f", "1:30", ".inf", ".nan", "~", "PT0.1S"),
+)
+WORDS: Final = (
+    *(*_HEADERS, *_MEMBERS, *_OF_EVENTS, *_OF_MANIFESTS, *METHODS, *VERSIONS, *mcp_requests.task_ids()),
+    *(f"{TASK_ID}.1", f"{TASK_ID}.2", SESSION_ID, STREAM.last_event_id, *(tool.name for tool in TOOLS)),
+    *wire.LAWS,
+    *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
+)
+"""What the protocols, the events and the manifests are made of."""
+
+
+def changed(data: bytes, most: int, chance: Random, octets: Octets) -> bytes:
+    """Change an input, to at most so many bytes."""
+    return mutated(data, most, chance, octets, WORDS)
+
+
+def finds(name: str) -> list[Path]:
+    """List the inputs kept from what was found with a target."""
+    return sorted((FINDS / name).glob("*.json")) + sorted((FINDS / name).glob("*.yaml"))

@@ -1,0 +1,180 @@
+"""The fuzzer's targets without the fuzzer: what it begins with, what it once found, and some of what it would try.
+
+`make fuzz` looks for more; what it finds is mended, and kept as a file in `finds/` whose name says what is in it.
+"""
+
+import base64
+import gc
+import json
+import tracemalloc
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from stepwire.protocol.inbound import LARGEST_BODY
+from stepwire.server import McpServer
+from tests.fuzz import mcp_requests
+from tests.fuzz.mutation import plain_octets
+from tests.fuzz.targets import FINDS, TARGETS, changed, finds
+from tests.kits import World
+from tests.recorded import recorded
+from tests.server.anything import SESSION_ID
+from tests.server.clients import PLAIN_HEADERS, Json
+
+MUTATIONS: Final = 300
+LARGEST_INPUT: Final = 32_768  # bytes
+MOST_MEMORY: Final = 48 * 2**20  # bytes, beside the event itself; the function has 512 MB
+LARGEST_EVENT: Final = 10 * 10**6  # bytes: API Gateway refuses more
+CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"optional","arguments":{"text":VALUE}}}'
+
+
+@pytest.fixture(params=sorted(TARGETS))
+def target(request: pytest.FixtureRequest) -> str:
+    """The name of each target."""
+    return request.param
+
+
+def test_every_seed_is_an_input_that_can_come_and_is_answered_rightly(target: str) -> None:
+    assert all(TARGETS[target].check(seed) for seed in TARGETS[target].seeds())
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [(name, path) for name in TARGETS for path in finds(name)],
+    ids=lambda value: value.stem if isinstance(value, Path) else value,
+)
+def test_what_once_was_not_answered_rightly_is(name: str, path: Path) -> None:
+    assert TARGETS[name].check(path.read_bytes())
+
+
+def test_every_find_belongs_to_a_target() -> None:
+    assert set(FINDS.glob("*/*")) == {path for name in TARGETS for path in finds(name)}
+
+
+def test_changed_seeds_are_answered_rightly(target: str) -> None:
+    chance = Random(f"{target}, the same each time")
+    octets, seeds = plain_octets(chance), TARGETS[target].seeds()
+
+    tried = [
+        TARGETS[target].check(changed(chance.choice(seeds), LARGEST_INPUT, chance, octets)) for _ in range(MUTATIONS)
+    ]
+
+    assert sum(tried) > MUTATIONS / 2, "most changes make inputs that can come"
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+def many_keys(count: int) -> str:
+    """Write an object of many members, of which the last two have one name."""
+    return "{" + ",".join(f'"{number:x}":0' for number in (*range(count), count - 1)) + "}"
+
+
+TRAPS: dict[str, str | bytes] = {
+    "a key given twice among 70,000": CALL.replace("VALUE", many_keys(70_000)),
+    "30,000 arguments that nobody asked for": CALL.replace(
+        '{"text":VALUE}', many_keys(30_000).replace(',"752f":0}', "}")
+    ),
+    "300,000 empty objects": CALL.replace("VALUE", f"[{'{},' * 300_000}0]"),
+    "as many objects as go into a body, each nested in the other": CALL.replace("VALUE", '{"a":' * 200_000),
+    "arrays nested 500,000 deep": nested(500_000),
+    "an integer of a million digits": CALL.replace("VALUE", "9" * 1_000_000),
+    "a number of a million decimals": CALL.replace("VALUE", f"0.{'1' * 1_000_000}"),
+    "a number with an exponent of a million digits": CALL.replace("VALUE", f"1e{'9' * 1_000_000}"),
+    "a text of a million characters": CALL.replace("VALUE", f'"{"a" * 1_000_000}"'),
+    "a text of nothing but escapes": CALL.replace("VALUE", '"' + "\\u0000" * 170_000 + '"'),
+    "a name of a million characters": CALL.replace("optional", "a" * 1_000_000),
+    "a method of a million characters": CALL.replace("tools/call", "a" * 1_000_000),
+    "an id of a million characters": CALL.replace(":1,", f':"{"a" * 1_000_000}",', 1),
+    "NaN": CALL.replace("VALUE", "NaN"),
+    "half a character": CALL.replace("VALUE", '"\\ud800"'),
+    "what is no UTF-8": CALL.encode().replace(b"VALUE", b'"\xff"'),
+    "as much as API Gateway takes": b"1" * (LARGEST_EVENT * 3 // 4),
+    "as much as goes into a body": b" " * LARGEST_BODY,
+}
+
+
+@pytest.mark.parametrize("body", TRAPS.values(), ids=list(TRAPS))
+def test_no_body_takes_much_time_or_memory(body: str | bytes) -> None:
+    octets = body if isinstance(body, bytes) else body.encode()
+    event = {**recorded("http_post_jwt"), "body": base64.b64encode(octets).decode(), "isBase64Encoded": True}
+
+    assert memory_of(event) < MOST_MEMORY
+
+
+HEADERS: dict[str, str] = {
+    "a token of ten thousand characters": "A" * 10_000,
+    "base64 of base64": base64.b64encode(SESSION_ID.encode()).decode(),
+    "an encoded name of ten thousand characters": f"=?base64?{'A' * 10_000}?=",
+    "an encoded name of nothing but padding": f"=?base64?{'=' * 10_000}?=",
+    "ten thousand media types": "a/b," * 10_000,
+    "white space": " \t" * 5_000,
+    "a line end": "a\r\nset-cookie: b",
+}
+
+
+@pytest.mark.parametrize("value", HEADERS.values(), ids=list(HEADERS))
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_header_takes_much_time_or_memory(method: str, value: str) -> None:
+    names = (*PLAIN_HEADERS, "mcp-name", "mcp-session-id", "last-event-id", "mcp-protocol-version", "origin")
+    for name in names:
+        event = recorded("http_post_jwt")
+        event["headers"] |= {name: value}
+        event["requestContext"]["http"]["method"] = method
+
+        assert memory_of(event) < MOST_MEMORY
+
+
+def memory_of(event: Json) -> int:
+    """Have an event answered and judged, within the time there is; give how many bytes of memory that took at most."""
+    assert mcp_requests.check(json.dumps(event).encode())
+    function = mcp_requests.FunctionMcp(mcp_requests.fresh().server)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        function(event, None)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+class Broken(McpServer):
+    """A server in which everything goes wrong."""
+
+    def _answer(self, request: Any) -> Any:
+        raise ZeroDivisionError
+
+
+def test_a_fault_inside_is_noticed() -> None:
+    world = World()
+    server = Broken(world.kit, frozenset(), world.faults.append)
+    event = recorded("http_post_jwt")
+    response = mcp_requests.FunctionMcp(server)(event, None)
+
+    with pytest.raises(AssertionError, match="a fault of ours") as caught:
+        mcp_requests.check_answer(event, response, world, 1_000)
+
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"body": ""}, "Expecting value"),
+        ({"body": f'{{"jsonrpc":"2.0","id":1,"result":"{mcp_requests.FOREIGN}"}}'}, "another caller's"),
+        ({"body": f'"{mcp_requests.TRACEBACK}:"'}, "our insides"),
+        ({"body": "a" * 100_000}, "characters for"),
+        ({"statusCode": 500}, "^$"),
+        ({"headers": {"content-type": "application/json", "x": "a\nb"}}, "application/json"),
+    ],
+)
+def test_a_wrong_answer_is_noticed(change: Json, words: str) -> None:
+    world = mcp_requests.fresh()
+    event = recorded("http_post_jwt")
+    response = mcp_requests.FunctionMcp(world.server)(event, None)
+
+    with pytest.raises((AssertionError, ValueError), match=words):
+        mcp_requests.check_answer(event, {**response, **change}, world, 1_000)

@@ -1,0 +1,348 @@
+"""The parsers of what comes over the wire, each by itself: a value of its kind comes out, or its documented error.
+
+An input is {"parser": one of `LAWS`, "text": what it reads}. Where there is a writer too, what is written is read back
+as it was.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from functools import cache
+from typing import Any, Final
+
+from stepwire.continuations import Continuation, Kind, Subject, issue, redeem
+from stepwire.errors import (
+    HeaderMismatch,
+    InvalidCursor,
+    InvalidParams,
+    InvalidRequest,
+    InvalidRequestState,
+    ParseError,
+    ProtocolError,
+    UnknownSession,
+)
+from stepwire.json_text import JsonObject, JsonTextError, as_object, glance, parse, read_back, write
+from stepwire.methods import Call, next_cursor, task_cursor, tools_page
+from stepwire.modern import METHODS
+from stepwire.protocol.headers import META_KEY, METHOD, NAME, check_routing_headers, idempotency_key
+from stepwire.protocol.http import HttpRequest
+from stepwire.protocol.inbound import Legacy, Modern, check_transport, classify
+from stepwire.protocol.messages import Request, Response, id_of, is_id, message_of, read_object, request_text
+from stepwire.protocol.opaque import LONGEST, unwrap, wrap
+from stepwire.protocol.parameter_headers import (
+    ParameterHeader,
+    check_annotations,
+    check_parameter_headers,
+    parameter_headers,
+)
+from stepwire.protocol.params import optional_milliseconds
+from stepwire.protocol.positions import position_of
+from stepwire.protocol.request_state import seal, unseal
+from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
+from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.tracing import trace_header_of
+from stepwire.tasks.ids import TaskKey, created_at_of, execution_name_of, new_task_id, task_id_of, task_key_of
+from stepwire.tasks.inputs import (
+    Elicitation,
+    InputResponse,
+    InvalidElicitation,
+    InvalidResponse,
+    elicitation_of,
+    params_of,
+    response_of,
+)
+from tests.fakes import START_OF_TIME
+from tests.fuzz.bounds import bounded
+from tests.fuzz.mcp_requests import OWNER, ROUTED_SCHEMA
+from tests.fuzz.mcp_requests import seeds as requests
+from tests.kits import ALLOWED_ORIGIN, FORM, SECRET, URL, World
+from tests.server.anything import ACCEPT, SESSION_ID, STREAM, TASK_ID
+from tests.server.clients import header_value
+from tests.wire_oracle import LEGACY, read_stream
+
+Law = Callable[[str], None]
+SUBJECT: Final = Subject(OWNER, "optional", {"text": "hello"})
+_TRACE: Final = re.compile(r"Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=[01]")
+
+
+def check(data: bytes) -> bool:
+    """Hold one parser to its law; where the input names none, the length of the text decides which."""
+    try:
+        given: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        given = data.decode(errors="surrogateescape")
+    text = as_object(given).get("text", given)
+    text = text if isinstance(text, str) else json.dumps(text)
+    chosen = as_object(given).get("parser")
+    law = LAWS[chosen if isinstance(chosen, str) and chosen in LAWS else list(LAWS)[len(text) % len(LAWS)]]
+    with bounded():
+        law(text)
+    return True
+
+
+def _octets(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _json(text: str) -> None:
+    with suppress(JsonTextError):
+        value = parse(_octets(text))
+        assert glance(text) == value, "two readers understand it differently"
+        assert parse(write(value)) == value
+        assert read_back(write(value)) == value
+
+
+def _message(text: str) -> None:
+    try:
+        value = read_object(_octets(text))
+        message = message_of(_octets(text))
+    except (ParseError, InvalidRequest):
+        return
+    assert not isinstance(message, Request | Response) or message.id == id_of(value)
+    if isinstance(message, Request):
+        assert message_of(request_text(message.id, message.method, message.params).encode()) == message
+
+
+def _inbound(text: str) -> None:
+    """Read {"headers": ..., "body": ...}."""
+    value = _read(text)
+    headers, body = as_object(value.get("headers")), value.get("body")
+    if not isinstance(body, str) or not all(isinstance(one, str) for one in headers.values()):
+        return
+    with suppress(ProtocolError):
+        check_transport(HttpRequest("POST", headers, _octets(body), OWNER), {ALLOWED_ORIGIN})
+        read_object(_octets(body))
+        assert isinstance(classify(message_of(_octets(body)), headers, METHODS), Legacy | Modern)
+
+
+def _name_header(text: str) -> None:
+    """M14: any name comes through a header; and whatever a header holds is refused or is the very name."""
+    request = Request(1, "tools/call", {"name": text})
+    with suppress(HeaderMismatch):
+        check_routing_headers({METHOD: "tools/call", NAME: text}, request)
+    if _is_whole(text):
+        check_routing_headers({METHOD: "tools/call", NAME: header_value(text)}, request)
+
+
+def _parameter_headers(text: str) -> None:
+    """M39: whatever a parameter is, a header that repeats it is right; and any other header is refused."""
+    value = _value(text)
+    with suppress(HeaderMismatch):
+        check_parameter_headers({"mcp-param-text": text}, _routed(), {"text": value})
+    if isinstance(value, str) and _is_whole(value):
+        check_parameter_headers({"mcp-param-text": header_value(value)}, _routed(), {"text": value})
+    with suppress(ValueError):
+        schema = _read(text)
+        check_annotations(schema)
+        assert all(one.name.isascii() for one in parameter_headers(schema))
+
+
+def _idempotency_key(text: str) -> None:
+    for headers, meta in (({"idempotency-key": text}, {}), ({}, {META_KEY: text}), ({}, {META_KEY: _value(text)})):
+        with suppress(InvalidParams):
+            key = idempotency_key(headers, {"_meta": meta})
+            assert key is None or (0 < len(key) < 256 and key.isascii())
+
+
+def _session(text: str) -> None:
+    with suppress(UnknownSession):
+        session = session_of(text)
+        assert isinstance(session, Session)
+        assert session.digest_of("an id"), "a request of a session has a name"
+
+
+def _initialize(text: str) -> None:
+    """Whatever a client says of itself fits into a session, and what is kept of it comes back."""
+    params = _read(text)
+    token = session_id_of(LEGACY, params, bytes(RANDOM_BYTES))
+    assert len(token) <= LONGEST
+    session = session_of(token)
+    assert session.version == LEGACY
+    assert session.capabilities.keys() <= as_object(params.get("capabilities")).keys()
+
+
+def _event_id(text: str) -> None:
+    with suppress(InvalidRequest):
+        position = position_of(text)
+        assert is_id(position.message_id)
+        again = position.event_id()
+        assert len(again) > LONGEST or position_of(again) == position
+        assert re.fullmatch("[!-~]+", again), "it can be an event's id"
+
+
+def _opaque(text: str) -> None:
+    value = unwrap(text)
+    again = wrap(value)
+    assert len(again) > LONGEST or unwrap(again) == value
+
+
+def _cursor(text: str) -> None:
+    kit = _kit()
+    with suppress(InvalidCursor):
+        after = task_cursor(Call(OWNER, {"cursor": text}))
+        assert after is None or task_id_of(after) == after
+    with suppress(InvalidCursor):
+        page = tools_page(kit, Call(OWNER, {"cursor": text}))
+        assert all(tool in kit.catalog.in_order for tool in page.tools)
+
+
+def _request_state(text: str) -> None:
+    """Read a requestState as a client sends it; and its payload as if one had sealed it who knows the secret."""
+    if not _is_whole(text):  # it comes out of JSON, which is
+        return
+    with suppress(InvalidRequestState):
+        redeem(text, SUBJECT, START_OF_TIME, SECRET)
+        assert seal(unseal(text, SECRET), SECRET) == text, "only what was sealed here is read"
+    payload = _read(text.partition(".")[0]) or as_object(unwrap(text.partition(".")[0]))
+    if not _can_be_written(payload):
+        return
+    sealed = seal(payload, SECRET)
+    with suppress(InvalidRequestState):
+        assert unseal(sealed, SECRET) == payload
+        assert isinstance(redeem(sealed, SUBJECT, START_OF_TIME, SECRET), Continuation)
+
+
+def _milliseconds(text: str) -> None:
+    """Read a ttl; what is taken is a whole number of them."""
+    with suppress(InvalidParams):
+        value = optional_milliseconds({"ttl": _value(text)}, "ttl", "task.ttl")
+        assert value is None or value > 0
+
+
+def _trace(text: str) -> None:
+    header = trace_header_of({"_meta": {"traceparent": text}})
+    assert header is None or _TRACE.fullmatch(header)
+
+
+def _events(text: str) -> None:
+    """Any JSON, and any characters in it, come through a body of events."""
+    if _is_whole(text):
+        message = {"jsonrpc": "2.0", "method": "x", "params": {"text": text, "value": _read(text)}}
+        body = body_of([ServerSentEvent(id="a"), ServerSentEvent(write(message), "b")], 500)
+        assert read_stream(body).messages == [message]
+
+
+def _ids(text: str) -> None:
+    task_id, key = task_id_of(text), task_key_of(text)
+    if task_id is not None:
+        assert new_task_id(created_at_of(task_id), bytes(16))[:10] == task_id[:10]
+        assert task_key_of(execution_name_of(TaskKey(OWNER, task_id))) == TaskKey(OWNER, task_id)
+    assert key is None or execution_name_of(key) == text
+
+
+def _elicitation(text: str) -> None:
+    """What can be asked is asked as it was; its answer is one, or the client hears what would be."""
+    value = _value(text)
+    with suppress(InvalidElicitation):
+        elicitation = elicitation_of(value)
+        assert elicitation_of(params_of(elicitation)) == elicitation
+        _answer_to(elicitation, value)
+        _answer_to(elicitation, {"action": "accept", "content": value})
+
+
+def _answer(text: str) -> None:
+    for elicitation in (FORM, URL):
+        _answer_to(elicitation_of(elicitation), _value(text))
+
+
+def _answer_to(elicitation: Elicitation, value: Any) -> None:
+    with suppress(InvalidResponse):
+        response = response_of(elicitation, value)
+        assert isinstance(response, InputResponse)
+        assert parse(response.text())
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Read an object as the parsers in front of a reader would have it; empty where there is none."""
+    return as_object(_value(text))
+
+
+def _value(text: str) -> Any:
+    try:
+        return parse(_octets(text))
+    except JsonTextError:
+        return text
+
+
+def _is_whole(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _can_be_written(payload: dict[str, Any]) -> bool:
+    return bool(payload) and len(write(payload)) < 3_000
+
+
+@cache
+def _routed() -> tuple[ParameterHeader, ...]:
+    schema = {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}
+    return parameter_headers(schema)
+
+
+@cache
+def _kit() -> Any:
+    return World().kit
+
+
+LAWS: Final[Mapping[str, Law]] = {
+    "json": _json,
+    "message": _message,
+    "inbound": _inbound,
+    "name header": _name_header,
+    "parameter headers": _parameter_headers,
+    "idempotency key": _idempotency_key,
+    "session": _session,
+    "initialize": _initialize,
+    "event id": _event_id,
+    "opaque": _opaque,
+    "cursor": _cursor,
+    "request state": _request_state,
+    "milliseconds": _milliseconds,
+    "trace": _trace,
+    "events": _events,
+    "ids": _ids,
+    "elicitation": _elicitation,
+    "answer": _answer,
+}
+
+
+def seeds() -> list[bytes]:
+    """List what each parser takes, and the messages of the requests to function mcp."""
+    events = [json.loads(one) for one in requests()]
+    plain = [event for event in events if event.get("body") and not event["isBase64Encoded"]]
+    bodies = [(name, event["body"]) for event in plain[::5] for name in ("json", "message")]
+    inbound = [("inbound", json.dumps({"headers": event["headers"], "body": event["body"]})) for event in plain[::3]]
+    return [json.dumps({"parser": name, "text": text}).encode() for name, text in (*bodies, *inbound, *_right_texts())]
+
+
+def _right_texts() -> list[tuple[str, str]]:
+    until = START_OF_TIME + timedelta(minutes=1)
+    state = issue(Continuation(Kind.FOLLOW, TASK_ID, 1, 10), SUBJECT, until, SECRET)
+    client: JsonObject = {"capabilities": {"elicitation": {"form": {}, "url": {}}}, "clientInfo": {"name": "a test"}}
+    return [
+        ("json", '{"a": [1, 1.5, "\\u00e4", "ä", true, null, -0.0, 1e5, 9007199254740991]}'),
+        ("name header", "optional"),
+        ("name header", "=?base64?b3B0aW9uYWw=?="),
+        ("parameter headers", "grüße"),
+        ("parameter headers", "-7.0"),
+        ("parameter headers", ROUTED_SCHEMA),
+        ("idempotency key", "a-key-of-a-client"),
+        ("session", SESSION_ID),
+        ("initialize", json.dumps(client)),
+        ("event id", STREAM.last_event_id),
+        ("opaque", SESSION_ID),
+        ("cursor", next_cursor("optional")["nextCursor"]),
+        ("cursor", next_cursor(TASK_ID)["nextCursor"]),
+        ("request state", state),
+        ("request state", json.dumps(unseal(state, SECRET))),
+        ("milliseconds", "60000"),
+        ("milliseconds", "0.5"),
+        ("trace", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("events", '{"text": "a\\u2028b"}'),
+        ("ids", TASK_ID),
+        ("ids", f"{OWNER}-{TASK_ID}"),
+        ("elicitation", json.dumps(FORM)),
+        ("elicitation", json.dumps(URL)),
+        ("answer", json.dumps(ACCEPT)),
+    ]

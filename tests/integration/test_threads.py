@@ -1,0 +1,239 @@
+"""Real threads at one task, one key and one limit at once, on two instances of each function: one of them wins.
+
+After each test everything has ended, and then nothing is left: no execution runs, and no slot is held.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from local import at_once, never
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, until
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+
+THREADS: Final = 12
+MOST_ACTIVE: Final = 8
+ROUNDS: Final = 4
+LONG: Final = {"message": "hello", "seconds": 600}
+SHORT: Final = {"message": "hello"}
+ENDED: Final = {"completed", "failed", "cancelled"}
+UNKNOWN: Final = -32602
+LIMIT_REACHED: Final = -31002
+Client = LegacyClient | ModernClient
+Value = TypeVar("Value")
+
+
+@pytest.fixture(scope="module")
+def running_stack() -> Iterator[Deployed]:
+    """The root template, each function twice, where a task is overdue after a second."""
+    parameters = {"MostActiveTasks": str(MOST_ACTIVE), "MostTasksPerMinute": "60000", "RepairAfterSeconds": "1"}
+    with deployed(ROOT / "template.yaml", at_once, 2, **parameters, StateAfterSeconds="0", **SIGN_IN) as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(running_stack: Deployed) -> Iterator[Deployed]:
+    """The same, and nothing that a test has begun may be left after it."""
+    yield running_stack
+    running_stack.stack.events = at_once
+    until(lambda: running(running_stack) == [])
+    until(lambda: slots(running_stack) == set())
+
+
+@pytest.fixture
+def clients(stack: Deployed) -> list[Client]:
+    """As many clients of one caller as there are threads, of both eras."""
+    modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    legacy = LegacyClient.opened(stack, capabilities=ASKING_CAPABILITY)
+    return [modern, legacy] * (THREADS // 2)
+
+
+def together(acts: Sequence[Callable[[], Value]]) -> list[Value]:
+    """Do all at the same moment, each in a thread of its own, and give what came of each."""
+    gate = threading.Barrier(len(acts))
+
+    def act(one: Callable[[], Value]) -> Value:
+        gate.wait()
+        return one()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(act, acts))
+
+
+def items(stack: Deployed) -> list[dict[str, Any]]:
+    """Read the whole table."""
+    return stack.stack.client("dynamodb").scan(TableName=stack.stack.physical_ids["TasksTable"])["Items"]
+
+
+def slots(stack: Deployed) -> set[str]:
+    """List the tasks that are counted as active."""
+    return {task_id for item in items(stack) for task_id in item.get("active", {}).get("SS", ())}
+
+
+def running(stack: Deployed) -> list[str]:
+    """List the tasks whose executions go on."""
+    names = stack.executions()
+    return [name.partition("-")[2] for name in names if stack.status_of(name.partition("-")[2]) == "RUNNING"]
+
+
+def begin(client: Client, arguments: Json, key: str | None = None, tool: str = "wait_and_echo") -> Answer:
+    """Call the tool as a task."""
+    params: Json = {"name": tool, "arguments": arguments}
+    headers = {} if key is None else {"idempotency-key": key}
+    if isinstance(client, LegacyClient):
+        return client.ask("tools/call", {**params, "task": {}}, headers=headers)
+    return client.ask("tools/call", params, headers=headers)
+
+
+def id_in(answer: Answer) -> str:
+    """Give the id of the task in the answer to a call, of either era."""
+    return answer.result.get("task", answer.result)["taskId"]
+
+
+def status_of(client: Client, task_id: str) -> str:
+    """Look at a task; one that is unknown is `gone`."""
+    answer = client.task("get", task_id)
+    return "gone" if answer.body.get("error", {}).get("code") == UNKNOWN else answer.result["status"]
+
+
+def text_of(client: Client, task_id: str) -> str:
+    """Fetch the result of a task that has one, as its text."""
+    if isinstance(client, LegacyClient):
+        return client.task("result", task_id).text
+    return client.task("get", task_id).result["result"]["content"][0]["text"]
+
+
+def cancel_all(client: Client, task_ids: set[str]) -> None:
+    """End what a test has begun."""
+    for task_id in task_ids:
+        client.task("cancel", task_id)
+
+
+# X8
+def test_however_many_call_with_one_key_at_once_there_is_one_task_and_one_execution(
+    clients: list[Client], stack: Deployed
+) -> None:
+    for number in range(ROUNDS):
+        key, before = f"order-{number}", set(stack.executions())
+
+        answers = together([partial(begin, client, LONG, key) for client in clients])
+
+        (task_id,) = {id_in(answer) for answer in answers}
+        (execution,) = set(stack.executions()) - before
+        assert execution.endswith(task_id)
+        assert slots(stack) == {task_id}
+        cancel_all(clients[0], {task_id})
+
+
+# T27
+def test_however_many_call_at_once_a_caller_has_as_many_tasks_as_he_may(clients: list[Client], stack: Deployed) -> None:
+    before = set(stack.executions())
+
+    answers = together([partial(begin, client, LONG) for client in clients])
+
+    made = {id_in(answer) for answer in answers if "result" in answer.body}
+    refused = [answer.code for answer in answers if "error" in answer.body]
+    assert (len(made), refused) == (MOST_ACTIVE, [LIMIT_REACHED] * (THREADS - MOST_ACTIVE))
+    assert slots(stack) == made == {name.partition("-")[2] for name in set(stack.executions()) - before}
+    cancel_all(clients[0], made)
+
+
+# T22, X19
+def test_however_many_cancel_a_task_at_once_it_is_cancelled_once_and_for_good(
+    clients: list[Client], stack: Deployed
+) -> None:
+    for _ in range(ROUNDS):
+        task_id = id_in(begin(clients[0], LONG))
+
+        answers = together([partial(client.task, "cancel", task_id) for client in clients])
+
+        assert all("result" in answer.body for answer in answers[::2])  # X19: of modern clients
+        assert {status_of(client, task_id) for client in clients} == {"cancelled"}
+        assert stack.status_of(task_id) == "ABORTED"
+
+
+# X15
+def test_of_many_answers_at_once_the_workflow_goes_on_with_one(clients: list[Client], stack: Deployed) -> None:
+    refund = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
+    modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    task_id = id_in(begin(modern, refund, tool="approve_refund"))
+    until(lambda: status_of(modern, task_id) == "input_required")
+
+    def answer(number: int) -> Answer:
+        content = {"amount": 100 + number, "note": f"note {number}"}
+        return modern.update(task_id, {"approval": {"action": "accept", "content": content}})
+
+    answers = together([partial(answer, number) for number in range(THREADS)])
+    until(lambda: status_of(modern, task_id) in ENDED)
+
+    assert all("result" in answer.body for answer in answers)
+    result = modern.task("get", task_id).result["result"]["structuredContent"]
+    assert (result["status"], result["note"]) == ("refunded", f"note {float(result['refunded']) - 100:.0f}")
+    assert stack.calls.made.count("SendTaskSuccess") == 1
+
+
+# X10, T15
+def test_whoever_polls_while_a_task_ends_sees_it_go_on_and_then_its_one_result(clients: list[Client]) -> None:
+    task_id = id_in(begin(clients[0], {"message": "hello", "seconds": 1}))
+
+    def follow(client: Client) -> tuple[list[str], str]:
+        seen = [status_of(client, task_id)]
+        while seen[-1] not in ENDED:
+            seen.append(status_of(client, task_id))
+        seen += [status_of(client, task_id) for _ in range(3)]
+        return seen, text_of(client, task_id)
+
+    followed = together([partial(follow, client) for client in clients])
+
+    assert {text for _, text in followed} == {'{"message":"hello","waited_seconds":1}'}
+    for seen, _ in followed:
+        assert seen == ["working"] * (len(seen) - 4) + ["completed"] * 4
+
+
+# X10
+def test_however_many_poll_an_overdue_task_at_once_one_of_them_asks_step_functions(
+    clients: list[Client], stack: Deployed
+) -> None:
+    stack.stack.events = never
+    task_id = id_in(begin(clients[0], SHORT))
+    time.sleep(1.1)
+    stack.calls.forget()
+
+    together([partial(status_of, client, task_id) for client in clients])
+
+    assert stack.calls.made.count("DescribeExecution") == 1
+    assert {status_of(client, task_id) for client in clients} == {"completed"}
+
+
+# T24: a task that has expired is gone; one that has not keeps the end that it got first.
+@pytest.mark.parametrize("expires", [False, True])
+def test_an_end_a_cancellation_and_an_expiry_at_the_same_time_leave_one_end_or_nothing(
+    clients: list[Client], stack: Deployed, expires: bool
+) -> None:
+    def end_somehow(client: Client, polls: int) -> str:
+        task_id = id_in(begin(client, SHORT))
+        for _ in range(polls):  # so that the cancellation comes before the end, with it, and after
+            status_of(client, task_id)
+        together([partial(client.task, "cancel", task_id)] * 2)
+        return task_id
+
+    def expire() -> str:
+        stack.stack.expire(at=datetime.now(UTC) + timedelta(days=3))
+        return ""
+
+    acts = [partial(end_somehow, clients[number], number % 4) for number in range(MOST_ACTIVE)]
+    task_ids = set(together([*acts, *[expire] * (3 if expires else 0)])) - {""}
+    ends = {task_id: status_of(clients[0], task_id) for task_id in task_ids}
+    until(lambda: running(stack) == [])
+    stack.stack.drain(within=20)
+
+    assert set(ends.values()) <= ENDED | ({"gone"} if expires else set())
+    assert {task_id: status_of(clients[1], task_id) for task_id in task_ids} == ends
+    for task_id, end in ends.items():
+        assert stack.status_of(task_id) in ({"SUCCEEDED"} if end == "completed" else {"SUCCEEDED", "ABORTED"})

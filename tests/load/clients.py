@@ -1,0 +1,352 @@
+"""Clients over HTTP, of both eras, that keep to the hint and follow several tasks each: what they see is written down.
+
+What a client does with a task is a generator, which yields the seconds until it has something to do again; so one
+client follows many tasks with one request at a time. Every answer is judged by the oracle of the tests.
+"""
+
+import heapq
+import json
+import ssl
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from threading import Event, Thread
+from typing import Any, Final, Protocol
+
+import httpx
+
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.messages import questions
+
+Life = Generator[float]
+"""What a client does with a task: it yields the seconds until the next step."""
+ENDED: Final = frozenset({"completed", "failed", "cancelled"})
+_KEY: Final = "words"  # of the question, and of the field in its form
+_TIMEOUT: Final = 60.0
+# Shorter than the server's five seconds, so that no connection is used that the server is just closing.
+_KEPT: Final = 2.0
+_SSL: Final = ssl.create_default_context()  # one for all: it takes long to make, and nothing here is encrypted
+
+
+class Kind(Enum):
+    """What a client does with a task."""
+
+    POLLED = "polled"
+    STREAMED = "streamed"
+    """Its client comes back for a stream (2025-11-25), or listens to it (2026-07-28)."""
+    FAILING = "failing"
+    ASKING = "asking"
+    """Its client answers, once all tasks are there."""
+    CANCELLED = "cancelled"
+    """By its client, once all tasks are there."""
+
+
+_ENDINGS: Final = {Kind.FAILING: "fails", Kind.CANCELLED: "never"}
+"""What the workflow is told to do; else it gives its words back."""
+
+
+@dataclass
+class Story:
+    """A task as its client saw it."""
+
+    client: str
+    number: int
+    kind: Kind
+    words: str
+    """Nobody else's: what the workflow is given, or answered, and what must come back."""
+    task_id: str = ""
+    statuses: list[str] = field(default_factory=list[str])
+    """All that were seen, each once in a row."""
+    result: Json = field(default_factory=dict[str, Any])
+    """A CallToolResult; empty where there is none to be had."""
+    last_status: str = ""
+    """What the task was when its client looked once more, after everything."""
+
+    def saw(self, status: str) -> None:
+        """Write down how the task stands."""
+        if self.statuses[-1:] != [status]:
+            self.statuses.append(status)
+
+    @property
+    def tool(self) -> str:
+        """Name the tool that is called."""
+        return "ask" if self.kind is Kind.ASKING else "work"
+
+    @property
+    def arguments(self) -> Json:
+        """Give what it is called with. What a workflow asks for is not among them."""
+        if self.kind is Kind.ASKING:
+            return {}
+        return {"words": self.words, "ending": _ENDINGS.get(self.kind, "gives_back")}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that was answered."""
+
+    method: str
+    """`GET` of one that comes back for a stream, `answer` of one that answers what the server asks."""
+    status: int
+    seconds: float
+    answered_at: float
+    """By the monotonic clock."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The server as one caller reaches it, and a record of what he asked."""
+
+    url: str
+    token: str
+    requests: list[Request]
+    http: httpx.Client = field(
+        default_factory=lambda: httpx.Client(
+            verify=_SSL, timeout=_TIMEOUT, limits=httpx.Limits(keepalive_expiry=_KEPT), trust_env=False
+        )
+    )
+
+    @property
+    def server(self) -> "Endpoint":
+        """What answers."""
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, and note how long its answer took."""
+        method = json.loads(request.body).get("method", "answer") if request.body else request.method
+        headers = {**request.headers, "authorization": f"Bearer {self.token}"}
+        begun = time.monotonic()
+        answer = self.http.request(request.method, self.url, headers=headers, content=request.body)
+        ended = time.monotonic()
+        self.requests.append(Request(method, answer.status_code, ended - begun, ended))
+        return HttpResponse(answer.status_code, answer.text, dict(answer.headers))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a task stands."""
+
+    status: str
+    hint: float
+    """Seconds until the next look."""
+
+
+class Manners(Protocol):
+    """What differs between the eras."""
+
+    def create(self, story: Story) -> Look:
+        """Call the tool."""
+        ...
+
+    def look(self, story: Story) -> Look:
+        """Poll."""
+        ...
+
+    def cancel(self, story: Story) -> None:
+        """Cancel."""
+        ...
+
+    def answer(self, story: Story) -> Life:
+        """Answer what is asked."""
+        ...
+
+    def stream(self, story: Story) -> Life:
+        """Follow the task until it has ended."""
+        ...
+
+    def result(self, story: Story) -> Json:
+        """Fetch the result."""
+        ...
+
+    def listed(self) -> frozenset[str] | None:
+        """List the ids of the caller's tasks; None where the era knows no list."""
+        ...
+
+
+class Modern:
+    """2026-07-28."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._client = ModernClient(endpoint, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+
+    def create(self, story: Story) -> Look:
+        """Call the tool."""
+        created = self._client.call(story.tool, story.arguments).result
+        story.task_id = created["taskId"]
+        return _modern_look(created)
+
+    def look(self, story: Story) -> Look:
+        """Poll."""
+        return _modern_look(self._client.task("get", story.task_id).result)
+
+    def cancel(self, story: Story) -> None:
+        """Cancel."""
+        assert self._client.task("cancel", story.task_id).result
+
+    def answer(self, story: Story) -> Life:
+        """Answer what is asked."""
+        assert self._client.update(story.task_id, {_KEY: _answer(story)}).result
+        yield 0.0
+
+    def stream(self, story: Story) -> Life:
+        """Follow the task: what listens is told how it stands, and let go."""
+        while True:
+            _, told, _ = self._client.listen({"taskIds": [story.task_id]}).messages
+            look = _modern_look(told["params"])
+            story.saw(look.status)
+            if look.status in ENDED:
+                return
+            yield look.hint
+
+    def result(self, story: Story) -> Json:
+        """Fetch the result: it is in the task."""
+        return self._client.task("get", story.task_id).result.get("result", {})
+
+    def listed(self) -> frozenset[str] | None:
+        """List nothing: this era has no list."""
+        return None
+
+
+class Legacy:
+    """2025-11-25."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._client = LegacyClient.opened(endpoint, capabilities=ASKING_CAPABILITY)
+
+    def create(self, story: Story) -> Look:
+        """Call the tool."""
+        created = self._client.call(story.tool, story.arguments, task={}).result["task"]
+        story.task_id = created["taskId"]
+        return _legacy_look(created)
+
+    def look(self, story: Story) -> Look:
+        """Poll."""
+        return _legacy_look(self._client.task("get", story.task_id).result)
+
+    def cancel(self, story: Story) -> None:
+        """Cancel."""
+        assert self._client.task("cancel", story.task_id).result["status"] == "cancelled"
+
+    def answer(self, story: Story) -> Life:
+        """Answer what is asked: on the stream of the result."""
+        return self.stream(story)
+
+    def stream(self, story: Story) -> Life:
+        """Come back for the result until it is there, and answer what is asked meanwhile."""
+        answer = self._client.task("result", story.task_id, message_id=story.number)
+        while not (answer.is_stream and answer.is_answered):
+            if not answer.is_stream:
+                return
+            for question in questions(answer.messages):
+                assert self._client.respond(question, result=_answer(story)).status == 202
+            yield _retry(answer)
+            answer = self._client.resume(answer.last_event_id, opened_by=answer.request)
+
+    def result(self, story: Story) -> Json:
+        """Fetch the result; of a cancelled task there is none."""
+        return self._client.task("result", story.task_id).body.get("result", {})
+
+    def listed(self) -> frozenset[str] | None:
+        """List the ids of the caller's tasks."""
+        return frozenset(task["taskId"] for task in self._client.ask("tasks/list").result["tasks"])
+
+
+def _modern_look(task: Json) -> Look:
+    return Look(task["status"], task["pollIntervalMs"] / 1000)
+
+
+def _legacy_look(task: Json) -> Look:
+    return Look(task["status"], task["pollInterval"] / 1000)
+
+
+def _answer(story: Story) -> Json:
+    return {"action": "accept", "content": {_KEY: story.words}}
+
+
+def _retry(answer: Answer) -> float:
+    assert answer.retry_ms is not None
+    return answer.retry_ms / 1000
+
+
+def life(manners: Manners, story: Story, all_there: Event) -> Life:
+    """Create a task, follow it to its end, and fetch what has come of it."""
+    look = manners.create(story)
+    story.saw(look.status)
+    yield look.hint
+    if story.kind is Kind.STREAMED:
+        yield from manners.stream(story)
+    while (look := manners.look(story)).status not in ENDED:
+        story.saw(look.status)
+        if all_there.is_set() and story.kind is Kind.CANCELLED:
+            manners.cancel(story)
+        elif all_there.is_set() and look.status == "input_required":
+            yield from manners.answer(story)
+        else:
+            yield look.hint
+    story.saw(look.status)
+    story.result = manners.result(story)
+
+
+class Caller(Thread):
+    """One client, and what it saw; faults are told in words.
+
+    Args:
+        name: whose tasks they are.
+        era: how it speaks.
+        endpoint: where the server is.
+        kinds: of its tasks.
+        all_there: set when the tasks of all clients are there, and may end.
+    """
+
+    def __init__(
+        self, name: str, era: Callable[[Endpoint], Manners], endpoint: Endpoint, kinds: Sequence[Kind], all_there: Event
+    ) -> None:
+        super().__init__(name=name, daemon=True)
+        self._era = era
+        self.stories = [Story(name, number, kind, f"{name}, {number}") for number, kind in enumerate(kinds)]
+        self.listed: frozenset[str] | None = None
+        self.faults: list[str] = []
+        self._given_up = Event()
+        self._endpoint = endpoint
+        self._all_there = all_there
+
+    @property
+    def has_created(self) -> bool:
+        """Tell whether there is no task left to create."""
+        return all(story.task_id for story in self.stories) or bool(self.faults)
+
+    def give_up(self) -> None:
+        """Wait for nothing any more, and look at each task once."""
+        if self.is_alive():
+            self.faults.append(f"{self.name} has waited too long")
+        self._given_up.set()
+        self.join()
+
+    def run(self) -> None:
+        """Follow all tasks, the one that is due first; then look at each once more."""
+        manners = self._era(self._endpoint)
+        due = [(0.0, story.number, life(manners, story, self._all_there)) for story in self.stories]
+        while due and not self._given_up.is_set():
+            at, number, steps = heapq.heappop(due)
+            self._given_up.wait(max(0.0, at - time.monotonic()))
+            delay = self._step(number, steps)
+            if delay is not None:
+                heapq.heappush(due, (time.monotonic() + delay, number, steps))
+        self._step(-1, self._look_again(manners))
+
+    def _step(self, number: int, steps: Life) -> float | None:
+        """Take one step, and say when the next one is due; None: there is none, or this one failed."""
+        try:
+            return next(steps, None)
+        except Exception as error:  # noqa: BLE001  # whatever it was, it is told
+            self.faults.append(f"{self.name}, task {number}: {type(error).__name__}: {error}")
+            return None
+
+    def _look_again(self, manners: Manners) -> Life:
+        for story in self.stories:
+            if story.task_id:
+                story.last_status = manners.look(story).status
+        self.listed = manners.listed()
+        return
+        yield

@@ -1,0 +1,144 @@
+"""One load from beginning to end: all tasks are created, polled while all are open, and then let go."""
+
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Final
+
+from tests.load.clients import Caller, Endpoint, Kind, Legacy, Modern, Request
+from tests.load.site import Account, Call, Cost, Site, site
+from tests.load.verdict import Evidence
+from tests.local.issuer import TestIssuer
+
+MIX: Final = (
+    Kind.POLLED,
+    Kind.STREAMED,
+    Kind.ASKING,
+    Kind.FAILING,
+    Kind.CANCELLED,
+    Kind.POLLED,
+    Kind.STREAMED,
+    Kind.POLLED,
+    Kind.POLLED,
+    Kind.POLLED,
+)
+"""The kinds of a client's tasks, over and over."""
+_TOKENS_LIVE: Final = 3600  # seconds
+_GLANCE: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a load is."""
+
+    tasks: int = 2_000
+    clients: int = 200
+    steady: float = 15.0
+    """Seconds in which all tasks are open and nothing but polls happens."""
+    patience: float = 900.0
+    """Seconds after which what is not created, or has not ended, counts as lost."""
+    lost_events: int = 0
+    """Ends that Step Functions never tells of: to see that it is noticed."""
+
+    @property
+    def tasks_of_each(self) -> int:
+        """Give how many tasks a client has."""
+        return self.tasks // self.clients
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of a load."""
+
+    name: str
+    begun: float
+    """By the monotonic clock."""
+    ended: float
+    cpu_seconds: float
+    """That the stack used."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured."""
+
+    phases: Sequence[Phase]
+    requests: Sequence[Request]
+    calls: Sequence[Call]
+    peak: Cost
+    """When all tasks were open."""
+    end: Cost
+
+
+def run(plan: Plan) -> tuple[Evidence, Figures]:
+    """Start the stack and the clients, go through the phases, and give what was seen and what was measured."""
+    limits = {"active": plan.tasks_of_each, "per_minute": plan.tasks_of_each}
+    with TestIssuer() as issuer, site(issuer.url, **limits, lost_events=plan.lost_events) as stack:
+        requests: list[Request] = []
+        all_there = threading.Event()
+        kinds = list(islice(cycle(MIX), plan.tasks_of_each))
+        url, expiry = stack.url(), int(time.time()) + _TOKENS_LIVE
+        names = [f"client {number}" for number in range(1, plan.clients + 1)]
+        callers = [
+            Caller(name, era, Endpoint(url, issuer.valid(sub=name, exp=expiry), requests), kinds, all_there)
+            for name, era in zip(names, cycle((Modern, Legacy)), strict=False)
+        ]
+        return _Load(plan, stack, callers, requests, all_there).run()
+
+
+@dataclass(frozen=True)
+class _Load:
+    plan: Plan
+    stack: Site
+    callers: Sequence[Caller]
+    requests: list[Request]
+    all_there: threading.Event
+    phases: list[Phase] = field(default_factory=list[Phase])
+
+    def run(self) -> tuple[Evidence, Figures]:
+        with self._phase("creation"):
+            self._create()
+        with self._phase("all open"):
+            time.sleep(self.plan.steady)
+        peak, at_the_peak = self.stack.cost(), self.stack.account()
+        with self._phase("end"):
+            self._end()
+        at_the_end = self.stack.account()
+        figures = Figures(self.phases, self.requests, self.stack.calls(), peak, self.stack.cost())
+        return self._evidence(at_the_peak, at_the_end), figures
+
+    @contextmanager
+    def _phase(self, name: str) -> Generator[None]:
+        begun, used = time.monotonic(), self.stack.cost().cpu_seconds
+        yield
+        ended = time.monotonic()
+        self.phases.append(Phase(name, begun, ended, self.stack.cost().cpu_seconds - used))
+
+    def _create(self) -> None:
+        deadline = time.monotonic() + self.plan.patience
+        for caller in self.callers:
+            caller.start()
+        while not all(caller.has_created for caller in self.callers) and time.monotonic() < deadline:
+            time.sleep(_GLANCE)
+
+    def _end(self) -> None:
+        deadline = time.monotonic() + self.plan.patience
+        self.stack.open_gate()
+        self.all_there.set()
+        for caller in self.callers:
+            caller.join(max(0.0, deadline - time.monotonic()))
+        for caller in self.callers:
+            caller.give_up()
+
+    def _evidence(self, at_the_peak: Account, at_the_end: Account) -> Evidence:
+        return Evidence(
+            stories=[story for caller in self.callers for story in caller.stories],
+            listed={caller.name: caller.listed for caller in self.callers if caller.listed is not None},
+            told=[fault for caller in self.callers for fault in caller.faults],
+            requests=self.requests,
+            at_the_peak=at_the_peak,
+            at_the_end=at_the_end,
+        )

@@ -1,0 +1,170 @@
+"""The stack in a process of its own: what the clients cost is not in its figures, and it has a processor to itself.
+
+with site(issuer.url, active=10, per_minute=600) as stack:
+    ... stack.url() ...
+    stack.open_gate()
+"""
+
+import json
+import logging
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.managers import BaseManager
+from pathlib import Path
+from typing import Any, Final, cast
+
+import boto3
+from botocore.model import OperationModel
+
+from local import LocalStack, StatusEvent, at_once
+from stepwire.aws.items import TASK_PREFIX
+from tests.load.gate import waiting
+
+TEMPLATE: Final = Path(__file__).parent / "template.yaml"
+_RUNNING: Final = "RUNNING"
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is in the account: by Step Functions' and DynamoDB's own word."""
+
+    tasks: Mapping[str, str]
+    """The status of each task in the table, by its id."""
+    executions: tuple[tuple[str, str], ...]
+    """The id of the task that each execution belongs to, and how the execution stands."""
+    slots: Mapping[str, int]
+    """The callers that hold slots of active tasks, and how many."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Something that a function asked of AWS."""
+
+    function: str
+    operation: str
+    at: float
+    """By the monotonic clock, which all processes share."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the stack has used since it began."""
+
+    cpu_seconds: float
+    peak_megabytes: float
+    threads: int
+    """That are there now."""
+
+
+class Site:
+    """The stack, as it is driven from outside; each method runs in the stack's process."""
+
+    def __init__(self, parameters: Mapping[str, str], lost_events: int = 0) -> None:
+        logging.basicConfig(level=logging.WARNING)
+        self._exit = ExitStack()
+        # The functions' metrics and audit trail.
+        nowhere = self._exit.enter_context(Path(os.devnull).open("w"))  # noqa: SIM115  # closed with the rest
+        self._exit.enter_context(redirect_stdout(nowhere))
+        self._to_lose = lost_events
+        self._calls: list[Call] = []
+        self._stack = self._exit.enter_context(LocalStack(TEMPLATE, parameters=parameters, events=self._policy))
+        named = {function.settings.name: logical_id for logical_id, function in self._stack.functions.items()}
+        self._functions = named  # by the names of the threads that they run in
+        boto3.setup_default_session()  # which the handlers use, and the local stack does not
+        cast(Any, boto3).DEFAULT_SESSION.events.register("before-call", self._note)
+
+    def close(self) -> None:
+        """Let the stack go."""
+        waiting.put(None)
+        self._exit.close()
+
+    def url(self) -> str:
+        """Give the endpoint."""
+        return self._stack.url
+
+    def open_gate(self) -> None:
+        """Let every workflow go on that waits at the gate, or comes to it."""
+        threading.Thread(target=self._let_through, daemon=True).start()
+
+    def account(self) -> Account:
+        """Look at everything that is there."""
+        pages = self._stack.client("dynamodb").get_paginator("scan").paginate(TableName=self._named("TasksTable"))
+        items: list[dict[str, Any]] = [item for page in pages for item in page["Items"]]
+        held = {item["pk"]["S"]: len(item.get("active", {}).get("SS", ())) for item in items}
+        listed = self._stack.client("stepfunctions").get_paginator("list_executions")
+        found = [page for name in ("Ask", "Work") for page in listed.paginate(stateMachineArn=self._named(name))]
+        return Account(
+            tasks={
+                item["sk"]["S"].removeprefix(TASK_PREFIX): item["status"]["S"]
+                for item in items
+                if item["sk"]["S"].startswith(TASK_PREFIX)
+            },
+            executions=tuple(
+                (one["name"].partition("-")[2], one["status"]) for page in found for one in page["executions"]
+            ),
+            slots={caller: count for caller, count in held.items() if count},
+        )
+
+    def calls(self) -> list[Call]:
+        """List what the functions asked of AWS."""
+        return list(self._calls)
+
+    def cost(self) -> Cost:
+        """Look at what the process has used."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        kilobytes = used.ru_maxrss / 1024 if sys.platform == "darwin" else used.ru_maxrss
+        return Cost(time.process_time(), kilobytes / 1024, threading.active_count())
+
+    def _named(self, logical_id: str) -> str:
+        return self._stack.physical_ids[logical_id]
+
+    def _policy(self, event: StatusEvent) -> tuple[float, ...]:
+        if event.status != _RUNNING and self._to_lose > 0:
+            self._to_lose -= 1
+            return ()
+        return tuple(at_once(event))
+
+    def _note(self, model: OperationModel, **_: object) -> None:
+        function = self._functions[threading.current_thread().name]
+        self._calls.append(Call(function, model.name, time.monotonic()))
+
+    def _let_through(self) -> None:
+        states = self._stack.client("stepfunctions")
+        while (one := waiting.get()) is not None:
+            if one.ending == "gives_back":
+                states.send_task_success(taskToken=one.token, output=json.dumps({"words": one.words}))
+            elif one.ending == "fails":
+                states.send_task_failure(taskToken=one.token, error="Load", cause=one.words)
+
+
+class _Process(BaseManager):
+    """Where the stack lives."""
+
+
+_Process.register("Site", Site)
+
+
+@contextmanager
+def site(issuer: str, *, active: int, per_minute: int, lost_events: int = 0) -> Generator[Site]:
+    """Serve the fixture stack until the block ends.
+
+    Args:
+        issuer: whose tokens are taken.
+        active: tasks that one caller may have at once.
+        per_minute: tasks that one caller may create in a minute.
+        lost_events: how many ends Step Functions never tells of; to see that it is noticed.
+    """
+    parameters = {"JwtIssuer": issuer, "MostActiveTasks": str(active), "MostTasksPerMinute": str(per_minute)}
+    with _Process(ctx=get_context("spawn")) as process:
+        stack = cast(Site, cast(Any, process).Site(parameters, lost_events))
+        try:
+            yield stack
+        finally:
+            stack.close()
