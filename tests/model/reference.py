@@ -197,13 +197,17 @@ class Reference:
     def is_full(self, operation: Operation, most: int) -> None:
         """Judge that a caller is said to have too many active tasks."""
         mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
-        over = [one for one in mine if one.task_id and self.tasks[one.task_id].is_over]
+        over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
         assert len(mine) - len(over) >= most, "a call is refused though there is room"
 
     def has_ended(self, task_id: str) -> None:
         """Take note that a task has certainly ended by now."""
         known = self.tasks[task_id]
         known.ended = self.step if known.ended is None else known.ended
+
+    def _was_over(self, task_id: str, before: int) -> bool:
+        ended = self.tasks[task_id].ended
+        return ended is not None and ended < before
 
     def is_there(self, task_id: str) -> bool:
         """Tell whether a task cannot have expired."""

@@ -38,7 +38,7 @@ class WorldMoves(Run):
         self._handler(which).finish()
         self.look()
 
-    @move(1, has_handlers, which=few)
+    @move(2, has_handlers, which=few)
     def die(self, which: int) -> None:
         """Let a handler's process end."""
         self.step("die")
