@@ -217,6 +217,7 @@ def test_what_only_looks_like_an_annotation_is_none(tmp_path: Path) -> None:
             "x-mcp-header": {"type": "string"},
             "properties": {"type": "string", "description": 'Not "x-mcp-header": a text.'},
         },
+        "$defs": {"x-mcp-header": {"type": "string"}},
     }
 
     assert write(schema) in compiled(tmp_path, schema)

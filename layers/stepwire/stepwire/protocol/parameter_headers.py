@@ -7,14 +7,16 @@ the headers say is then as binding as the body, so the two must agree.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from stepwire.errors import HeaderMismatch
-from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.protocol.headers import decoded, header
 
 ANNOTATION: Final = "x-mcp-header"
 _TYPES: Final = ("integer", "string", "boolean")
+_NAMED: Final = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+"""Keywords whose members are schemas under names of their author's."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110
 _WHOLE_NUMBER: Final = re.compile(r"(-?[0-9]{1,16})(\.0+)?")  # those that are exact in every language
 
@@ -108,6 +110,18 @@ def _properties(schema: JsonObject, path: tuple[str, ...] = ()) -> Iterator[tupl
 
 
 def _check_none_astray(where: str, schema: JsonObject) -> None:
-    rest = {name: part for name, part in schema.items() if name != "properties"}
-    if f'"{ANNOTATION}":' in write(rest):
+    if _has_annotation({name: part for name, part in schema.items() if name != "properties"}):
         raise ValueError(f"at {where}: {ANNOTATION} stands where no client looks for it: only properties may have it")
+
+
+def _has_annotation(part: Json, *, is_named: bool = False) -> bool:
+    """Look for an annotation anywhere in a part of a schema, or in schemas by names, one of which may be the same."""
+    match part:
+        case dict():
+            members = as_object(part)
+            inner = (_has_annotation(one, is_named=not is_named and name in _NAMED) for name, one in members.items())
+            return (ANNOTATION in members and not is_named) or any(inner)
+        case list():
+            return any(_has_annotation(one) for one in cast(list[Json], part))
+        case _:
+            return False
