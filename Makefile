@@ -24,8 +24,9 @@ run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) unt
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
 	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
 
-test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+# A file's tests stay in one worker, because they share a stack. The hash seed is fixed: sets keep their order.
+test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
 
 # Nothing is built or emulated where ENDPOINT names what runs already.
 FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
