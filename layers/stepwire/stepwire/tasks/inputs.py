@@ -15,6 +15,7 @@ from stepwire.json_text import Json, JsonObject, as_object, is_object, read_back
 from stepwire.schemas import SchemaError, Violation, check_schema, violations_of
 
 KEY_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_AGAIN: Final = "#"
 LARGEST_ELICITATION: Final = 16_384  # bytes of JSON
 LARGEST_CONTENT: Final = 16_384  # bytes of JSON in one answer
 LONGEST_QUESTION: Final = 4_000  # characters
@@ -124,6 +125,15 @@ class UndeliveredAnswer:
 
     token: str
     answer: Answer
+
+
+def key_again(key: str, number: int) -> str:
+    """Make the key under which a question is asked again: its author's, and its number.
+
+    No author's key has the mark between them (`KEY_PATTERN`), and no number is used twice: so it is unique for the life
+    of the task, with no list of such keys.
+    """
+    return f"{key.partition(_AGAIN)[0]}{_AGAIN}{number}"
 
 
 def modes_of(capability: Json) -> frozenset[Mode]:
