@@ -4,9 +4,10 @@ The name of a tool says what becomes of its workflow, and words in a request say
 is answered. Everything else is as deployed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any, Final
@@ -26,6 +27,7 @@ from tests.fakes import FakeWorkflows
 from tests.kits import ALICE, CONFIRMED, ELICITING, FORBIDDEN, OPTIONAL, REQUIRED, World, catalog_of, state_machine_arn
 
 SCOPE: Final = "call"
+SOON: Final = timedelta(milliseconds=50)
 AT_THE_LIMIT: Final = "at_the_limit"
 POLLED_TOO_OFTEN: Final = "polled-too-often"
 OUTPUT: Final = {"said": "done"}
@@ -35,7 +37,7 @@ _WITH_HEADER: Final = {"type": "object", "properties": {"text": {"type": "string
 
 
 def _named(name: str, **changes: Any) -> Any:
-    return replace(OPTIONAL, name=name, state_machine_arn=state_machine_arn(name), **changes)
+    return replace(OPTIONAL, name=name, state_machine_arn=state_machine_arn(name), poll_interval=SOON, **changes)
 
 
 TOOLS: Final = (
@@ -48,7 +50,7 @@ TOOLS: Final = (
     _named("broken"),
     _named("costly", scopes=("refunds",)),
     _named("with_header", input_schema=write(_WITH_HEADER)),
-    replace(CONFIRMED, state_machine_arn=state_machine_arn("instant")),
+    replace(CONFIRMED, state_machine_arn=state_machine_arn("instant"), poll_interval=SOON),
     REQUIRED,
     FORBIDDEN,
     ELICITING,
@@ -148,7 +150,7 @@ class Served:
 
 
 @contextmanager
-def served() -> Iterator[Served]:
+def served() -> Generator[Served]:
     """Serve an endpoint on a free port of 127.0.0.1."""
     endpoint = Endpoint()
 
@@ -169,7 +171,7 @@ def served() -> Iterator[Served]:
 
         do_GET = do_POST = do_DELETE = _answer  # noqa: N815 - http.server's names
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server names it so
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -2,7 +2,7 @@
 
 .venv-legacy/bin/python tests/refusals/mcp_1.py URL < plan.json
 """
-# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 
 import json
 import sys

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.errors import ProtocolError
+from stepwire.errors import ProtocolError, TaskStillRunning
 from tests.refusals.endpoint import OUTPUT, Served, served
 from tests.refusals.mcp_2 import seen_by_mcp_2
 from tests.refusals.ways import BEFORE_THE_MESSAGE, LEGACY, MODERN, WAYS, Way, leaves
@@ -21,7 +21,9 @@ ROOT: Final = Path(__file__).parents[2]
 LEGACY_PYTHON: Final = ROOT / ".venv-legacy" / "bin" / "python"
 SECONDS: Final = 120
 THEN: Final = ["tools/call", {"name": "instant", "arguments": {"text": "one more"}}]
+COMES_BACK: Final = "a released client"
 DOES_NOT_COME_BACK: Final = "Visual Studio Code"
+NO_TASKS: Final = "a client without tasks"
 
 WRONG: Final = {"action": "accept", "content": {"amount": 5_000}}
 INEXACT: Final = {"action": "accept", "content": {"amount": 1_859_999_999_999_999_999}}
@@ -35,9 +37,7 @@ TALKS: Final = {
 }
 
 
-def plan_for(
-    version: str, *, can_ask: bool, as_task: bool = False, name: str = "a released client", **more: Any
-) -> Json:
+def plan_for(version: str, *, can_ask: bool, as_task: bool = False, name: str = COMES_BACK, **more: Any) -> Json:
     """Say what a client is to do; one that can ask its user is asked, and one that cannot is refused."""
     ways = {title: way.requests for title, way in ways_of(version, name).items()}
     talks = {title: {"arguments": {"text": "hello"}, "as_task": as_task, **talk} for title, talk in TALKS.items()}
@@ -45,16 +45,17 @@ def plan_for(
     return {"name": name, "can_ask": can_ask, "then": THEN, **known, **more}
 
 
-def ways_of(version: str, name: str = "") -> Mapping[str, Way]:
-    """Give the ways of an era, that a client of this name goes."""
-    return {
-        title: way
-        for title, way in WAYS.items()
-        if version in way.versions and (name == DOES_NOT_COME_BACK or title != "a result that takes too long")
-    }
+def ways_of(version: str, name: str) -> Mapping[str, Way]:
+    """Give the ways of an era that a client of this name can go."""
+    known = {title: way for title, way in WAYS.items() if version in way.versions}
+    if name == NO_TASKS:
+        return {title: way for title, way in known.items() if not way.has_task}
+    if name == COMES_BACK:
+        return {title: way for title, way in known.items() if way.error is not TaskStillRunning}
+    return known
 
 
-def check_ways(seen: Json, site: Served, version: str, name: str = "") -> None:
+def check_ways(seen: Json, site: Served, version: str, name: str = COMES_BACK) -> None:
     """Hold what a client has seen of its refusals against what it was to see."""
     ways = ways_of(version, name)
     assert list(seen) == list(ways)
@@ -108,7 +109,7 @@ def test_no_error_has_a_status_of_its_own_once_a_legacy_message_was_understood()
 class TestMcp1:
     """`mcp` 1.30, which knows 2025-11-25 and its tasks."""
 
-    @pytest.mark.parametrize("name", ["a released client", DOES_NOT_COME_BACK])
+    @pytest.mark.parametrize("name", [COMES_BACK, DOES_NOT_COME_BACK])
     def test_a_refused_client_makes_one_more_call_in_the_same_session(self, site: Served, name: str) -> None:
         seen = run(site, plan_for(LEGACY, can_ask=False, name=name))
 
@@ -135,15 +136,15 @@ def run(site: Served, plan: Json) -> Json:
 class TestMcp2:
     """`mcp` 2.3, in both eras."""
 
-    @pytest.mark.parametrize(("mode", "version"), [("legacy", LEGACY), ("auto", MODERN)])
+    @pytest.mark.parametrize(("mode", "version", "name"), [("legacy", LEGACY, NO_TASKS), ("auto", MODERN, COMES_BACK)])
     async def test_a_refused_client_makes_one_more_call_in_the_same_session(
-        self, site: Served, mode: str, version: str
+        self, site: Served, mode: str, version: str, name: str
     ) -> None:
-        plan = plan_for(version, can_ask=False, mode=mode, with_tasks=version == MODERN)
+        plan = plan_for(version, can_ask=False, mode=mode, with_tasks=version == MODERN, name=name)
 
         seen = await seen_by_mcp_2(site.url, plan)
 
-        check_ways(seen, site, version)
+        check_ways(seen, site, version, name)
 
     @pytest.mark.parametrize(("mode", "with_tasks"), [("legacy", False), ("auto", False), ("auto", True)])
     async def test_a_user_who_answers_wrongly_is_asked_again(self, site: Served, mode: str, with_tasks: bool) -> None:

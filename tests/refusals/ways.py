@@ -29,6 +29,11 @@ class Way:
     is_audited: bool = True
     """Whether the name of the error is written down; what a task ended with is not refused, and many polls are not."""
 
+    @property
+    def has_task(self) -> bool:
+        """Tell whether its client must know tasks."""
+        return any(params.get("taskId") == TASK for _, params in self.requests)
+
 
 def _call(tool: str, **more: Any) -> tuple[str, JsonObject]:
     return "tools/call", {"name": tool, "arguments": TEXT, **more}

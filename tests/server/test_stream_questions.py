@@ -228,7 +228,7 @@ def test_a_number_that_cannot_be_read_exactly_is_a_wrong_answer(
 
     (again,) = questions(resuming.resume(first.last_event_id, opened_by=first.request).messages)
     assert taken.status == 202
-    assert "send it as a string" in again["params"]["message"]
+    assert "a number that is too large to be read exactly" in again["params"]["message"]
     assert answers_of(world) == {}
 
 

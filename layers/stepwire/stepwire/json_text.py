@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import isnan, nan
 from typing import Any, Final, TypeAlias, cast
 
 import pydantic_core
@@ -69,7 +70,7 @@ class Reading:
     """A JSON value, and why it cannot be taken as it is."""
 
     value: Json = None
-    """What was read, with null in place of each number that loses digits."""
+    """What was read, with NaN in place of each number that loses digits: nothing that `write` takes."""
     repeated: str | None = None
     """Says which key is given twice in one object; None: none is."""
     inexact: str | None = None
@@ -98,6 +99,15 @@ def write(value: Json) -> str:
 def read_back(text: str) -> Json:
     """Read what `write` wrote. Nothing is refused: what was accepted may be wrapped by now, and so be deeper."""
     return json.loads(text)
+
+
+def is_exact(value: Json) -> bool:
+    """Tell whether a value that was read by `examine` has no number that loses digits."""
+    if isinstance(value, dict):
+        return all(map(is_exact, cast(JsonObject, value).values()))
+    if isinstance(value, list):
+        return all(map(is_exact, cast(list[Json], value)))
+    return not (isinstance(value, float) and isnan(value))
 
 
 def equal_form(value: Json) -> Json:
@@ -130,18 +140,18 @@ def _members(reading: Reading, pairs: list[tuple[str, Json]]) -> JsonObject:
     return members
 
 
-def _integer(reading: Reading, digits: str) -> int | None:
+def _integer(reading: Reading, digits: str) -> float:
     # The length comes first: turning a long text into a number is slow.
     value = int(digits) if len(digits) <= len(str(LARGEST_INTEGER)) + 1 else LARGEST_INTEGER + 1
     if abs(value) <= LARGEST_INTEGER:
         return value
     reading.inexact = "an integer is beyond ±(2^53 - 1) and would lose digits; send it as a string"
-    return None
+    return nan
 
 
-def _number(reading: Reading, digits: str) -> float | None:
+def _number(reading: Reading, digits: str) -> float:
     value = float(digits)
     if value not in (float("inf"), float("-inf")):
         return value
     reading.inexact = "a number is too large; send it as a string"
-    return None
+    return nan

@@ -17,6 +17,7 @@ from stepwire.errors import (
     UnclearId,
     UnknownTask,
 )
+from stepwire.json_text import is_exact
 from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
 from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header, idempotency_key
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -90,7 +91,7 @@ class McpServer:
         message = inbound.message
         if isinstance(message, Notification):
             return HttpResponse(202)  # M6: this era has none that a client sends
-        _check_values(message)
+        _check_numbers(message)
         call = Call(
             request.principal,
             message.params,
@@ -106,7 +107,7 @@ class McpServer:
     def _legacy(self, inbound: Legacy, message: Request, request: HttpRequest) -> HttpResponse:
         method = legacy.METHODS[inbound.version].get(message.method)
         try:
-            _check_values(message)
+            _check_numbers(message)
             call = Call(
                 request.principal,
                 message.params,
@@ -143,9 +144,12 @@ class McpServer:
         return HttpResponse(202)
 
 
-def _check_values(message: Request) -> None:
-    if message.fault is not None:
-        raise InvalidParams(f"The parameters of {message.method[:80]!r} cannot be read exactly: {message.fault}.")
+def _check_numbers(message: Request) -> None:
+    """Refuse numbers that lose digits, but where the client's user answers: there the question is asked again."""
+    if message.inexact is None:
+        return
+    if not is_exact({name: value for name, value in message.params.items() if name != "inputResponses"}):
+        raise InvalidParams(f"The parameters of {message.method[:80]!r} cannot be read exactly: {message.inexact}.")
 
 
 def refusal(error: ProtocolError) -> HttpResponse:

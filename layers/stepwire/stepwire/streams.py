@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from stepwire.dialogue import WrongAnswer
 from stepwire.errors import HttpMethodNotAllowed, ProtocolError, TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import Json, JsonObject
 from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise
@@ -135,8 +134,6 @@ def answer(kit: Kit, owner: Principal, response: Response) -> None:
         return
     if response.result is None:
         kit.dialogue.give_up(owner, task_id, request.key)
-    elif response.fault is not None:
-        kit.dialogue.ask_again(task, {request.key: WrongAnswer(response.fault)})
     else:
         kit.dialogue.respond(owner, task_id, {request.key: response.result})
 

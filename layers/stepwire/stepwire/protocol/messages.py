@@ -1,8 +1,8 @@
 """JSON-RPC messages: from the body of a POST, and back.
 
 A body is one request, one notification or one response; batches are refused (M5, L6). An id is a string or an integer
-and comes back as it came (M25). A message with a number that readers understand differently is still a message: its
-sender gets an answer, and nothing acts on its values (`fault`).
+and comes back as it came (M25). A message with a number that loses digits is still a message, and its sender gets an
+answer; what has NaN in place of such a number never reaches a workflow, for nothing writes NaN.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ class Request:
     id: MessageId
     method: str
     params: JsonObject
-    fault: str | None = None
-    """Why the parameters must not be acted on; None: they may."""
+    inexact: str | None = None
+    """Says why a number cannot be read exactly, in place of which is NaN; None: all can."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,7 @@ class Response:
     id: MessageId | None
     """None where an error names no request; MCP allows that."""
     result: JsonObject | None
-    """None where the client answers with an error."""
-    fault: str | None = None
-    """Why the result must not be acted on; None: it may."""
+    """None where the client answers with an error; NaN is in place of each number that loses digits."""
 
 
 Message: TypeAlias = Request | Notification | Response
@@ -88,7 +86,7 @@ def message_of(body: bytes) -> Message:
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
     if "method" not in value and ("result" in value or "error" in value):
-        return _response_of(value, reading.inexact)
+        return _response_of(value)
     method = value.get("method")
     if not isinstance(method, str) or not method:
         raise InvalidRequest("The message must have a method, a string.")
@@ -100,13 +98,13 @@ def message_of(body: bytes) -> Message:
     return Request(_message_id(value), method, cast(JsonObject, params), reading.inexact)
 
 
-def _response_of(value: JsonObject, fault: str | None) -> Response:
+def _response_of(value: JsonObject) -> Response:
     if "error" in value and "result" not in value:
         return Response(None if value.get("id") is None else _message_id(value), None)
     message_id = _message_id(value)
     if "error" in value or not isinstance(value["result"], dict):
         raise InvalidRequest("A response must have either a result, an object, or an error.")
-    return Response(message_id, cast(JsonObject, value["result"]), fault)
+    return Response(message_id, cast(JsonObject, value["result"]))
 
 
 def _message_id(value: JsonObject) -> MessageId:

@@ -196,7 +196,10 @@ def _content(elicitation: FormElicitation, value: Json) -> str:
     if value is not None and not is_object(value):
         raise InvalidResponse('at content: it must be an object with the fields of "requestedSchema"')
     asked_for = read_back(elicitation.requested_schema)["properties"]
-    text = write({name: item for name, item in as_object(value).items() if name in asked_for})
+    try:
+        text = write({name: item for name, item in as_object(value).items() if name in asked_for})
+    except ValueError:  # it is NaN by now
+        raise InvalidResponse("at content: it has a number that is too large to be read exactly") from None
     if len(text.encode()) > LARGEST_CONTENT:
         raise InvalidResponse(f"at content: it is larger than {LARGEST_CONTENT} bytes of JSON")
     violations = violations_of(elicitation.requested_schema, read_back(text))
