@@ -131,7 +131,7 @@ def notification_text(method: str, params: JsonObject) -> str:
 
 
 def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
-    """Write the response that carries an error; its id is null where the request's could not be read (record 0017)."""
+    """Write the response that carries an error; its id is null where the request's could not be read (record 0019)."""
     content: JsonObject = {"code": error.code, "message": error.message}
     if error.data is not None:
         content["data"] = error.data
