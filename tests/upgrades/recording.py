@@ -12,12 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
 from local.engine import shared_account
-from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.json_text import write
 from tests.fakes import InMemoryTaskStore
@@ -26,6 +26,7 @@ from tests.recorded import FOLDER as EVENTS
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
 from tests.server.messages import questions
+from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
 
 FOLDER: Final = Path(__file__).parent / "recorded"
@@ -75,14 +76,14 @@ class Table(DynamoDbTaskStore):
         """Replace all items."""
         table_behind(self.table_name).items.clear()
         for item in items:
-            self._client.put_item(TableName=self.table_name, Item=item)
+            table_behind(self.table_name).put_item(deepcopy(item))
 
 
 @contextmanager
 def simulated_table() -> Generator[Table]:
     """Make a table in the simulated account."""
     with shared_account():
-        yield Table(new_table(), dynamodb_client)
+        yield Table(new_table(), quick_dynamodb_client)
 
 
 def world_on(table: Table) -> World:
