@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -53,6 +53,9 @@ scan: .venv/ready .venv-checkov/ready  ## hold the template against checkov's ru
 	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
 
+explore: .venv/ready  ## try new examples in all property tests and the model for SECONDS (600); keeps the seed of what fails
+	$(BIN)/python -m tests.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
+
 fuzz: .venv-fuzz/ready  ## try inputs for SECONDS (600) with a coverage-guided fuzzer; TARGET=requests alone; docs/fuzzing.md
 	PYTHONPATH=layers/stepwire .venv-fuzz/bin/python -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(TARGET) $(ARGS)
 
@@ -79,7 +82,7 @@ lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -29,3 +29,10 @@ def test_whatever_is_interleaved_clients_are_told_what_they_may_be(part: int) ->
     made = explore(STEPS // PARTS, name=f"Part{part}")
 
     assert made["steps"] >= STEPS / PARTS
+
+
+@pytest.mark.long
+def test_a_seed_repeats_its_runs_and_another_makes_others() -> None:
+    one, same, other = (explore(200, name="Seeded", seed_of_all=seed) for seed in (1, 1, 2))
+
+    assert one == same != other
