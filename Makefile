@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test repeat e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -27,6 +27,9 @@ services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until 
 # A file's tests stay in one worker, because they share a stack. The hash seed is fixed: sets keep their order.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
+
+repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every other time on busy cores
+	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))
 
 # Nothing is built or emulated where ENDPOINT names what runs already.
 FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)

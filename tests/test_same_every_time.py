@@ -1,4 +1,4 @@
-"""Every test run tries the same examples; `make explore` tries new ones, and keeps the seed of what fails."""
+"""Every test run tries the same examples; `make explore` tries new ones, and `make repeat` looks for what depends on luck."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.explore import __main__ as explore
+from tests.repeat import __main__ as repeat
 
 SUCCEEDS: Final = [sys.executable, "-c", "pass"]
 FAILS: Final = [sys.executable, "-c", "import sys; print('it broke'); sys.exit(3)"]
@@ -57,3 +58,17 @@ def test_a_round_that_fails_keeps_its_output_and_its_command(tmp_path: Path, mon
     kept = (tmp_path / "2.log").read_text()
     assert "it broke" in kept
     assert FAILS[-1] in kept
+
+
+def test_runs_are_repeated_on_free_and_on_busy_cores_and_what_fails_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(repeat, "KEPT", tmp_path)
+
+    outcomes = [repeat.run(SUCCEEDS, 1, is_busy=False), repeat.run(FAILS, 2, is_busy=True)]
+
+    assert outcomes == [True, False]
+    first, second = capsys.readouterr().out.splitlines()
+    assert "cores free" in first
+    assert "cores busy" in second
+    assert (tmp_path / "2.log").read_text() == "it broke\n"
