@@ -1,4 +1,4 @@
-"""Every test run tries the same examples; `make explore` tries new ones, and `make repeat` looks for what depends on luck."""
+"""Test runs try the same examples; `make explore` tries new ones, `make repeat` finds what depends on luck."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
