@@ -3,8 +3,9 @@
     .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--answer A] ...
     .venv-legacy/bin/python tests/e2e/legacy_driver.py --serve
 
-The second form runs one scenario after the other, because the import of the library takes longer than most of them: it reads
-the arguments of each as a JSON line, and writes a JSON line with what was seen, or with the traceback of what failed.
+The second form runs one scenario after the other, because importing the library takes longer than most of them: it
+reads the arguments of each as a JSON line, and writes a JSON line with what was seen, or with the traceback of what
+failed.
 
 It runs in an environment of its own, because 1.x and 2.x of the library exclude each other; so it imports nothing of
 ours, and whether it fits the library is seen by running it.
