@@ -123,7 +123,8 @@ def today(table: Table) -> Json:
 @pytest.fixture(params=WITH_TASK, ids=" ".join)
 def old(request: pytest.FixtureRequest, table: Table) -> Iterator[Old]:
     """Each task that an earlier version left; the scenarios that a test names with `left_in`."""
-    old = left_by(*request.param, table)
+    version, name = request.param
+    old = left_by(version, name, table)
     yield old
     assert old.world.faults == []
 
