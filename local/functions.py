@@ -112,6 +112,11 @@ class Function:
         self._instances = [self._load(number, own) for number in range(1, instances + 1)]
         self._turns = itertools.cycle(self._instances)
 
+    @property
+    def handlers(self) -> Sequence[Callable[[Any, LambdaContext], Any]]:
+        """Return the handler of each instance."""
+        return [instance.handler for instance in self._instances]
+
     def warm(self) -> None:
         """Let the handler prepare itself, if it can: what it cannot accept stops the start, not the first request."""
         for instance in self._instances:

@@ -5,7 +5,7 @@ from typing import cast
 
 from local.asynchronous import CONCURRENCY, invoke_later
 from local.functions import Function, Outcome, Returned
-from tests.local.polling import until
+from tests.waiting import until
 
 
 class Held:

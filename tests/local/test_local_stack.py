@@ -18,7 +18,7 @@ from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, Templ
 from local.resources.kinds import NOT_ENFORCED
 from local.server import listen
 from tests.local.conftest import TEMPLATE
-from tests.local.polling import until
+from tests.waiting import until
 
 CLIENT = httpx.Client(timeout=20, limits=httpx.Limits(max_connections=None))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.local.polling import until
+from tests.waiting import until
 from tests.local.proving import PASS, WAIT, proof
 from tests.local.simulated import Account
 

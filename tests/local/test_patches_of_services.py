@@ -9,7 +9,7 @@ import pytest
 from moto.dynamodb.models import DynamoDBBackend
 from moto.stepfunctions.parser.asl.utils import boto_client
 
-from tests.local.polling import until
+from tests.waiting import until
 from tests.local.proving import PASS, proof, together
 from tests.local.simulated import Account
 
@@ -78,7 +78,7 @@ def test_a_large_input_does_not_slow_an_expression_down(account: Account) -> Non
     state = {"Type": "Pass", "Output": "{% $length($states.input.text) %}"}
     execution = account.start(account.machine(state, QueryLanguage="JSONata"), {"text": 'a"\n' * 50_000})
 
-    assert account.ended(execution, within=2.0)["output"] == "150000"
+    assert account.ended(execution)["output"] == "150000"
 
 
 @proof("invoking_runs_the_code")
@@ -110,7 +110,7 @@ def test_an_event_reaches_the_function_that_a_rule_names(account: Account) -> No
 
     account.rules.put_events(Entries=[{"Source": "test", "DetailType": "d", "Detail": '{"a": 1}'}])
 
-    until(lambda: json.loads(function.invoke("{}").payload)["calls"] > 1, within=1.0)
+    until(lambda: json.loads(function.invoke("{}").payload)["calls"] > 1)
 
 
 def test_a_disabled_rule_invokes_nothing(account: Account) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.local.polling import until
+from tests.waiting import until
 from tests.local.proving import proof
 from tests.local.simulated import Account, Answerer
 
@@ -29,7 +29,7 @@ def one(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def output(account: Account, execution: str) -> Any:
-    described = account.ended(execution, within=20)
+    described = account.ended(execution)
     assert described["status"] == "SUCCEEDED", described
     return json.loads(described["output"])
 

@@ -9,7 +9,7 @@ import pytest
 
 from local import LocalStack, StatusEvent, after, at_once, never, twice
 from tests.local.conftest import TEMPLATE
-from tests.local.polling import until
+from tests.waiting import until
 
 
 @pytest.fixture
