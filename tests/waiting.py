@@ -6,6 +6,8 @@ from typing import Final, TypeVar
 
 HANG_GUARD: Final = 120.0
 """Seconds after which a test gives up; so long that only what never happens takes longer, on any machine."""
+PATIENT: Final = 20.0
+"""How long a second of a function's Timeout lasts, so that a busy machine fails no invocation."""
 
 Seen = TypeVar("Seen")
 

@@ -14,10 +14,10 @@ from stepwire.tasks.outcomes import Broke, Running
 from stepwire.tasks.task import Task
 from tests.fakes import FixedClock
 from tests.kits import OPTIONAL, World
-from tests.waiting import until
 from tests.local.simulated import Account, waiting_for_a_token
 from tests.recorded import recorded
 from tests.tables import new_table
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from stepwire.tasks.outcomes import Broke, ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows
 from tests.kits import ALICE, state_machine_arn
-from tests.waiting import until
 from tests.local.simulated import Account, waiting_for_a_token
+from tests.waiting import until
 
 ANSWER = '{"action":"accept","content":{"note":"grüße","amount":1.5}}'
 _numbers = count(1)

@@ -179,7 +179,7 @@ def leave_answers_behind(stack: Watched, modern: ModernClient, refusals: list[st
     stack.calls[:] = [call for call in stack.calls if call.allowed]
 
 
-def leave_work_behind(stack: Watched, modern: ModernClient) -> None:
+def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> None:
     """Neglect tasks whose end was lost, others that never began, and others that have expired while they ran."""
     for tool, arguments in FAST.items():
         until(ended(stack, modern.call(tool, arguments).id_in()))
@@ -189,6 +189,7 @@ def leave_work_behind(stack: Watched, modern: ModernClient) -> None:
     for item in newest.values():
         table(item | {"sk": {"S": item["sk"]["S"][:-4] + "0000"}})
         table(item | {"ttl_ms": {"N": "1"}})
+    clock.move(seconds=1)
 
 
 def sweep(stack: Watched) -> None:
@@ -222,7 +223,7 @@ def test_the_code_asks_for_all_that_it_is_allowed_and_for_nothing_else(
     come_back_for_a_plain_call_in_either_era(stack)
     ask_for_a_task_that_is_not_there(stack)
     leave_answers_behind(stack, modern, refusals)
-    leave_work_behind(stack, modern)
+    leave_work_behind(stack, modern, clock)
     sweep(stack)
     let_every_task_expire(stack, modern)
     call_what_cannot_be_started(stack, modern)

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalStack
+from local import LocalStack, functions
 from local.engine import simulated_aws
 from tests import waiting
 from tests.local.simulated import Account
+from tests.waiting import PATIENT
 
 DEFECT_SHOWS = 2.0  # seconds; longer than the time limits in the workflows of the proofs
+# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+functions.timeout_scale = PATIENT
 TEMPLATE = Path(__file__).parent / "stack" / "template.yaml"
 
 

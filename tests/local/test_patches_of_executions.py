@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.waiting import until
 from tests.local.proving import PASS, WAIT, proof, together
 from tests.local.simulated import Account, waiting_for_a_token
+from tests.waiting import until
 
 
 @proof("definitions_are_read_apart")
