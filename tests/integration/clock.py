@@ -67,8 +67,9 @@ class Clock:
         with ExitStack() as undo:
             undo.enter_context(patch.object(WaitFunction, "_wait_interval", self._wait_state()))
             for kind in _clocks_of(stack):
-                undo.enter_context(patch.object(kind, "now", lambda _: self.now()))
-                undo.enter_context(patch.object(kind, "sleep", lambda _, seconds: self.sleep(seconds)))
+                # A method that is bound already is given no instance.
+                undo.enter_context(patch.object(kind, "now", self.now))
+                undo.enter_context(patch.object(kind, "sleep", self.sleep))
             yield
 
     def _wait_state(self) -> Any:

@@ -132,7 +132,7 @@ class Deployed:
 
 @contextmanager
 def deployed(
-    template: Path, events: EventPolicy, instances: int = 1, /, *, clock: Clock | None = None, **parameters: str
+    template: Path, events: EventPolicy, instances: int = 1, clock: Clock | None = None, /, **parameters: str
 ) -> Generator[Deployed]:
     """Run a template, each function in so many instances, by a clock of the test's or the machine's own."""
     calls = AwsCalls()

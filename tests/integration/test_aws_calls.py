@@ -39,7 +39,7 @@ def clock() -> Clock:
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """The same, where every task is overdue after a second, the shortest interval that the template allows."""
     impatient = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
-    with deployed(ROOT / "template.yaml", never, clock=clock, **impatient) as stack:
+    with deployed(ROOT / "template.yaml", never, 1, clock, **impatient) as stack:
         yield stack
 
 

@@ -207,7 +207,7 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
 # Read, claim, look, record: once an interval, and only while there is no progress to show.
 def test_a_look_at_the_name_of_the_state_is_four_calls_and_the_next_poll_is_one() -> None:
     clock, rare = Clock(), {"RepairAfterSeconds": "600", "StateAfterSeconds": "4"}
-    with deployed(ROOT / "template.yaml", never, clock=clock, **rare) as stack:
+    with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:
         modern = ModernClient(stack)
         task_id = modern.call(TOOL, SLOW).id_in()
         until(lambda: stack.state_of(task_id) == "Wait")

@@ -47,7 +47,7 @@ def running_wire() -> Iterator[Wire]:
     seconds = (f"{value:g}" for value in (WAIT, INLINE, HOLD))
     waits = dict(zip(("WaitSeconds", "InlineWaitSeconds", "HoldSeconds"), seconds, strict=True))
     clock = Clock()
-    with deployed(ROOT / "template.yaml", never, clock=clock, **waits) as stack, clock.passing(seconds=HOUR):
+    with deployed(ROOT / "template.yaml", never, 1, clock, **waits) as stack, clock.passing(seconds=HOUR):
         yield Wire(stack.stack.url, clock)
 
 

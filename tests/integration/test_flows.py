@@ -28,7 +28,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def running_stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, where a task is overdue after a second."""
-    with deployed(ROOT / "template.yaml", at_once, clock=clock, RepairAfterSeconds="1") as stack:
+    with deployed(ROOT / "template.yaml", at_once, 1, clock, RepairAfterSeconds="1") as stack:
         yield stack
 
 
@@ -84,7 +84,7 @@ def thrice(event: StatusEvent) -> tuple[float, ...]:
 @pytest.fixture(scope="module")
 def patient_stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, where no poll ever looks at Step Functions, and no response waits for anything."""
-    with deployed(ROOT / "template.yaml", at_once, clock=clock, WaitSeconds="0", RepairAfterSeconds="600") as stack:
+    with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0", RepairAfterSeconds="600") as stack:
         yield stack
 
 

@@ -28,14 +28,14 @@ def clock() -> Clock:
 @pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
 def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """The root template, where a call's own response does not wait, and others as long as it takes."""
-    with deployed(ROOT / "template.yaml", at_once, request.param, clock=clock, InlineWaitSeconds="0") as stack:
+    with deployed(ROOT / "template.yaml", at_once, request.param, clock, InlineWaitSeconds="0") as stack:
         yield stack
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
 def own_stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """A stack with a tool that asks before it begins."""
-    with deployed(Path(__file__).parent / "template.yaml", at_once, request.param, clock=clock) as stack:
+    with deployed(Path(__file__).parent / "template.yaml", at_once, request.param, clock) as stack:
         yield stack
 
 

@@ -87,7 +87,7 @@ def stack(clock: Clock) -> Iterator[Watched]:
     calls = list[Call]()
     impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "1"}
     parameters = {**impatient, **SIGN_IN, "ProfileBucketName": BUCKET, "EventBus": "default"}
-    with watched(calls.append), deployed(ROOT / "template.yaml", never, clock=clock, **parameters) as made:
+    with watched(calls.append), deployed(ROOT / "template.yaml", never, 1, clock, **parameters) as made:
         made.stack.client("s3").create_bucket(Bucket=BUCKET)
         made.stack.client("s3").put_object(Bucket=BUCKET, Key="a.csv", Body=b"a,b\n1,2\n")
         yield Watched(made, calls)
