@@ -19,8 +19,8 @@ from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
 from tests.model.handlers import Boundary
-from tests.model.step_functions import RUNNING
-from tests.model.step_functions import StepFunctions as MovedStepFunctions
+from tests.simulated.step_functions import RUNNING
+from tests.simulated.step_functions import StepFunctions as MovedStepFunctions
 from tests.waiting import until
 
 INPUT = '{"text":"grüße","count":2}'
