@@ -141,6 +141,13 @@ def _machine(execution: Execution) -> str:
     return execution.state_machine_arn.rpartition(":")[2]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients go when they have seen enough."""
+
+
 @dataclass(frozen=True)
 class Served:
     """An endpoint that can be reached."""
@@ -174,8 +181,7 @@ def served() -> Generator[Served]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server names it so
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    with _Server(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
