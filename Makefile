@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run logs services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,8 +18,11 @@ help:  ## list the targets
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
 	$(BIN)/python -m examples.demo $(ARGS)
 
-run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
-	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT)
+run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ARGS=--verbose
+	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT) $(ARGS)
+
+logs: .venv/ready  ## show what functions wrote in the last `make demo` or `make run`; ARGS=--follow goes on
+	@$(BIN)/python -m local.logs $(ARGS)
 
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
 	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
@@ -78,7 +81,7 @@ lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
