@@ -16,16 +16,16 @@ help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
-	$(BIN)/python -m examples.demo $(ARGS)
+	@$(BIN)/python -m examples.demo $(ARGS)
 
 run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ARGS=--verbose
-	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT) $(ARGS)
+	@$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT) $(ARGS)
 
 logs: .venv/ready  ## show what functions wrote in the last `make demo` or `make run`; ARGS=--follow goes on
 	@$(BIN)/python -m local.logs $(ARGS)
 
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
-	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
+	@$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
 
 test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
 	$(BIN)/python -m pytest -n 2 $(ARGS)
@@ -75,7 +75,7 @@ deploy: build  ## deploy to AWS as CONFIG (dev, prod) in samconfig.toml says; AR
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
 
 replay: .venv/ready  ## deliver again what waits in the dead-letter queue of STACK; ARGS=--dry-run only shows it
-	$(BIN)/python -m operations $(STACK) $(ARGS)
+	@$(BIN)/python -m operations $(STACK) $(ARGS)
 
 lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py

@@ -27,13 +27,13 @@ from mcp_types import CallToolResult, ElicitResult, TextContent
 from rich.console import Console
 from rich.markup import escape
 from rich.progress_bar import ProgressBar
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from examples.report_tables import print_refund, print_report
 from examples.tasks_client import TaskCancelled, TaskHandle, Tasks, TaskState
 from examples.terminal_user import User
+from examples.waiting import Waiting
 from local import LocalStack, LocalStackError
 from local.function_output import FOLDER, kept_in
 from local.leaving import leave
@@ -44,6 +44,14 @@ LOGS: Final = ROOT / FOLDER
 PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
 STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the tools are."""
+
+    url: str
+    logs: Path | None = None  # what its functions write, where this program started it
 
 
 class NotATask(Exception):
@@ -57,7 +65,7 @@ class WrongResult(Exception):
 class Progress:
     """Shows a task as it goes: a bar, on a terminal; elsewhere a line for each poll."""
 
-    def __init__(self, console: Console, status: Status) -> None:
+    def __init__(self, console: Console, status: Waiting) -> None:
         self._console = console
         self._status = status
         self.begin("connecting")
@@ -160,8 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     try:
         text = options.data.read_text(encoding="utf-8-sig")
-        with _endpoint(console, options.url) as url:
-            asyncio.run(_run(console, url, text, by_itself=options.yes or not sys.stdin.isatty()))
+        with _endpoint(console, options.url) as endpoint:
+            asyncio.run(_run(console, endpoint.url, text, by_itself=options.yes or not sys.stdin.isatty()))
     except KeyboardInterrupt:
         console.print("Stopped.")
         return STOPPED
@@ -171,27 +179,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.url is None:
             console.print("`make logs` shows what the functions wrote.", markup=False)
         return 1
-    console.print(f"\nDone in {time.monotonic() - began:.1f} s.", *next_steps(options.url), sep="\n", markup=False)
+    console.print(f"\nDone in {time.monotonic() - began:.1f} s.", style="green")
+    console.print(*next_steps(endpoint), sep="\n", markup=False, soft_wrap=True)
     return 0
 
 
-def next_steps(url: str | None) -> Sequence[str]:
+def next_steps(endpoint: Endpoint) -> Sequence[str]:
     """Return what to do after the demo; each command works as it stands, in the folder of the project."""
-    run = "make run" if url is None else "# it runs already"
+    url = "http://127.0.0.1:3000/mcp" if endpoint.logs else endpoint.url
+    logs = ("", f"What the functions wrote, {endpoint.logs}:", "  make logs") if endpoint.logs else ()
     return (
+        *logs,
         "",
-        "What the functions wrote:",
-        "  make logs",
-        "Connect your own client:",
-        f"  {run}",
-        f"  claude mcp add --transport http stepwire {url or 'http://127.0.0.1:3000/mcp'}    # in another terminal",
+        "Connect your own client; the second command in another terminal:" if endpoint.logs else "Connect your client:",
+        *(("  make run",) if endpoint.logs else ()),
+        f"  claude mcp add --transport http stepwire {url}",
+        "",
         "Wrap your own state machine:",
         "  sed -n '/^## Wrap/,/^## Deploy/p' README.md",
     )
 
 
 async def _run(console: Console, url: str, text: str, *, by_itself: bool) -> None:
-    with console.status("connecting") as status:
+    with Waiting(console, "connecting") as status:
         progress, user = Progress(console, status), User(console, status, by_itself=by_itself)
         tasks = Tasks(watch=progress, answer=user.answer)
         async with Client(url, extensions=[tasks], elicitation_callback=user.elicit) as client:
@@ -210,19 +220,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def _endpoint(console: Console, url: str | None) -> Generator[str]:
-    """Give the URL of the endpoint; without one start the local stack, and stop it in the end."""
+def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
+    """Give the endpoint that the URL names; without one start the local stack, and stop it in the end."""
     if url is not None:
-        yield url
+        yield Endpoint(url)
         return
     began = time.monotonic()
     with ExitStack() as running:
         output = running.enter_context(kept_in(LOGS, "demo"))
-        with console.status("starting the local stack"):
+        with Waiting(console, "starting the local stack"):
             stack = running.enter_context(LocalStack(ROOT / "template.yaml", port=0))
         console.print(f"The local stack serves template.yaml on {stack.url} ({time.monotonic() - began:.1f} s)")
-        yield stack.url
-    console.print(f"\nLogs: {output.path.relative_to(ROOT)}", markup=False, soft_wrap=True)
+        yield Endpoint(stack.url, output.path.relative_to(ROOT))
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
