@@ -95,14 +95,11 @@ clean:  ## remove what these targets made
 .venv-checkov/ready: requirements/checkov.txt
 .venv-fuzz/ready: requirements/fuzz.txt
 
-PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
-# Why --no-deps: a lock is whole, so there is nothing to resolve. Why --no-compile: most of it is never imported.
 .venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
-	@$(PIP_INSTALL) --require-hashes --requirement $<
-	@test $(@D) != .venv || $(PIP_INSTALL) --no-build-isolation --editable .
+	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable .)
 	@touch $@
