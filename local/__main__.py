@@ -71,7 +71,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             if options.services:
                 write_env_vars(stack, options.env_vars)
             words = services_welcome(stack, options) if options.services else welcome(stack)
-            notes = _not_served(stack, few=not options.verbose)
+            notes = not_served(stack, few=not options.verbose)
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
             screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served)
@@ -176,7 +176,8 @@ def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-def _not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
+def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
+    """Return what is not as in AWS: all of it, or the few that a person should know first."""
     notes = stack.not_served
     if not notes:
         return ()

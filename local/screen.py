@@ -19,7 +19,6 @@ from local.exchanges import NONE, Exchange, Reader, RequestLine
 from local.function_output import FunctionOutput
 from local.task_changes import TaskChange
 
-_WIDE: Final = 132  # columns, from which on nothing is shortened
 _TOOLS: Final = 10_000  # tasks whose tool is remembered
 _STYLES: Final = {"completed": "green", "input_required": "yellow", "failed": "red", "completed_with_error": "red"}
 _NO_STYLE: Final = ""
@@ -49,8 +48,7 @@ class Screen:
         line = self._reader.line_of(exchange)
         if line.tool == NONE:
             line = dataclasses.replace(line, tool=self._tools.get(line.task, NONE))
-        wide = self._console.width >= _WIDE or not self._console.is_terminal
-        self._show("request", self._request_text(line, wide=wide), dataclasses.asdict(line))
+        self._show("request", self._request_text(line), dataclasses.asdict(line))
 
     def task_changed(self, change: TaskChange) -> None:
         """Show that a task has another status."""
@@ -75,9 +73,11 @@ class Screen:
         facts = {"time": at.isoformat(timespec="milliseconds"), "level": record.levelname, "logger": record.name}
         self._show("warning", text, {**facts, "message": words})
 
-    def _request_text(self, line: RequestLine, *, wide: bool) -> Text:
+    def _request_text(self, line: RequestLine) -> Text:
         at = datetime.fromisoformat(line.time)
-        words = _columns(line, wide=wide)
+        words = _all_columns(line)
+        if self._console.is_terminal and len("hh:mm:ss ") + len(words) > self._console.width:
+            words = _few_columns(line)
         style = "red" if line.error or line.status >= 500 else _NO_STYLE  # noqa: PLR2004  # the bounds of HTTP
         text = Text.assemble((f"{at:%H:%M:%S}", "dim"), " ", (words, style))
         if line.error:
@@ -94,14 +94,16 @@ class Screen:
                 self._console.print(text, soft_wrap=True)
 
 
-def _columns(line: RequestLine, *, wide: bool) -> str:
-    """Return an aligned line, in which a narrow terminal has no task's status and only the end of its id."""
-    if wide:
-        status = f"{line.status} {line.task_status}".rstrip()
-        return (
-            f"{line.era:<10} {line.client:<16} {line.method:<14} {line.tool:<16} {line.task:<36} "
-            f"{status:<18} {line.milliseconds:>5} ms"
-        )
+def _all_columns(line: RequestLine) -> str:
+    status = f"{line.status} {line.task_status}".rstrip()
+    return (
+        f"{line.era:<10} {line.client:<16} {line.method:<14} {line.tool:<16} {line.task:<36} "
+        f"{status:<18} {line.milliseconds:>5} ms"
+    )
+
+
+def _few_columns(line: RequestLine) -> str:
+    """Return a line for 80 columns: without the task's status, and with the end of its id."""
     task = line.task if line.task == NONE else f"..{line.task[-4:]}"
     return (
         f"{line.era:<10} {_cut(line.client, 8):<8} {_cut(line.method, 12):<12} {_cut(line.tool, 15):<15} {task:<6} "
