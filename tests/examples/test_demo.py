@@ -173,20 +173,24 @@ def test_a_refund_that_nobody_answered_for_is_found_out(
 
 def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:
     """Run the demo as a program of its own, at a terminal of 50 lines; return its exit code and all that it shows."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(demo.ROOT)
-        variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-        command = [sys.executable, "-m", "examples.demo", *arguments]
-        os.execve(sys.executable, command, {**variables, "TERM": "xterm"})
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    shown = b""
-    with contextlib.suppress(OSError):  # the way in which Linux says that the other side is closed
-        while part := os.read(terminal, 65_536):
-            shown += part
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), shown.decode()
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.demo", *arguments],
+        cwd=demo.ROOT,
+        env={**variables, "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the way in which Linux says that the other side is closed
+            while part := os.read(ours, 65_536):
+                shown += part
+        os.close(ours)
+    return process.returncode, shown.decode()
 
 
 def test_the_screen_has_what_a_person_wants_to_see_and_ends_with_what_to_do_next() -> None:

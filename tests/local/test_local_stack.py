@@ -266,10 +266,10 @@ def test_nothing_is_left_when_a_stack_has_stopped() -> None:
 
 def test_a_port_in_use_is_named_with_what_to_do(stack: LocalStack) -> None:
     words = (
-        f"Port {stack.port} of 127.0.0.1 is in use. Choose another, as `make run PORT=3001` does; 0 is any free one."
+        rf"Port {stack.port} of 127\.0\.0\.1 is in use\. Choose another, as `make run PORT=3001` does; 0 is any free"
     )
 
-    with pytest.raises(PortInUse, match=re.escape(words)), LocalStack(TEMPLATE, port=stack.port):
+    with pytest.raises(PortInUse, match=words), LocalStack(TEMPLATE, port=stack.port):
         pass
 
 

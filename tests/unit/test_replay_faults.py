@@ -24,7 +24,7 @@ def refused(code: str, operation: str = "DescribeStackResource") -> ClientError:
         (exceptions.EndpointConnectionError(endpoint_url="u"), "AWS cannot be reached. Check the network"),
         (exceptions.ConnectTimeoutError(endpoint_url="u"), "AWS cannot be reached. Check the network"),
         (exceptions.ReadTimeoutError(endpoint_url="u"), "AWS cannot be reached. Check the network"),
-        (exceptions.SSLError(endpoint_url="u", error="e"), "AWS cannot be reached. Check the network"),
+        (exceptions.SSLError(endpoint_url="u", error=OSError("e")), "AWS cannot be reached. Check the network"),
         (exceptions.ProxyConnectionError(proxy_url="u"), "The proxy cannot be reached. Check HTTPS_PROXY."),
         (exceptions.UnknownServiceError(service_name="s", known_service_names=""), "Check the configuration of the"),
         (refused("ExpiredToken"), "AWS does not take the credentials (ExpiredToken). Sign in"),

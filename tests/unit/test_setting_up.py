@@ -7,7 +7,13 @@ import pytest
 
 from requirements.install import explained, install, packages_in, progress
 
-LOCK = "# made by make lock\nannotated-types==0.8.0 \\\n    --hash=sha256:0\nrich==15.0.0 ; python_version > '3' \\\n    --hash=sha256:1\n"
+LOCK = """\
+# made by make lock
+annotated-types==0.8.0 \\
+    --hash=sha256:0
+rich==15.0.0 ; python_version > '3' \\
+    --hash=sha256:1
+"""
 COLLECTING = ["Collecting annotated-types==0.8.0 (from -r dev.txt)\n", "  Using cached annotated_types.whl\n"]
 NOT_FOUND = "ERROR: Could not find a version that satisfies the requirement a==1 (from versions: {})\n"
 
