@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run logs services test repeat e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -27,8 +27,12 @@ logs: .venv/ready  ## show what functions wrote in the last `make demo` or `make
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
 	@$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
 
-test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+# A file's tests stay in one worker, because they share a stack. The hash seed is fixed: sets keep their order.
+test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
+
+repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every other time on busy cores
+	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))
 
 # Nothing is built or emulated where ENDPOINT names what runs already.
 FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
@@ -54,6 +58,9 @@ check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templa
 scan: .venv/ready .venv-checkov/ready  ## hold the template against checkov's rules; .checkov.yaml has the exceptions
 	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
+
+explore: .venv/ready  ## try new examples in all property tests and the model for SECONDS (600); keeps the seed of what fails
+	$(BIN)/python -m tests.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 fuzz: .venv-fuzz/ready  ## try inputs for SECONDS (600) with a coverage-guided fuzzer; TARGET=requests alone; docs/fuzzing.md
 	PYTHONPATH=layers/stepwire .venv-fuzz/bin/python -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(TARGET) $(ARGS)
