@@ -26,7 +26,14 @@ from local.services import SERVED
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
 # What of the differences a person should know first; those that are not here come last.
-_GRAVEST = ("refuses every request", "so every call is allowed", "is not served", "gets no events", "never fires")
+_GRAVEST = (
+    "refuses every request",
+    "so every call is allowed",
+    "is not served",
+    "gets no events",
+    "never fires",
+    "permissions:",
+)
 _FEW = 3
 
 
