@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from local import LocalStack
+from tests.waiting import HANG_GUARD
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "calling_by_hand.md"
@@ -20,7 +21,9 @@ def test_each_command_of_the_page_is_answered() -> None:
 
     with LocalStack(ROOT / "template.yaml") as stack:
         script = commands.replace("http://127.0.0.1:3000/mcp", stack.url)
-        ran = subprocess.run(["/bin/sh", "-euc", script], capture_output=True, text=True, timeout=60, check=False)
+        ran = subprocess.run(
+            ["/bin/sh", "-euc", script], capture_output=True, text=True, timeout=HANG_GUARD, check=False
+        )
 
     assert (ran.returncode, ran.stderr) == (0, "")
     listed, modern, cancelled, legacy, result = (

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from local import at_once
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+from tests.waiting import until
 
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ import pytest
 from local import LocalStack
 from local.__main__ import not_served, services_welcome
 from tests.local.conftest import TEMPLATE
+from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
@@ -27,7 +28,9 @@ COMMAND = [sys.executable, "-m", "local"]
 
 
 def failed(*arguments: str) -> str:
-    ended = subprocess.run([*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(
+        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
     assert ended.returncode == 2
     assert ended.stdout == ""
     return ended.stderr
@@ -78,7 +81,7 @@ def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Ge
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
     with serving(tmp_path / "logs", TEMPLATE, "--parameter", "Greeting=moin", "--expire-after", "5") as served:
-        answer = httpx.post(served.url, json={}).json()
+        answer = httpx.post(served.url, json={}, timeout=HANG_GUARD).json()
         code = served.stop(number)
 
     rest = "\n".join(served.lines)
@@ -92,7 +95,7 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signa
 def call(url: str, method: str, **params: Any) -> Json:
     session = {"mcp-protocol-version": "2025-11-25", "accept": "application/json, text/event-stream"}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return httpx.post(url, json=body, headers={**session, "user-agent": "test/1"}).json()
+    return httpx.post(url, json=body, headers={**session, "user-agent": "test/1"}, timeout=HANG_GUARD).json()
 
 
 def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
@@ -102,8 +105,7 @@ def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions
         task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
             "taskId"
         ]
-        while call(served.url, "tasks/get", taskId=task_id)["result"]["status"] == "working":
-            pass  # each poll takes the time of a request
+        until(lambda: call(served.url, "tasks/get", taskId=task_id)["result"]["status"] == "completed")
         call(served.url, "tools/call", name="nobody")
         code = served.stop()
 
@@ -132,7 +134,7 @@ def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_deman
 
 def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
     with serving(tmp_path / "logs", TEMPLATE, LOG="json") as served:
-        httpx.post(served.url, json={"method": "ping"})
+        httpx.post(served.url, json={"method": "ping"}, timeout=HANG_GUARD)
         served.stop()
 
     serves, request = map(json.loads, served.lines)
