@@ -13,10 +13,12 @@ from typing import Annotated, Any, Final, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from stepwire.catalog import ARGUMENT_PATTERN, FORMAT, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, parse, write
+from stepwire.manifest_faults import EMPTY, not_utf8, unknown_field, wrong_types, yaml_problem
 from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas import SchemaError, check_schema
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidElicitation, elicitation_of
@@ -39,7 +41,7 @@ def _schema(schema: JsonObject) -> JsonObject:
     try:
         check_schema(schema)
     except SchemaError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(next(wrong_types(schema), str(error))) from None
     return schema
 
 
@@ -132,6 +134,9 @@ class Manifest(BaseModel):
         }
 
 
+_NESTED: Final[dict[str, type[BaseModel]]] = {"annotations": Annotations, "confirm": Confirm}
+
+
 class _Loader(yaml.SafeLoader):
     """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
 
@@ -182,13 +187,12 @@ def compile_directory(folder: Path) -> str:
 
 def _read(path: Path) -> Manifest:
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a subclass of SafeLoader
+        document = yaml.load(_text_of(path), _Loader)  # noqa: S506 - a subclass of SafeLoader
+        if document is None:
+            raise CatalogError(f"{path}: {EMPTY}")
         return Manifest.model_validate(parse(write(document)))
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise CatalogError(
-            f"{path}: line {mark.line + 1 if mark else '?'}: {getattr(error, 'problem', 'bad YAML')}"
-        ) from None
+        raise CatalogError(f"{path}: {_yaml_fault(error)}") from None
     except ValidationError as error:
         raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
     except OSError as error:
@@ -201,11 +205,34 @@ def _read(path: Path) -> Manifest:
         raise CatalogError(f"{path}: no JSON: {error}") from None
 
 
+def _text_of(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path}: {not_utf8(content, error.start)}") from None
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    mark, problem = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or "bad YAML")
+    return f"line {mark.line + 1 if mark else '?'}: {yaml_problem(problem)}"
+
+
 def _faults(error: ValidationError) -> list[str]:
     return [
-        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg'].removeprefix('Value error, ')}"
-        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {_words_of(fault)}"
+        for fault in error.errors(include_url=False, include_input=False)
     ]
+
+
+def _words_of(fault: ErrorDetails) -> str:
+    if fault["type"] == "extra_forbidden":
+        *path, name = map(str, fault["loc"])
+        fields = (_NESTED[path[0]] if path else Manifest).model_fields
+        return unknown_field(name, [field.alias or known for known, field in fields.items()])
+    if fault["type"] == "model_type":
+        return "must have fields, each as `name: value`"
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def _milliseconds(duration: timedelta) -> int:
