@@ -203,10 +203,22 @@ def test_a_task_stays_its_owners_when_the_scope_of_its_tool_is_gone(world: World
     assert after.task("get", task_id).result["status"] == "completed"
 
 
+# M4, M38
+def test_a_caller_whose_scopes_are_unknown_may_call_only_what_needs_none(world: World, era: type[Client]) -> None:
+    client = era(SignedIn(world, None, Access(metadata_url=METADATA)))
+
+    assert listed(client) == ["plain"]
+    assert client.call("refund").status == 403
+    assert untouched(world)
+    assert client.call("plain").status == 200
+
+
 # M33
 @pytest.mark.parametrize("access", [Access(), NEEDS_CALL])
-def test_a_sign_in_that_knows_no_scopes_asks_for_none(world: World, era: type[Client], access: Access) -> None:
-    client = era(SignedIn(world, None, access))
+def test_a_sign_in_that_knows_no_scopes_asks_for_none_where_its_operator_wants_it_so(
+    world: World, era: type[Client], access: Access
+) -> None:
+    client = era(SignedIn(world, None, replace(access, allows_unchecked=True)))
 
     assert listed(client) == sorted(world.catalog.tools)
     assert client.call("refund").status == 200
