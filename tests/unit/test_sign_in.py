@@ -148,7 +148,7 @@ class TestScopes:
         "scope", ["a\u00a0reports", "a\treports", "a\nreports", "[reports", "reports]", "[reports] ", "[[reports]]"]
     )
     def test_are_divided_by_spaces_alone_and_lose_brackets_only_in_pairs(self, scope: str) -> None:
-        """X-L4: RFC 6749 knows one separator."""
+        """RFC 6749 knows one separator."""
         assert "reports" not in (caller(with_token(iss=ISSUER, sub="alice", scope=scope)).scopes or ())
 
     def test_may_be_told_by_the_route(self) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
@@ -44,6 +45,8 @@ TOOL: Final = replace(
     output_schema=write(OUTPUT_SCHEMA),
     shows_state=True,
     result_bucket="my-reports",
+    result_prefix="results/{principal}/",
+    keep_result=timedelta(days=1),
 )
 CATALOG: Final = catalog_of(TOOL, CONFIRMED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
