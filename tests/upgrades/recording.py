@@ -1,6 +1,6 @@
 """What this version writes, and what it gives clients to keep: recorded, so that later versions can be held against it.
 
-    python -m tests.upgrades.recording 5    # writes recorded/5.json; docs/upgrades.md says when
+    python -m tests.upgrades.recording 6    # writes recorded/6.json; docs/upgrades.md says when
 
 Each scenario leaves a table as this version leaves it at some moment in the life of a task. Nothing in it is left to
 chance: recorded again by the same version, it is the same.
