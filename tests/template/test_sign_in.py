@@ -117,6 +117,14 @@ def test_a_salt_that_is_no_whole_id_of_a_stack_is_refused() -> None:
         parameter_values(template()["Parameters"], {"Authorizer": "jwt", "PrincipalSalt": OLD_STACK[:-1]})
 
 
+# T25
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_function_that_writes_of_tasks_knows_whether_their_ids_are_secrets(choice: str) -> None:
+    known = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], stack(choice))
+
+    assert known["AUTHORIZER"] == choice
+
+
 # ---------------------------------------------------------------------------------------------------------- tokens
 
 
