@@ -1,7 +1,7 @@
 """The audit in the log: one line an entry, which CloudWatch reads as metrics too (embedded metric format).
 
-Nothing of Powertools is loaded before the first entry, or before a snapshot. Where nobody signs in, whoever knows the id
-of a task has the task: then a digest stands for the id.
+Nothing of Powertools is loaded before the first entry, or before a snapshot. Where nobody signs in, whoever knows the
+id of a task has the task: then a digest stands for the id.
 """
 
 import hashlib

@@ -95,6 +95,7 @@ class McpHandler:
         check_scopes(os.environ, settings.access, catalog)
         recorder, workflows = _recorder(settings.table_name), StepFunctionsWorkflows(step_functions_client)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
+        secret = Secret(settings.secret_arn, secrets_manager_client)
         kit = Kit(
             catalog=catalog,
             operations=Operations(
@@ -108,7 +109,8 @@ class McpHandler:
             ),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
-            secret=Secret(settings.secret_arn, secrets_manager_client),
+            secret=secret,
+            other_secrets=secret.others,
             no_resume=settings.no_resume,
             polls=PollLimit(settings.polls_per_second, recorder.clock),
             report=self._report,
