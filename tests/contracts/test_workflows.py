@@ -20,8 +20,8 @@ from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
 from tests.model.handlers import Boundary
-from tests.model.step_functions import RUNNING
-from tests.model.step_functions import StepFunctions as MovedStepFunctions
+from tests.simulated.step_functions import RUNNING
+from tests.simulated.step_functions import StepFunctions as MovedStepFunctions
 
 INPUT = '{"text":"grüße","count":2}'
 _numbers = count(1)

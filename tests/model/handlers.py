@@ -13,7 +13,8 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto.core.models import botocore_stubber
 
 from stepwire.aws.clients import dynamodb_client, step_functions_client
-from tests.faults.boundary import ProcessDied, subject_of
+from tests.faults.boundary import ProcessDied
+from tests.simulated.wire import subject_of
 
 ANSWER: Final = "answer"
 """What a handler waits to do last: tell whoever asked."""
