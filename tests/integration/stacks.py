@@ -16,7 +16,12 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.recorded import recorded
 
 ROOT: Final = Path(__file__).parents[2]
-SIGN_IN: Final = {"Authorizer": "jwt", "JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"}
+SIGN_IN: Final = {
+    "Authorizer": "jwt",
+    "JwtIssuer": "https://issuer.example",
+    "JwtAudience": "stepwire",
+    "PrincipalClaims": "iss,sub|client_id",  # machines call too
+}
 """Parameters of a stack that asks everybody to sign in."""
 Event = dict[str, Any]
 

@@ -13,7 +13,7 @@ from tests.recorded import recorded
 from tests.wire_oracle import check
 
 NO_SIGN_IN = {"WaitSeconds": "0"}
-WITH_SIGN_IN = {**NO_SIGN_IN, **SIGN_IN, "PrincipalClaims": "iss,sub|client_id"}
+WITH_SIGN_IN = {**NO_SIGN_IN, **SIGN_IN}
 CLAIM_OF = {"sub": "sub|client_id"}
 
 
