@@ -15,10 +15,10 @@ from stepwire.tasks.outcomes import Broke, ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
-from tests.local.polling import until
 from tests.local.simulated import Account, waiting_for_a_token
 from tests.model.handlers import Boundary
 from tests.simulated.step_functions import OneStateThatWaits
+from tests.waiting import until
 
 ANSWER = '{"action":"accept","content":{"note":"grüße","amount":1.5}}'
 _numbers = count(1)
@@ -87,7 +87,7 @@ class StepFunctions:
             state = self.workflows.describe(execution)
             return None if state == Running() else state
 
-        ended = until(look, within=20)
+        ended = until(look)
         assert ended is not None
         return ended
 

@@ -14,6 +14,7 @@ from local import FunctionError, LocalStack
 from local.engine import ACCOUNT
 from local.permissions import Call, registered, watched
 from tests.examples.stacks import ROOT
+from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
 TOOL: Final = "approve_refund"
@@ -224,7 +225,7 @@ class TestMakingIt:
 
 async def state_after(client: Client, handle: TaskHandle, *statuses: str) -> TaskState:
     """Poll until the task has none of these statuses any more."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_GUARD):
         while (state := await get_task(client.session, handle.task_id)).status in statuses:
             await anyio.sleep(0.05)
     return state
