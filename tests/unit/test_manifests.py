@@ -66,6 +66,7 @@ def test_the_smallest_manifest_gets_all_the_rest_by_default(folder: Path) -> Non
     assert tool.task_support.value == "optional"
     assert (tool.ttl.days, tool.poll_interval.total_seconds()) == (7, 2)
     assert (tool.title, tool.output_schema, tool.annotations, tool.client_capabilities) == (None, None, None, {})
+    assert (tool.keep_result.days, tool.result_bucket, tool.result_prefix) == (1, None, None)
 
 
 def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
@@ -80,6 +81,9 @@ def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
         output_schema: {{type: [object, "null"], enum: [null]}}
         task_support: required
         ttl: P1DT1H
+        keep_result: PT2H
+        result_bucket: my-reports
+        result_prefix: results/{{principal}}/{{task_id}}/
         poll_interval: 1.5
         annotations: {{readOnlyHint: true, title: A}}
         client_capabilities: {{elicitation: {{form: {{}}}}}}
@@ -94,6 +98,8 @@ def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
     assert tool.output_schema == '{"type":["object","null"],"enum":[null]}'
     assert tool.task_support.value == "required"
     assert (tool.ttl.total_seconds(), tool.poll_interval.total_seconds()) == (90_000, 1.5)
+    assert tool.keep_result.total_seconds() == 7_200
+    assert (tool.result_bucket, tool.result_prefix) == ("my-reports", "results/{principal}/{task_id}/")
     assert tool.annotations == {"readOnlyHint": True, "title": "A"}
     assert tool.client_capabilities == {"elicitation": {"form": {}}}
 
@@ -174,6 +180,9 @@ def test_the_manifests_of_this_repository_are_good() -> None:
         ("ttl: PT59S", "greet.yaml: ttl: Input should be greater than or equal to"),
         ("ttl: P31D", "greet.yaml: ttl: Input should be less than or equal to"),
         ("ttl: a week", "greet.yaml: ttl: Input should be a valid timedelta"),
+        ("keep_result: -PT1S", "greet.yaml: keep_result: Input should be greater than or equal to"),
+        ("keep_result: P31D", "greet.yaml: keep_result: Input should be less than or equal to"),
+        ("result_prefix: '{task_id}/'", "greet.yaml: the file: at result_prefix: there is no result_bucket"),
         ("poll_interval: 0", "greet.yaml: poll_interval: Input should be greater than or equal to"),
         ("poll_interval: PT2H", "greet.yaml: poll_interval: Input should be less than or equal to"),
         ("annotations: {readOnlyHint: 'yes'}", "greet.yaml: annotations.readOnlyHint: Input should be a valid boolean"),
@@ -199,6 +208,28 @@ def test_a_wrong_field_is_named_with_its_file(line: str, fault: str, folder: Pat
     (found,) = faults(folder)
 
     assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "/",
+        "reports/",
+        "{principal}",
+        "/{principal}/",
+        "{owner}/",
+        "../{principal}/",
+        "{principal}/./",
+        "a//{task_id}/",
+    ],
+)
+def test_a_prefix_that_is_not_a_tasks_or_its_callers_own_is_refused(prefix: str, folder: Path) -> None:
+    put(folder, f"{dedent(SMALLEST)}result_bucket: my-reports\nresult_prefix: '{prefix}'\n")
+
+    (found,) = faults(folder)
+
+    assert "result_prefix" in found
 
 
 @pytest.mark.parametrize("field", ["name", "description", "state_machine", "input_schema"])

@@ -6,7 +6,7 @@ answer changes nothing; its question stays open. What nobody asked, or what has 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from stepwire.errors import InvalidInput, StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, read_back, write
@@ -39,6 +39,10 @@ _REFUSALS: Final = {
 _UNASKED: Final = "The client cannot ask its user, so nothing was started."
 
 
+Permit: TypeAlias = Callable[[Task], None]
+"""Raises where a caller may not answer the questions of a task."""
+
+
 @dataclass(frozen=True)
 class Dialogue:
     """Records what callers answer."""
@@ -47,7 +51,9 @@ class Dialogue:
     upkeep: Upkeep
     report: Callable[[Exception], None]
 
-    def respond(self, owner: Principal, task_id: object, responses: Mapping[str, Json]) -> Task:
+    def respond(
+        self, owner: Principal, task_id: object, responses: Mapping[str, Json], permit: Permit | None = None
+    ) -> Task:
         """Take answers, by the keys of their questions: all of them, or none where one is wrong.
 
         Raises:
@@ -55,6 +61,8 @@ class Dialogue:
             InvalidInput: an answer is not what was asked for, or all together are too large.
         """
         task = self.recorder.known(owner, task_id)
+        if permit is not None:
+            permit(task)
         asked = [one for one in task.input_requests if one.key in responses]
         return self._recorded(task, {one.key: read_answer(one, responses[one.key]) for one in asked})
 

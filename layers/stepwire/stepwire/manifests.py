@@ -22,6 +22,7 @@ from stepwire.manifest_faults import EMPTY, not_utf8, unknown_field, wrong_types
 from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas import SchemaError, check_schema
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidElicitation, elicitation_of
+from stepwire.tasks.links import PRINCIPAL, TASK_ID
 from stepwire.tasks.task import LONGEST_TTL
 
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
@@ -91,6 +92,7 @@ class Manifest(BaseModel):
     output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
     task_support: TaskSupport = TaskSupport.OPTIONAL
     ttl: timedelta = Field(default=timedelta(days=7), ge=timedelta(minutes=1), le=LONGEST_TTL)
+    keep_result: timedelta = Field(default=timedelta(days=1), ge=timedelta(), le=LONGEST_TTL)
     poll_interval: timedelta = Field(
         default=timedelta(seconds=2), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
     )
@@ -102,8 +104,25 @@ class Manifest(BaseModel):
     confirm: Confirm | None = None
     show_state: bool = True
     result_bucket: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    # What S3 calls safe characters, and the variables.
+    result_prefix: str | None = Field(
+        default=None, pattern=r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$", max_length=200
+    )
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
+
+    @model_validator(mode="after")
+    def links_to_what_is_its_callers(self) -> Self:
+        """A link below a prefix that all callers share would give each of them the others' results."""
+        if self.result_prefix is None:
+            return self
+        if self.result_bucket is None:
+            raise ValueError("at result_prefix: there is no result_bucket that it could be in")
+        if PRINCIPAL not in self.result_prefix and TASK_ID not in self.result_prefix:
+            raise ValueError(f"at result_prefix: must have {PRINCIPAL} or {TASK_ID} in it")
+        if {".", ".."} & set(self.result_prefix.split("/")):
+            raise ValueError("at result_prefix: must have no . or .. between slashes")
+        return self
 
     @model_validator(mode="after")
     def asks_of_arguments_that_there_are(self) -> Self:
@@ -121,7 +140,10 @@ class Manifest(BaseModel):
     def compiled(self) -> JsonObject:
         """Give the form that the function reads; times are milliseconds."""
         entry = self.model_dump(
-            mode="json", exclude_none=True, exclude={"ttl", "poll_interval", "longest_poll_interval"}, by_alias=True
+            mode="json",
+            exclude_none=True,
+            exclude={"ttl", "keep_result", "poll_interval", "longest_poll_interval"},
+            by_alias=True,
         )
         # As written: dumping a schema through the model would drop its nulls.
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
@@ -129,6 +151,7 @@ class Manifest(BaseModel):
             **entry,
             **schemas,
             "ttl_ms": _milliseconds(self.ttl),
+            "keep_result_ms": _milliseconds(self.keep_result),
             "poll_interval_ms": _milliseconds(self.poll_interval),
             "longest_poll_interval_ms": _milliseconds(max(self.poll_interval, self.longest_poll_interval)),
         }

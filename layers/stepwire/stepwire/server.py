@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from stepwire import legacy, modern, streams
 from stepwire.audit import Action, Entry
-from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError, TooManyPolls
+from stepwire.errors import AccessDenied, InternalError, InvalidRequest, MethodNotFound, ProtocolError, TooManyPolls
 from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
 from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header, idempotency_key
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -120,11 +120,13 @@ class McpServer:
         try:
             match inbound.message:
                 case Response() as response:
-                    streams.answer(self.kit, request.principal, response)
+                    streams.answer(self.kit, request.principal, response, request.scopes)
                 case Notification("notifications/cancelled", params):
                     streams.cancel_request(self.kit, request.principal, inbound.session, params)
                 case _:
                     pass  # no other notification changes anything here
+        except AccessDenied:
+            raise  # with a challenge, as for requests: the client may get a token that allows more
         except ProtocolError as error:
             self._note(request, error)
             return _error(None, error, InvalidRequest.status)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from stepwire.access import Scopes
 from stepwire.errors import HttpMethodNotAllowed, InvalidRequest, ProtocolError, TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import Json, JsonObject
-from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise
+from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise, permit
 from stepwire.principal import Principal
 from stepwire.protocol.messages import (
     MessageId,
@@ -119,10 +120,11 @@ def _newest(kit: Kit, owner: Principal) -> Iterator[Task]:
             return
 
 
-def answer(kit: Kit, owner: Principal, response: Response) -> None:
+def answer(kit: Kit, owner: Principal, response: Response, scopes: Scopes = None) -> None:
     """Take a client's answer to an `elicitation/create`: its id says which task, and which question.
 
     Raises:
+        InsufficientScope: the caller may not call the task's tool.
         InvalidRequest: no request of ours has that id.
         InvalidInput: it is not what was asked for; the question is asked again, under another id.
     """
@@ -133,6 +135,7 @@ def answer(kit: Kit, owner: Principal, response: Response) -> None:
         raise InvalidRequest("This server has not asked anything under that id.") from None
     request = next((one for one in task.input_requests if str(one.number) == number), None)
     if request is not None:
+        permit(kit, scopes)(task)
         _take(kit, task, request, response)
     elif not task.has_ended and number not in map(str, range(1, task.inputs.asked + 1)):
         raise InvalidRequest("This server has not asked anything under that id.")
