@@ -135,7 +135,7 @@ questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, elicit
 dialogue_events: st.SearchStrategy[TaskEvent] = (
     questions
     | st.builds(InputAnswered, st.dictionaries(keys, answers))
-    | st.builds(InputRefused, keys, st.text())
+    | st.builds(InputRefused, st.dictionaries(keys, st.text(), max_size=3))
     | st.builds(AnswersDelivered, st.frozensets(tokens))
 )
 ending_events: st.SearchStrategy[TaskEvent] = (

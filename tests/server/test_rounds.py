@@ -130,19 +130,43 @@ def test_a_round_without_the_answer_asks_again(plain: ModernClient, world: World
 
 # M46, M48
 @pytest.mark.parametrize("wrong", [{}, None, {"action": "accept", "content": {"amount": 0}}])
-def test_a_wrong_answer_is_refused_and_can_be_given_again_in_the_same_round(
-    plain: ModernClient, world: World, wrong: Any
-) -> None:
+def test_a_wrong_answer_is_asked_for_again_in_the_next_round(plain: ModernClient, world: World, wrong: Any) -> None:
     first = asked(plain, world)
 
-    refused = again(plain, first, {"approval": wrong})
+    second = again(plain, first, {"approval": wrong})
     before = answers_of(world)
-    again(plain, first, {"approval": ACCEPT})
+    again(plain, second, {"approval#2": ACCEPT})
 
-    assert (refused.status, refused.code) == (400, -32602)
-    assert "approval" in refused.error["message"]
+    (question,) = second.result["inputRequests"].values()
+    assert "(The answer before was not accepted: " in question["params"]["message"]
     assert before == {}
     assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# X-M1: nothing is left behind by a typo
+def test_a_call_whose_user_answers_wrongly_at_first_leaves_no_other_task(plain: ModernClient, world: World) -> None:
+    latest = asked(plain, world)
+
+    for number in (2, 3, 4):
+        (key,) = latest.result["inputRequests"]
+        latest = again(plain, latest, {key: {"action": "accept", "content": {"amount": 5_000}}})
+        assert list(latest.result["inputRequests"]) == [f"approval#{number}"]
+    again(plain, latest, {"approval#4": ACCEPT})
+
+    assert len(world.store.tasks) == 1
+    assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# M38: each wrong answer costs a write
+def test_wrong_answers_under_all_keys_to_come_cost_no_write_each(plain: ModernClient, world: World) -> None:
+    first = asked(plain, world)
+    world.store.calls.clear()
+    keys = ["approval", *(f"approval#{number}" for number in range(2, 50))]
+
+    second = again(plain, first, {key: {} for key in keys})
+
+    assert list(second.result["inputRequests"]) == ["approval#3"]
+    assert world.store.calls.count("save") == 2
 
 
 # M46: a client may know what it will be asked
@@ -187,7 +211,7 @@ def test_a_wrong_answer_in_advance_is_asked_for_anew(plain: ModernClient, world:
 
     answer = plain.call("optional", more={"inputResponses": {"approval": {"action": "accept"}}})
 
-    assert list(answer.result["inputRequests"]) == ["approval"]
+    assert list(answer.result["inputRequests"]) == ["approval#2"]
     assert answers_of(world) == {}
 
 

@@ -66,7 +66,10 @@ def get_task(kit: Kit, call: Call) -> JsonObject:
 
 
 def update_task(kit: Kit, call: Call) -> JsonObject:
-    """Take answers to input requests; keys that nobody asked under, or that were answered, are ignored (X15 to X17)."""
+    """Take answers to input requests; keys that nobody asked under, or that were answered, are ignored (X15 to X17).
+
+    A wrong answer is acknowledged as well, and asked for again under another key: on an error, `ext-tasks` gives up.
+    """
     _check_declared(call)
     responses = read.required_object(call.params, "inputResponses")
     kit.dialogue.respond(call.owner, call.params.get("taskId"), responses, permit(kit, call.scopes))

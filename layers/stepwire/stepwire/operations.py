@@ -28,7 +28,7 @@ from stepwire.errors import (
     UnknownTask,
     WorkflowNotStarted,
 )
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder, outcome_of
@@ -339,7 +339,7 @@ def key_of(key: str | None, tool: Tool, arguments: JsonObject) -> IdempotencyKey
     """Make of a caller's key what the store keeps of it: it stands for this tool with these arguments."""
     if key is None:
         return None
-    return IdempotencyKey(_digest(key), _digest(json.dumps([tool.name, arguments], sort_keys=True)))
+    return IdempotencyKey(_digest(key), _digest(json.dumps([tool.name, equal_form(arguments)], sort_keys=True)))
 
 
 def _digest(text: str) -> str:

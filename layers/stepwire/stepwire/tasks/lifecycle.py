@@ -33,7 +33,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import Callback, InputRequest, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.inputs import Callback, InputRequest, UndeliveredAnswer, WorkflowInput, key_again
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -145,16 +145,21 @@ def _answered(task: Task, event: InputAnswered) -> Task:
 
 
 def _asked_again(task: Task, event: InputRefused) -> Task:
-    number = task.inputs.asked + 1
+    """Ask questions again, under another key and number: clients answer each key, and each number, once (X14)."""
+    number, again = task.inputs.asked, list[InputRequest]()
     # So many words for all that is open: each question may be asked again, and the task must fit where it is kept.
-    said = sum(len(one.refusal or "") for one in task.input_requests if one.key != event.key)
-    refusal = event.explanation[: max(0, LONGEST_MESSAGE - said)] or None
-    again = tuple(
-        replace(one, number=number, refusal=refusal) if one.key == event.key else one for one in task.input_requests
-    )
-    if again == task.input_requests:
+    room = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.input_requests if one.key not in event.reasons)
+    for one in task.input_requests:
+        if one.key not in event.reasons:
+            again.append(one)
+            continue
+        number += 1
+        refusal = event.reasons[one.key][: max(0, room)]
+        room -= len(refusal)
+        again.append(replace(one, key=key_again(one.key, number), number=number, refusal=refusal or None))
+    if number == task.inputs.asked:
         return task
-    return _with(replace(task, inputs=replace(task.inputs, asked=number)), again)
+    return _with(replace(task, inputs=replace(task.inputs, asked=number)), tuple(again))
 
 
 def _delivered(task: Task, event: AnswersDelivered) -> Task:
