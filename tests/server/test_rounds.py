@@ -1,11 +1,14 @@
 """Plain calls in modern: awaited in rounds of short responses (MRTR), with questions and progress on the way."""
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stepwire.modern_calls import MOST_ROUNDS_WITHOUT_NEWS
+from stepwire.server import McpServer
 from stepwire.upkeep import NOT_SUPPORTED
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.clients import (
@@ -387,3 +390,34 @@ def test_no_progress_is_told_where_the_call_is_a_task(modern: ModernClient, worl
 
     assert not answer.is_stream
     assert found["statusMessage"] == "25%"
+
+
+# M45
+@pytest.mark.parametrize("others", [(b"new", b"old"), (b"old",)])
+def test_a_round_goes_on_where_the_secret_was_rotated_meanwhile(world: World, others: tuple[bytes, ...]) -> None:
+    """Some instances have the one secret then, and some the other."""
+    first = ModernClient(with_secrets(world, b"old"), capabilities=ASKING_CAPABILITY).call("optional")
+    rotated = ModernClient(with_secrets(world, b"new", others), capabilities=ASKING_CAPABILITY)
+    world.succeed(only_task(world), OUTPUT)
+
+    second = again(rotated, first)
+
+    assert second.result["structuredContent"] == OUTPUT
+    assert len(world.workflows.starts) == 1
+
+
+# M45
+def test_what_no_secret_of_ours_has_sealed_is_refused_after_a_rotation_too(world: World) -> None:
+    first = ModernClient(with_secrets(world, b"of somebody else"), capabilities=ASKING_CAPABILITY).call("optional")
+
+    refused = again(ModernClient(with_secrets(world, b"new", (b"new", b"old")), capabilities=ASKING_CAPABILITY), first)
+
+    assert refused.code == -32602
+
+
+def with_secrets(world: World, secret: bytes, others: tuple[bytes, ...] = ()) -> World:
+    """Give the same world, answered by an instance that has this secret and finds others when it looks."""
+    kit = replace(world.kit, secret=lambda: secret, other_secrets=lambda: others)
+    instance = copy(world)
+    instance.server = McpServer(kit, world.server.allowed_origins, world.server.report)
+    return instance

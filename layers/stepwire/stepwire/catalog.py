@@ -77,6 +77,10 @@ class Tool:
     """Whether the caller may read the names of the workflow's states."""
     result_bucket: str | None = None
     """The bucket in S3 where its workflow leaves what is too large for an output."""
+    result_prefix: str | None = None
+    """What the keys of such objects begin with, with variables; None: the default of `tasks.links`."""
+    keep_result: timedelta = timedelta()
+    """How long a task is kept after its end at least, whatever is left of its ttl."""
     scopes: tuple[str, ...] = ()
     """What a caller's token must allow, beside what every call needs."""
 
@@ -154,6 +158,8 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         confirmation=_confirmation(entry.get("confirm")),
         shows_state=entry["show_state"],
         result_bucket=entry.get("result_bucket"),
+        result_prefix=entry.get("result_prefix"),
+        keep_result=timedelta(milliseconds=entry.get("keep_result_ms", 0)),
         scopes=tuple(entry.get("scopes", ())),
     )
 

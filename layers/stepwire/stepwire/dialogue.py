@@ -8,7 +8,7 @@ ignored (X16).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from stepwire.audit import Action as AuditAction
 from stepwire.audit import Entry
@@ -43,6 +43,10 @@ _REFUSALS: Final = {
 _UNASKED: Final = "The client cannot ask its user, so nothing was started."
 
 
+Permit: TypeAlias = Callable[[Task], None]
+"""Raises where a caller may not answer the questions of a task."""
+
+
 @dataclass(frozen=True)
 class WrongAnswer:
     """An answer that is not what was asked for."""
@@ -59,13 +63,17 @@ class Dialogue:
     upkeep: Upkeep
     report: Callable[[Exception], None]
 
-    def respond(self, owner: Principal, task_id: object, responses: Mapping[str, Json]) -> Task:
+    def respond(
+        self, owner: Principal, task_id: object, responses: Mapping[str, Json], permit: Permit | None = None
+    ) -> Task:
         """Take answers, by the keys of their questions; what was answered wrongly is asked again.
 
         Raises:
             UnknownTask: no such task for this caller.
         """
         task = self.recorder.known(owner, task_id)
+        if permit is not None:
+            permit(task)
         read = {one.key: read_answer(one, responses[one.key]) for one in task.input_requests if one.key in responses}
         answers = {key: answer for key, answer in read.items() if not isinstance(answer, WrongAnswer)}
         wrong = {key: answer for key, answer in read.items() if isinstance(answer, WrongAnswer)}

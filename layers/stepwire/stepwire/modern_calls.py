@@ -31,6 +31,7 @@ from stepwire.operations import ToolCall, confirmation_request, faults_of, key_o
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.parameter_headers import check_parameter_headers
+from stepwire.protocol.request_state import is_sealed
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import TASKS_EXTENSION
@@ -93,7 +94,7 @@ class _Started:
     def again(self, state: str) -> Reply:
         """Go on where a requestState says."""
         kit, subject = self.kit, self._subject
-        continuation = redeem(state, subject, kit.now(), kit.secret())
+        continuation = redeem(state, subject, kit.now(), _secret_of(kit, state))
         if continuation.kind is Kind.CONFIRM and self.tool.confirmation is not None:
             return self._confirmed(continuation, self.tool.confirmation)
         if self.responses:
@@ -210,6 +211,14 @@ class _Started:
 
     def _issued(self, continuation: Continuation, until: datetime) -> str:
         return issue(continuation, self._subject, until, self.kit.secret())
+
+
+def _secret_of(kit: Kit, state: str) -> bytes:
+    """Return the secret with which a state was sealed; after a rotation that may be another than this instance has."""
+    secret = kit.secret()
+    if is_sealed(state, secret):
+        return secret
+    return next((other for other in kit.other_secrets() if is_sealed(state, other)), secret)
 
 
 def _check_capabilities(tool: Tool, call: Call) -> None:

@@ -36,7 +36,7 @@ from stepwire.schemas import Violation, violations_of
 from stepwire.tasks.events import WorkChecked, WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, created_at_of, new_task_id
 from stepwire.tasks.inputs import InputRequest, WorkflowInput
-from stepwire.tasks.links import Sign, signed
+from stepwire.tasks.links import Sign, place_of, signed
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import (
     Cancelled,
@@ -231,7 +231,7 @@ class Operations:
         match task.status:
             case Completed(result):
                 whole = result if isinstance(result, ToolResult) else self._fetched(task)
-                return signed(whole, task.work.result_bucket, self.sign)
+                return signed(whole, place_of(task), self.sign)
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
@@ -301,6 +301,7 @@ class Operations:
                 tool.output_schema,
                 tool.shows_state,
                 tool.result_bucket,
+                tool.result_prefix,
             ),
             status=status,
             created_at=now,
@@ -310,6 +311,7 @@ class Operations:
             longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
             origin=call.origin,
+            keep_result=tool.keep_result,
         )
 
     def _fetched(self, task: Task) -> ToolResult:

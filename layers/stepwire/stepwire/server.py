@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from stepwire import legacy, modern, streams
 from stepwire.audit import Action, Entry
 from stepwire.errors import (
+    AccessDenied,
     InternalError,
     InvalidParams,
     MethodNotFound,
@@ -131,11 +132,13 @@ class McpServer:
         try:
             match inbound.message:
                 case Response() as response:
-                    streams.answer(self.kit, request.principal, response)
+                    streams.answer(self.kit, request.principal, response, request.scopes)
                 case Notification("notifications/cancelled", params):
                     streams.cancel_request(self.kit, request.principal, inbound.session, params)
                 case _:
                     pass  # no other notification changes anything here
+        except AccessDenied:
+            raise  # with a challenge, as for requests: the client may get a token that allows more
         except UnknownTask as error:
             self._note(request, error)
         except Exception as fault:  # noqa: BLE001 - as for requests, but said in HTTP

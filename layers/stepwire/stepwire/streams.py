@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from stepwire.access import Scopes
 from stepwire.errors import HttpMethodNotAllowed, ProtocolError, TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import Json, JsonObject
-from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise
+from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise, permit
 from stepwire.principal import Principal
 from stepwire.protocol.messages import (
     MessageId,
@@ -119,12 +120,13 @@ def _newest(kit: Kit, owner: Principal) -> Iterator[Task]:
             return
 
 
-def answer(kit: Kit, owner: Principal, response: Response) -> None:
+def answer(kit: Kit, owner: Principal, response: Response, scopes: Scopes = None) -> None:
     """Take a client's answer to an `elicitation/create`: its id says which task, and which question.
 
     An answer to a question that is not open changes nothing, whether it was ever asked or not.
 
     Raises:
+        InsufficientScope: the caller may not call the task's tool.
         UnknownTask: no such task for this caller.
     """
     task_id, _, number = str(response.id).partition(".")
@@ -132,6 +134,7 @@ def answer(kit: Kit, owner: Principal, response: Response) -> None:
     request = next((one for one in task.input_requests if str(one.number) == number), None)
     if request is None:
         return
+    permit(kit, scopes)(task)
     if response.result is None:
         kit.dialogue.give_up(owner, task_id, request.key)
     else:

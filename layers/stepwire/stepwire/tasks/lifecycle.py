@@ -64,7 +64,7 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
         case _:
             changed = _changed(task, event)
             # Clocks of two function instances differ: a later state is never dated before an earlier one.
-            return task if changed is task else replace(changed, last_updated_at=max(at, task.last_updated_at))
+            return task if changed is task else _kept(replace(changed, last_updated_at=max(at, task.last_updated_at)))
 
 
 def as_of(task: Task, at: datetime) -> Task:
@@ -72,6 +72,13 @@ def as_of(task: Task, at: datetime) -> Task:
     requests = task.input_requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
     return task if len(left) == len(requests) else _with(task, left)
+
+
+def _kept(task: Task) -> Task:
+    """Prolong the life of a task that has ended, so that its result is kept as long as its tool promises."""
+    if not task.has_ended or task.last_updated_at >= task.expires_at:  # what is gone for its readers stays gone
+        return task
+    return replace(task, ttl=max(task.ttl, task.last_updated_at - task.created_at + task.keep_result))
 
 
 def _changed(
