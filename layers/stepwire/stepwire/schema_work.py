@@ -8,7 +8,7 @@ never be far too low: the numbers below were measured (`python -m benchmarks.wor
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from stepwire.json_text import Json, JsonObject, as_object, write
 
@@ -21,7 +21,7 @@ _DEPENDENT: Final = 20.0
 _NAME_PATTERN: Final = 60.0
 _FORMAT_BYTE: Final = 4.0
 _INTERNATIONAL_BYTE: Final = 80.0  # of a hostname or an address in any script
-_STATE_BYTE: Final = 1.5  # for each state that a pattern may be in at once
+_STATE_BYTE: Final = 6.0  # for each state that a pattern may be in at once
 _UNEVALUATED: Final = 4.0  # times: what has been evaluated is found out again
 _DEEPEST: Final = 200  # levels of a value
 _ENDLESS: Final = 1e12
@@ -139,9 +139,9 @@ class _Weigher:
     def weight(self, schema: Json) -> _Weight:
         """Weigh a schema."""
         known = self._known.get(id(schema))
-        if known is not None or not isinstance(schema, dict):
-            return known or _Weight()
         members = as_object(schema)
+        if known is not None or not members:
+            return known or _Weight()
         weight = _Weight(_own(members), self._parts(members).plus(Cost(_UNIQUE * _is_unique(members))))
         for inner in _inside(members):
             weight = weight.plus(self.weight(inner))
@@ -154,14 +154,14 @@ class _Weigher:
 
     def target(self, reference: str) -> Json:
         """Find what a reference within the schema leads to; what is not found is taken for the whole schema."""
-        found: Json = self.root
+        found: Any = self.root
         if not reference.startswith("#/"):
             name = reference.rpartition("#")[2]
             anchored = (one for one in _objects(self.root) if name and name in map(one.get, _ANCHORS))
             return next(anchored, found)
         for step in reference[2:].split("/"):
             name = step.replace("~1", "/").replace("~0", "~")
-            found = found[int(name)] if isinstance(found, list) and name.isdigit() else as_object(found).get(name)
+            found = as_object(found).get(name) if isinstance(found, dict) else dict(_numbered(found)).get(name)
         return found
 
     def _referred(self, reference: str) -> _Weight:
@@ -205,8 +205,9 @@ def _is_unique(schema: JsonObject) -> bool:
 
 def _options(options: list[Json]) -> int:
     """Count the options that are tried one by one; those of one kind are looked up."""
-    kinds = {type(option) for option in options}
-    return 1 if kinds <= {str} or kinds <= {int} else len(options)
+    are_texts = all(isinstance(option, str) for option in options)
+    are_numbers = all(isinstance(option, int) and not isinstance(option, bool) for option in options)
+    return 1 if are_texts or are_numbers else len(options)
 
 
 def pattern_count(schema: JsonObject) -> int:
@@ -255,6 +256,10 @@ def _inside(schema: JsonObject) -> Iterator[Json]:
 
 def _references(schema: JsonObject) -> Iterator[str]:
     return (str(schema[name]) for name in _REFERENCES if name in schema)
+
+
+def _numbered(value: Json) -> Iterator[tuple[str, Json]]:
+    return ((str(number), one) for number, one in enumerate(_listed(value)))
 
 
 def _listed(value: Json) -> list[Json]:

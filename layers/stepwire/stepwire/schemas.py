@@ -8,7 +8,6 @@ run in linear time, and the faults of a value are listed only where listing them
 error whole, with a copy of the value, before it gives the first one: of large values it is asked for one error at most.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -16,7 +15,7 @@ from typing import Final
 
 import jsonschema_rs
 
-from stepwire.json_text import Json, JsonObject, as_object, read_back, write
+from stepwire.json_text import Json, JsonObject, as_object, read_back
 from stepwire.schema_work import ENDLESS, Cost, SchemaWork, Size, pattern_count, size_of
 from stepwire.visible_text import visible
 
@@ -26,7 +25,7 @@ MOST_SECONDS: Final = 0.15  # that a check may take, by the estimate
 MOST_VIOLATIONS: Final = 20
 _MOST_ERRORS: Final = 5_000  # that the validator may build to list the faults of a value
 _MOST_COPIED: Final = 1_000_000  # characters, in the messages of these errors
-_EVERYDAY_SIZE: Final = Size(parts=500, length=8_192, levels=10)
+_EVERYDAY_SIZE: Final = Size(parts=200, length=4_096, levels=10)
 """A value that a schema must be able to take."""
 _MOST_COMPILED: Final = 2**25  # bytes, of all patterns of a schema together
 _LARGEST_PATTERN: Final = 10 * 2**20  # bytes, compiled
@@ -137,7 +136,7 @@ class _Schema:
         if fault is None:
             return ()
         cost = SchemaWork(self._schema).explaining(size.levels)
-        if cost.seconds(size) > MOST_SECONDS:
+        if self._deciding.seconds(size) + cost.seconds(size) > MOST_SECONDS:
             return (Violation("", fault),)
         errors = cost.checks()
         if errors * size.parts <= _MOST_ERRORS and errors * size.length * size.levels <= _MOST_COPIED:
