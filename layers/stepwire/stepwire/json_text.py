@@ -8,6 +8,7 @@ its reader allows, so nobody after it needs to fear recursion.
 import json
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
 import pydantic_core
@@ -18,6 +19,9 @@ JsonObject: TypeAlias = dict[str, Any]
 
 # RFC 7493: what every JSON reader holds exactly.
 LARGEST_INTEGER: Final = 2**53 - 1
+
+_ALWAYS_KEPT: Final = 16  # characters: with a point or an exponent, these are at most 15 digits
+_SMALLEST_NORMAL: Final = 1e-307  # below, doubles have fewer digits
 
 
 class JsonTextError(ValueError):
@@ -52,8 +56,8 @@ def reread(text: bytes | str) -> Json:
     """Read one JSON value that has passed `glance`.
 
     Raises:
-        JsonTextError: a key is given twice, or a number loses digits: an integer beyond ±(2^53 - 1), or one that no
-            double holds.
+        JsonTextError: a key is given twice, or a number loses digits: an integer beyond ±(2^53 - 1), or a decimal that
+            is not what some writer prints for a double (with 15 to 17 digits, or the fewest that tell it from others).
     """
     return json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_number)
 
@@ -98,4 +102,18 @@ def _number(digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
         raise JsonTextError("a number is too large; send it as a string")
+    if not _keeps_digits(digits, value):
+        raise JsonTextError(f"the number {digits[:40]} would lose digits; send it as a string")
     return value
+
+
+def _keeps_digits(digits: str, value: float) -> bool:
+    # The quick answers come first: a body may have hundreds of thousands of numbers.
+    if len(digits) <= _ALWAYS_KEPT and abs(value) >= _SMALLEST_NORMAL:
+        return True
+    if repr(value) == digits.lower():
+        return True
+    if not value:
+        return not digits.lower().partition("e")[0].strip("-0.")
+    exact = Decimal(digits)
+    return abs(value) >= _SMALLEST_NORMAL and any(Decimal(f"{value:.{count}g}") == exact for count in (17, 16, 15))

@@ -9,7 +9,7 @@ import argparse
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -100,6 +100,7 @@ class Manifest(BaseModel):
     confirm: Confirm | None = None
     show_state: bool = True
     result_bucket: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    show_errors: Literal["names", "causes"] | None = None
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
 

@@ -25,7 +25,10 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
+from stepwire.visible_text import visible
 
+# Lines of a text that a workflow's author wrote stay lines.
+_LINE_ENDS = "\n\t"
 # Ours, on a result that stands for work still going on: where it goes on.
 UNFINISHED_TASK = "stepwire/task"
 
@@ -52,7 +55,7 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
 def modern_requests(requests: Iterable[InputRequest], modes: frozenset[Mode]) -> JsonObject:
     """Write the questions that a client can ask, by their keys; what it did not declare is not shown (M44, M48)."""
     return {
-        one.key: {"method": "elicitation/create", "params": params_of(one.elicitation)}
+        one.key: {"method": "elicitation/create", "params": _question(one)}
         for one in requests
         if mode_of(one.elicitation) in modes
     }
@@ -98,7 +101,7 @@ def unfinished_result(task: Task) -> JsonObject:
 
 def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
     """Write the parameters of an `elicitation/create`, with its task's id where the client knows it (T30)."""
-    params = params_of(request.elicitation)
+    params = _question(request)
     if request.refusal is not None:
         params["message"] = f"{params['message']} ({request.refusal})"
     if not isinstance(request.elicitation, FormElicitation):
@@ -106,9 +109,15 @@ def legacy_request(request: InputRequest, related_task: str | None, message_id: 
     return params if related_task is None else {**params, "_meta": {RELATED_TASK: {"taskId": related_task}}}
 
 
+def _question(request: InputRequest) -> JsonObject:
+    """Write what a user is asked: a workflow may have put what its caller sent into its words."""
+    params = params_of(request.elicitation)
+    return {**params, "message": visible(params["message"], _LINE_ENDS)}
+
+
 def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:
     """Write the parameters of a `notifications/progress`."""
-    said = {"total": progress.total, "message": message}
+    said = {"total": progress.total, "message": None if message is None else visible(message)}
     return {
         "progressToken": token,
         "progress": progress.done,
@@ -188,7 +197,7 @@ def _message(task: Task) -> JsonObject:
             words = f"{_so_far(task.progress)}: {words}" if words else _so_far(task.progress)
         case _:
             pass
-    return {} if words is None else {"statusMessage": words[:LONGEST_MESSAGE]}
+    return {} if words is None else {"statusMessage": visible(words)[:LONGEST_MESSAGE]}
 
 
 def _so_far(progress: Progress) -> str:
