@@ -21,6 +21,7 @@ JsonObject: TypeAlias = dict[str, Any]
 LARGEST_INTEGER: Final = 2**53 - 1
 
 _ALWAYS_KEPT: Final = 16  # characters: with a point or an exponent, these are at most 15 digits
+_NEVER_KEPT: Final = 400  # characters: no writer prints a double with so many
 _SMALLEST_NORMAL: Final = 1e-307  # below, doubles have fewer digits
 
 
@@ -115,5 +116,7 @@ def _keeps_digits(digits: str, value: float) -> bool:
         return True
     if not value:
         return not digits.lower().partition("e")[0].strip("-0.")
+    if len(digits) > _NEVER_KEPT or abs(value) < _SMALLEST_NORMAL:
+        return False
     exact = Decimal(digits)
-    return abs(value) >= _SMALLEST_NORMAL and any(Decimal(f"{value:.{count}g}") == exact for count in (17, 16, 15))
+    return any(Decimal(f"{value:.{count}g}") == exact for count in (17, 16, 15))
