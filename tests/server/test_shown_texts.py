@@ -1,5 +1,7 @@
 """What a person reads of a task shows what is in it: no control or direction character of a value acts."""
 
+from typing import Any, cast
+
 import pytest
 
 from tests.kits import FORM, OPTIONAL, World
@@ -10,15 +12,20 @@ ACTING = ("\r", "\u202e", "\u202c", "\x07", "\x1b")
 SHOWN = r"Approved by IT \u202esresu lla eteleD\u202c\u0007\u001b[2J"
 
 
-def texts_of(value: Json) -> list[str]:
+def texts_of(value: Any) -> list[str]:
     """List all texts in a JSON value."""
-    if isinstance(value, str):
-        return [value]
-    parts: list[Json] = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [text for part in parts for text in texts_of(part)]
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for part in cast(Json, value).values() for text in texts_of(part)]
+        case list():
+            return [text for part in cast(list[Any], value) for text in texts_of(part)]
+        case _:
+            return []
 
 
-def check(value: Json) -> None:
+def check(value: Any) -> None:
     """Raise AssertionError where a text in a value acts, or the dressed words are not in any."""
     texts = texts_of(value)
     assert not [text for text in texts if any(character in text for character in ACTING)]

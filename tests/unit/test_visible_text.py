@@ -46,7 +46,8 @@ def test_lines_stay_where_they_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [("a", '"a"'), ('"', '"\\""'), (1, "1"), (None, "null"), ({"a\u202e": "\n"}, '{"a\\u202e":"\\n"}')]
+    ("value", "shown"),
+    [("a", '"a"'), ('"', '"\\""'), (1, "1"), (None, "null"), ({"a\u202e": "\n"}, '{"a\\u202e":"\\n"}')],
 )
 def test_a_value_in_a_sentence_shows_where_it_begins_and_ends(value: Json, shown: str) -> None:
     assert quoted(value) == shown

@@ -97,13 +97,22 @@ def _of_mcp() -> Iterator[Input]:
     for name, text in TEXTS.items():
         answers = f'{{"approval":{{"action":"accept","content":{_object(text)}}}}}'
         yield _posted(f"answer of {name}", _modern("tasks/update", f'"taskId":"{task_id}","inputResponses":{answers}'))
-        yield _posted(f"answers of {name}", _modern("tasks/update", f'"taskId":"{task_id}","inputResponses":{_object(text)}'))
+        yield _posted(
+            f"answers of {name}", _modern("tasks/update", f'"taskId":"{task_id}","inputResponses":{_object(text)}')
+        )
         yield _posted(f"response of {name}", f'{{"jsonrpc":"2.0","id":"{task_id}.1","result":{_object(text)}}}')
-        yield _posted(f"client of {name}", _legacy("initialize", f'"protocolVersion":"2025-11-25","capabilities":{_object(text)}'))
-        yield _posted(f"state of {name}", _modern("tools/call", f'"name":"confirmed","requestState":{json.dumps(text)}'))
+        yield _posted(
+            f"client of {name}", _legacy("initialize", f'"protocolVersion":"2025-11-25","capabilities":{_object(text)}')
+        )
+        yield _posted(
+            f"state of {name}", _modern("tools/call", f'"name":"confirmed","requestState":{json.dumps(text)}')
+        )
         yield _posted(f"cursor of {name}", _modern("tools/list", f'"cursor":{json.dumps(text)}'))
         yield _posted(f"task of {name}", _modern("tasks/get", f'"taskId":{json.dumps(text)}'))
-        yield _posted(f"cancelled {name}", f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{text}}}}}')
+        yield _posted(
+            f"cancelled {name}",
+            f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{text}}}}}',
+        )
     yield from _headers()
     yield from _results(client)
 
@@ -132,7 +141,15 @@ def _bodies() -> Iterator[tuple[str, str]]:
 
 
 def _headers() -> Iterator[Input]:
-    names = ("mcp-session-id", "last-event-id", "mcp-name", "idempotency-key", "accept", "origin", "mcp-protocol-version")
+    names = (
+        "mcp-session-id",
+        "last-event-id",
+        "mcp-name",
+        "idempotency-key",
+        "accept",
+        "origin",
+        "mcp-protocol-version",
+    )
     values = {
         "letters": "A" * LONGEST_HEADER,
         "a token": base64.urlsafe_b64encode(b"[" * (LONGEST_HEADER // 2)).decode(),
@@ -244,7 +261,12 @@ def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
     yield "an image", Succeeded(f'{{"content":[{image}]}}')
     yield "no integer", Succeeded("9" * LARGEST)
     yield "long integers", Succeeded(filled(lambda _: "9" * 4_000))
-    causes = {"ARNs": "arn:aws:a:" * 4_000, "accounts": "123456789012 " * 3_000, "JSON": "[" * 9_000 + "]" * 9_000, "a text": "x" * LONGEST_CAUSE}
+    causes = {
+        "ARNs": "arn:aws:a:" * 4_000,
+        "accounts": "123456789012 " * 3_000,
+        "JSON": "[" * 9_000 + "]" * 9_000,
+        "a text": "x" * LONGEST_CAUSE,
+    }
     for name, cause in causes.items():
         for error in ("Some.Error", "Stepwire.ProtocolError"):
             yield f"a cause of {name}, {error}", Broke(error, cause[:LONGEST_CAUSE])
@@ -295,7 +317,10 @@ def _forms() -> Iterator[tuple[str, str]]:
     yield "empty fields", filled(lambda number: f'"{number}":{{}}', "{", "}", room)
     choices = filled(lambda number: f'{{"const":"{number}","title":""}}', room=room)
     yield "titled choices", f'{{"a":{{"type":"string","oneOf":{choices}}}}}'
-    yield "many options", f'{{"a":{{"type":"string","enum":{filled(lambda number: json.dumps(str(number)), room=room)}}}}}'
+    yield (
+        "many options",
+        f'{{"a":{{"type":"string","enum":{filled(lambda number: json.dumps(str(number)), room=room)}}}}}',
+    )
 
 
 def _asked(name: str, event: Json) -> Input:
@@ -308,7 +333,11 @@ def _asked(name: str, event: Json) -> Input:
 def _of_streams() -> Iterator[Input]:
     world = World()
     running = world.call()
-    for name, text in {"a long text": TEXTS["long a"], "members": TEXTS["members"], "objects": TEXTS["objects"]}.items():
+    for name, text in {
+        "a long text": TEXTS["long a"],
+        "members": TEXTS["members"],
+        "objects": TEXTS["objects"],
+    }.items():
         task = replace(running, work=replace(running.work, input=text))
         ended = replace(task, status=Completed(ToolResult('{"content":[]}', is_error=False)), version=2)
         count = LARGEST_BATCH // (2 * len(json.dumps(item_of(ended))))
@@ -328,7 +357,11 @@ def _giving(handler: Callable[[Any, object], object], event: Json) -> Callable[[
 
 
 def _record(number: int, happened: str, before: Task, after: Task | None) -> Json:
-    images: Json = {"SequenceNumber": str(number), "ApproximateCreationDateTime": 1_785_585_600, "OldImage": item_of(before)}
+    images: Json = {
+        "SequenceNumber": str(number),
+        "ApproximateCreationDateTime": 1_785_585_600,
+        "OldImage": item_of(before),
+    }
     if after is not None:
         images["NewImage"] = item_of(after)
     identity = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}

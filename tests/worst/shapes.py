@@ -14,7 +14,16 @@ from stepwire.schemas import SchemaError, check_schema
 LARGEST: Final = 262_144  # bytes
 FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "uri"),
-    *("uri-reference", "iri", "iri-reference", "uri-template", "json-pointer", "relative-json-pointer", "regex", "uuid"),
+    *(
+        "uri-reference",
+        "iri",
+        "iri-reference",
+        "uri-template",
+        "json-pointer",
+        "relative-json-pointer",
+        "regex",
+        "uuid",
+    ),
 )
 PATTERNS: Final = (
     *("^(a+)+$", "(.*)*x", "a*a*a*a*b$", "[ab]*a[ab]{12}c", "[ab]*a[ab]{80}c", "[ab]*a[ab]{300}c", "^[a-z]{1,1000}$"),
@@ -103,6 +112,9 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
     "nothing": {"not": {}},
     "a tree": _recursive({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": _NODE}]}),
     "a tree of two": _recursive({"allOf": [{"properties": {"a": _NODE}}, {"properties": {"a": _NODE}}]}),
+    "a tree of two with leaves": _recursive(
+        {"type": ["object", "string"], "allOf": [{"properties": {"a": _NODE}}, {"properties": {"a": _NODE}}]}
+    ),
     "a tree of choices": _recursive(
         {"anyOf": [{"properties": {"a": _NODE}, "required": ["a"]}] * 4 + [{"items": _NODE, "type": "array"}]}
     ),
@@ -168,5 +180,3 @@ def _joined(chance: Random, parts: list[JsonObject], depth: int) -> JsonObject:
             return {"if": inner[0], "then": inner[-1]}
         case _:
             return {keyword: inner[0]}
-
-

@@ -115,10 +115,10 @@ class SchemaWork:
         weigher = _Weigher(self.schema)
         cost = weigher.weight(self.schema).most
         for _ in range(levels if weigher.recursive else 0):
-            before, weigher = cost, weigher.deeper()
-            cost = weigher.weight(self.schema).most
-            if cost == before or cost.part >= _ENDLESS:
+            deeper = weigher.deeper()
+            if deeper.recursive == weigher.recursive or cost.part >= _ENDLESS:
                 break
+            weigher, cost = deeper, deeper.weight(self.schema).most
         return cost
 
 

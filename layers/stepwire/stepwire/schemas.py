@@ -22,6 +22,7 @@ from stepwire.visible_text import visible
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 LONGEST_EXPLANATION: Final = 300  # characters
 MOST_SECONDS: Final = 0.15  # that a check may take, by the estimate
+_MOST_ALTOGETHER: Final = 0.24  # seconds, with what it takes to say what is wrong
 MOST_VIOLATIONS: Final = 20
 _MOST_ERRORS: Final = 5_000  # that the validator may build to list the faults of a value
 _MOST_COPIED: Final = 1_000_000  # characters, in the messages of these errors
@@ -136,7 +137,7 @@ class _Schema:
         if fault is None:
             return ()
         cost = SchemaWork(self._schema).explaining(size.levels)
-        if self._deciding.seconds(size) + cost.seconds(size) > MOST_SECONDS:
+        if self._deciding.seconds(size) + cost.seconds(size) > _MOST_ALTOGETHER:
             return (Violation("", fault),)
         errors = cost.checks()
         if errors * size.parts <= _MOST_ERRORS and errors * size.length * size.levels <= _MOST_COPIED:
