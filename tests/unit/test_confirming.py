@@ -45,7 +45,7 @@ class TestATaskThatWaitsToBeConfirmed:
         task = unconfirmed(world)
 
         (request,) = task.input_requests
-        assert (request.key, request.elicitation.message) == ("confirm", "Really do hello?")
+        assert (request.key, request.elicitation.message) == ("confirm", 'Really do "hello"?')
         assert task.awaits_confirmation
         assert world.workflows.starts == []
 

@@ -84,6 +84,32 @@ def test_an_integer_that_would_lose_digits_is_refused(digits: str) -> None:
         parse(digits)
 
 
+@pytest.mark.parametrize(
+    "digits",
+    [
+        *("0.1", "1.10", "100.00", "-0.0", "0e5", "1e22", "1E5", "0.30000000000000004", "5e-324", "2.5e-310"),
+        "1.7976931348623157e308",
+        "0.10000000000000001",  # 0.1 as C prints it with 17 digits
+    ],
+)
+def test_a_decimal_that_some_writer_prints_for_a_double_is_taken(digits: str) -> None:
+    assert parse(digits) == float(digits)
+
+
+@pytest.mark.parametrize(
+    "digits",
+    [
+        *("12345678901234567.89", "9007199254740993.0", "123456789012345678e-2", "3.141592653589793238"),
+        *("0.12345678901234567", "1e-400", "-1e-400", "1.23456789e-320"),
+        f"0.{'1' * 1_000_000}",
+    ],
+    ids=lambda digits: digits[:30],
+)
+def test_a_decimal_that_would_lose_digits_is_refused_and_named(digits: str) -> None:
+    with pytest.raises(JsonTextError, match=f"the number {digits[:40]} would lose digits"):
+        parse(digits)
+
+
 @pytest.mark.parametrize("depth", [1_000, 1_000_000])
 @pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
 def test_what_is_nested_too_deeply_is_refused(depth: int, brackets: tuple[str, str]) -> None:

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from math import isnan, nan
 from typing import Any, Final, TypeAlias, cast
@@ -21,6 +22,10 @@ JsonObject: TypeAlias = dict[str, Any]
 
 # RFC 7493: what every JSON reader holds exactly.
 LARGEST_INTEGER: Final = 2**53 - 1
+
+_ALWAYS_KEPT: Final = 16  # characters: with a point or an exponent, these are at most 15 digits
+_NEVER_KEPT: Final = 400  # characters: no writer prints a double with so many
+_SMALLEST_NORMAL: Final = 1e-307  # below, doubles have fewer digits
 
 
 class JsonTextError(ValueError):
@@ -55,8 +60,8 @@ def reread(text: bytes | str) -> Json:
     """Read one JSON value that has passed `glance`.
 
     Raises:
-        JsonTextError: a key is given twice, or a number loses digits: an integer beyond ±(2^53 - 1), or one that no
-            double holds.
+        JsonTextError: a key is given twice, or a number loses digits: an integer beyond ±(2^53 - 1), or a decimal that
+            is not what some writer prints for a double (with 15 to 17 digits, or the fewest that tell it from others).
     """
     reading = examine(text)
     problem = reading.repeated or reading.inexact
@@ -151,7 +156,24 @@ def _integer(reading: Reading, digits: str) -> float:
 
 def _number(reading: Reading, digits: str) -> float:
     value = float(digits)
-    if value not in (float("inf"), float("-inf")):
-        return value
-    reading.inexact = "a number is too large; send it as a string"
-    return nan
+    if value in (float("inf"), float("-inf")):
+        reading.inexact = "a number is too large; send it as a string"
+        return nan
+    if not _keeps_digits(digits, value):
+        reading.inexact = f"the number {digits[:40]} would lose digits; send it as a string"
+        return nan
+    return value
+
+
+def _keeps_digits(digits: str, value: float) -> bool:
+    # The quick answers come first: a body may have hundreds of thousands of numbers.
+    if len(digits) <= _ALWAYS_KEPT and abs(value) >= _SMALLEST_NORMAL:
+        return True
+    if repr(value) == digits.lower():
+        return True
+    if not value:
+        return not digits.lower().partition("e")[0].strip("-0.")
+    if len(digits) > _NEVER_KEPT or abs(value) < _SMALLEST_NORMAL:
+        return False
+    exact = Decimal(digits)
+    return any(Decimal(f"{value:.{count}g}") == exact for count in (17, 16, 15))

@@ -9,7 +9,7 @@ import argparse
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -108,6 +108,7 @@ class Manifest(BaseModel):
     result_prefix: str | None = Field(
         default=None, pattern=r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$", max_length=200
     )
+    show_errors: Literal["names", "causes"] | None = None
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
 

@@ -302,6 +302,7 @@ class Operations:
                 tool.shows_state,
                 tool.result_bucket,
                 tool.result_prefix,
+                tool.causes,
             ),
             status=status,
             created_at=now,
@@ -317,7 +318,7 @@ class Operations:
     def _fetched(self, task: Task) -> ToolResult:
         match self.workflows.describe(task.execution):
             case Succeeded() as end:
-                event = event_of(end, task.work.output_schema)
+                event = event_of(end, task.work.output_schema, task.work.causes)
             case _:
                 event = None
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):

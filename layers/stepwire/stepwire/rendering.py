@@ -25,7 +25,10 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
+from stepwire.visible_text import visible
 
+# Lines of a text that a workflow's author wrote stay lines.
+_LINE_ENDS = "\n\t"
 # Ours, on a result that stands for work still going on: where it goes on.
 UNFINISHED_TASK = "stepwire/task"
 
@@ -99,9 +102,10 @@ def unfinished_result(task: Task) -> JsonObject:
 def _asked(request: InputRequest) -> JsonObject:
     """Write the parameters of an `elicitation/create`; where it is asked again, its message says why."""
     params = params_of(request.elicitation)
-    if request.refusal is None:
-        return params
-    return {**params, "message": f"{params['message']} (The answer before was not accepted: {request.refusal}.)"}
+    message = visible(params["message"], _LINE_ENDS)  # a workflow may have put what its caller sent into its words
+    if request.refusal is not None:
+        message = f"{message} (The answer before was not accepted: {request.refusal}.)"
+    return {**params, "message": message}
 
 
 def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
@@ -114,7 +118,7 @@ def legacy_request(request: InputRequest, related_task: str | None, message_id: 
 
 def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:
     """Write the parameters of a `notifications/progress`."""
-    said = {"total": progress.total, "message": message}
+    said = {"total": progress.total, "message": None if message is None else visible(message)}
     return {
         "progressToken": token,
         "progress": progress.done,
@@ -194,7 +198,7 @@ def _message(task: Task) -> JsonObject:
             words = f"{_so_far(task.progress)}: {words}" if words else _so_far(task.progress)
         case _:
             pass
-    return {} if words is None else {"statusMessage": words[:LONGEST_MESSAGE]}
+    return {} if words is None else {"statusMessage": visible(words)[:LONGEST_MESSAGE]}
 
 
 def _so_far(progress: Progress) -> str:

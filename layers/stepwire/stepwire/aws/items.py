@@ -31,6 +31,7 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.task import (
     Cancelled,
+    Causes,
     Completed,
     Failed,
     InputRequired,
@@ -67,6 +68,7 @@ def item_of(task: Task) -> Item:
         "output_schema": task.work.output_schema,
         "result_bucket": task.work.result_bucket,
         "result_prefix": task.work.result_prefix,
+        "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
         **_texts_of(task.status),
         "open": _shard_of(task) if not task.has_ended and not task.awaits_confirmation else None,
         "origin": None if task.origin == Origin() else _origin_text(task.origin),
@@ -108,6 +110,7 @@ def task_of(item: Item) -> Task:
             shows_state="shows_state" in item and bool(_number(item, "shows_state")),
             result_bucket=_maybe(item, "result_bucket"),
             result_prefix=_maybe(item, "result_prefix"),
+            causes=Causes(_maybe(item, "causes") or Causes.REDACTED.value),
         ),
         status=_status_of(item),
         created_at=_moment(item, "created_at"),
