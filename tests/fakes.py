@@ -17,11 +17,12 @@ from stepwire.errors import (
     StartUnclear,
     StoreBusy,
     TaskExists,
+    WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import Json, write
-from stepwire.ports import Followed, IdempotencyKey, KeyedTask, Randomness, TaskPage
+from stepwire.ports import Followed, IdempotencyKey, KeyedTask, Lease, Randomness, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
@@ -189,6 +190,27 @@ class InMemoryTaskStore:
         return stored is not None and stored.version == task.version
 
 
+class InMemoryPlaces:
+    """Places in a dictionary."""
+
+    def __init__(self) -> None:
+        self.rooms: dict[str, set[Lease]] = {}
+        """The leases of each room, lapsed ones with them."""
+        self.most_held = 0
+        """The most leases that a room ever had at one moment."""
+
+    def take(self, room: str, lease: Lease, most: int, at: datetime) -> bool:
+        held = {one for one in self.rooms.get(room, set[Lease]()) if one.until >= at}
+        if len(held) >= most:
+            return False
+        self.rooms[room] = held | {lease}
+        self.most_held = max(self.most_held, len(held) + 1)
+        return True
+
+    def give_back(self, room: str, lease: Lease) -> None:
+        self.rooms.get(room, set[Lease]()).discard(lease)
+
+
 @dataclass(frozen=True)
 class Start:
     """A call to `start`, whatever came of it."""
@@ -231,6 +253,8 @@ class FakeWorkflows:
     """Called by every start before it begins: what happens meanwhile."""
     is_available: bool = True
     """Whether anything but `start` and `stop` gives an answer."""
+    throttled: set[str] = field(default_factory=set[str])
+    """The names of the methods that are refused, because a quota is used up."""
 
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
@@ -259,12 +283,14 @@ class FakeWorkflows:
 
     def describe(self, execution: Execution) -> ExecutionState:
         self.described.append(execution)
+        self._check_quota("describe")
         if not self.is_available:
             raise WorkflowsUnavailable
         return self.states.get(execution, Missing())
 
     def current_state(self, execution: Execution) -> str | None:
         self.looked_at.append(execution)
+        self._check_quota("current_state")
         if not self.is_available:
             raise WorkflowsUnavailable
         return self.current_states.get(execution) if self.states.get(execution) == Running() else None
@@ -274,6 +300,10 @@ class FakeWorkflows:
 
     def break_off(self, token: str, error: str, cause: str) -> None:
         self._answer(Resumption(token, error=error, cause=cause))
+
+    def _check_quota(self, method: str) -> None:
+        if method in self.throttled:
+            raise WorkflowsThrottled
 
     def _answer(self, resumption: Resumption) -> None:
         if not self.is_available:

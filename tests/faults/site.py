@@ -25,6 +25,7 @@ from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
 from stepwire.aws.event_bus import STATUS_CHANGE
 from stepwire.aws.items import key_of, task_of
 from stepwire.aws.outbox import StatusChangesHandler
+from stepwire.aws.places import DynamoDbPlaces
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.dialogue import Dialogue
@@ -42,6 +43,7 @@ from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
+from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
 from tests.fakes import FixedClock
 from tests.faults.boundary import Boundary, impatient
 from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url
@@ -123,7 +125,12 @@ class Process:
         report = site.troubles.append
         self.recorder = Recorder(store, site.clock)
         upkeep = Upkeep(self.recorder, workflows, INTERVALS, report)
-        self.operations = Operations(self.recorder, workflows, secrets.token_bytes, upkeep, limits, signed_url, report)
+        places = DynamoDbPlaces(site.table, lambda: boundary.dynamodb)
+        room = WaitingRoom(places, WaitLimits(), secrets.token_bytes, report)
+        waiting = Waiting(self.recorder, upkeep, room, report)
+        self.operations = Operations(
+            self.recorder, workflows, secrets.token_bytes, upkeep, limits, signed_url, report, waiting
+        )
         self.dialogue = Dialogue(self.recorder, upkeep, report)
         kit = Kit(
             site.catalog,

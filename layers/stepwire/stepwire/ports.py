@@ -133,6 +133,31 @@ class TaskStore(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Lease:
+    """A place that is held until it is given back, or lapses."""
+
+    until: datetime
+    number: int
+    """Random, below 65,536: what tells two leases of one moment apart."""
+
+
+class Places(Protocol):
+    """Rooms with a bounded number of places, shared by all function instances."""
+
+    def take(self, room: str, lease: Lease, most: int, at: datetime) -> bool:
+        """Take a place in a room that has so many; False where all are taken, by leases that have not lapsed.
+
+        Raises:
+            Exception: any error of the store; the place may be taken, and then lapses.
+        """
+        ...
+
+    def give_back(self, room: str, lease: Lease) -> None:
+        """Give a place back; nothing where it is not held."""
+        ...
+
+
 class Workflows(Protocol):
     """State machines that run, and states of theirs that wait for an answer."""
 

@@ -6,6 +6,7 @@ A handler builds nothing when it is imported; the first event, `warm` or `prepar
 import os
 import secrets
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
@@ -18,6 +19,8 @@ from stepwire.aws.audit import load_metrics, write_down
 from stepwire.aws.callbacks import question_of
 from stepwire.aws.clients import (
     dynamodb_client,
+    patient_dynamodb_client,
+    patient_step_functions_client,
     read_service_models,
     s3_client,
     secrets_manager_client,
@@ -25,6 +28,7 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.eventbridge import ForeignEvent, MalformedProgress, news_of
+from stepwire.aws.places import DynamoDbPlaces
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, read_mcp_settings, read_sweep_interval, read_table_name
@@ -32,7 +36,7 @@ from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.streams import expired_task_of
 from stepwire.catalog import read_catalog
 from stepwire.dialogue import Dialogue
-from stepwire.errors import AccessDenied, NotSignedIn
+from stepwire.errors import AccessDenied, AtQuota, NotSignedIn
 from stepwire.execution_events import ExecutionEvents, StatusChange
 from stepwire.expirations import Expirations
 from stepwire.input_requests import InputRequests
@@ -43,6 +47,7 @@ from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
 from stepwire.sweep import Sweep
 from stepwire.upkeep import Intervals, Upkeep
+from stepwire.waiting import Waiting, WaitingRoom
 
 _LINKS_GOOD_FOR: Final = timedelta(minutes=15)
 
@@ -62,8 +67,9 @@ class SystemClock:
 class McpHandler:
     """Answers the events that API Gateway sends to function mcp."""
 
-    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+    def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
         """Answer one request."""
+        deadline = _deadline_of(context)
         try:
             caller = self._settings.sign_in.caller_of(event)
         except AccessDenied as error:
@@ -72,7 +78,7 @@ class McpHandler:
         except NotSignedIn as error:
             self._logger.error("no identity came with the request: the route has no authorizer")  # noqa: TRY400 - nothing broke
             return response_of(refusal(error))
-        return response_of(self._server.handle(request_of(event, caller)))
+        return response_of(self._server.handle(request_of(event, caller, deadline)))
 
     def warm(self) -> None:
         """Build what needs no AWS, so that a wrong setting or manifest shows before the first request."""
@@ -92,8 +98,11 @@ class McpHandler:
     def _server(self) -> McpServer:
         settings = self._settings
         catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
-        recorder, workflows = _recorder(settings.table_name), StepFunctionsWorkflows(step_functions_client)
+        recorder = _recorder(settings.table_name, dynamodb_client)
+        workflows = StepFunctionsWorkflows(step_functions_client)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
+        places = DynamoDbPlaces(settings.table_name, dynamodb_client)
+        room = WaitingRoom(places, settings.waits, secrets.token_bytes, self._report)
         kit = Kit(
             catalog=catalog,
             operations=Operations(
@@ -104,6 +113,7 @@ class McpHandler:
                 settings.limits,
                 PresignedUrls(_LINKS_GOOD_FOR, s3_client),
                 self._report,
+                Waiting(recorder, upkeep, room, self._report),
             ),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
@@ -113,14 +123,17 @@ class McpHandler:
             report=self._report,
             access=settings.access,
         )
-        return McpServer(kit, settings.allowed_origins, self._report)
+        return McpServer(kit, settings.allowed_origins, self._report_failure)
 
     @cached_property
     def _logger(self) -> Logger:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        _log_fault(fault, "a request met a fault", self._logger)
+        log_trouble(fault, "a request met a fault", "check postponed", self._logger)
+
+    def _report_failure(self, fault: Exception) -> None:
+        log_trouble(fault, "a request met a fault", "request throttled", self._logger)
 
 
 class ExecutionEventsHandler:
@@ -143,8 +156,8 @@ class ExecutionEventsHandler:
 
     @cached_property
     def _events(self) -> ExecutionEvents:
-        recorder = _recorder(read_table_name(os.environ))
-        return ExecutionEvents(recorder, StepFunctionsWorkflows(step_functions_client))
+        recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
+        return ExecutionEvents(recorder, StepFunctionsWorkflows(patient_step_functions_client))
 
 
 class InputRequestsHandler:
@@ -156,7 +169,8 @@ class InputRequestsHandler:
 
     @cached_property
     def _requests(self) -> InputRequests:
-        return InputRequests(_recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client))
+        recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
+        return InputRequests(recorder, StepFunctionsWorkflows(patient_step_functions_client))
 
 
 class ExpirationsHandler:
@@ -170,14 +184,14 @@ class ExpirationsHandler:
                 if task is not None:
                     self._expirations.record(task)
             except Exception as fault:  # noqa: BLE001 - those before it are done, and it comes again
-                Logger().error("an expired task could not be looked after", fault=type(fault).__name__)
+                log_trouble(fault, "an expired task could not be looked after", "check postponed", Logger())
                 return {"batchItemFailures": [{"itemIdentifier": record["dynamodb"]["SequenceNumber"]}]}
         return {"batchItemFailures": []}
 
     @cached_property
     def _expirations(self) -> Expirations:
-        store = DynamoDbTaskStore(read_table_name(os.environ), dynamodb_client)
-        return Expirations(store, StepFunctionsWorkflows(step_functions_client), write_down)
+        store = DynamoDbTaskStore(read_table_name(os.environ), patient_dynamodb_client)
+        return Expirations(store, StepFunctionsWorkflows(patient_step_functions_client), write_down)
 
 
 class SweepHandler:
@@ -191,7 +205,8 @@ class SweepHandler:
     @cached_property
     def _sweep(self) -> Sweep:
         interval = read_sweep_interval(os.environ)
-        recorder, workflows = _recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client)
+        recorder = _recorder(read_table_name(os.environ), dynamodb_client)
+        workflows = StepFunctionsWorkflows(step_functions_client)
         return Sweep(
             recorder,
             Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),
@@ -205,16 +220,28 @@ class SweepHandler:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        _log_fault(fault, "a neglected task could not be looked after", self._logger)
+        log_trouble(fault, "a neglected task could not be looked after", "check postponed", self._logger)
 
 
-def _recorder(table_name: str) -> Recorder:
-    return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock(), write_down)
+def _recorder(table_name: str, build_client: Callable[[], Any]) -> Recorder:
+    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_down)
 
 
-def _log_fault(fault: Exception, where: str, logger: Logger) -> None:
+def _deadline_of(context: Any) -> datetime | None:
+    """Say when Lambda cuts an invocation off; None where nobody does."""
+    if context is None:
+        return None
+    return datetime.now(UTC) + timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+
+def log_trouble(fault: Exception, where: str, at_quota: str, logger: Logger) -> None:
+    """Write down what went wrong: in the words `where`; or `at_quota`, which no alarm of a release counts."""
     # Types, codes and the place; never a message, which may hold arguments or results.
-    logger.error(where, fault=type(fault).__name__, place=_place(fault), aws_error=_aws_error(fault))
+    kind, place, aws_error = type(fault).__name__, _place(fault), _aws_error(fault)
+    if isinstance(fault, AtQuota):
+        logger.warning(at_quota, fault=kind, place=place, aws_error=aws_error)
+    else:
+        logger.error(where, fault=kind, place=place, aws_error=aws_error)
 
 
 def _aws_error(fault: BaseException) -> str | None:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
 
-from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowsUnavailable
+from stepwire.aws.throttling import THROTTLED
+from stepwire.errors import (
+    StartRefused,
+    StartRefusedForNow,
+    StartThrottled,
+    StartUnclear,
+    StopThrottled,
+    WorkflowsThrottled,
+    WorkflowsUnavailable,
+)
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
 
@@ -33,7 +42,7 @@ _REASONS: Final = {
 _NEWEST_EVENTS: Final = 25
 _LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
 _WAITS_NO_MORE: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
-_PASSING: Final = frozenset({"ExecutionLimitExceeded", "ThrottlingException"})
+_PASSING: Final = THROTTLED | {"ExecutionLimitExceeded"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class StepFunctionsWorkflows:
         except ClientError as error:
             if _code(error) == "ExecutionDoesNotExist":
                 return Missing()
-            raise WorkflowsUnavailable from error
+            raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         return state_of(response)
@@ -85,7 +94,7 @@ class StepFunctionsWorkflows:
         except ClientError as error:
             if _code(error) == "ExecutionDoesNotExist":
                 return None
-            raise WorkflowsUnavailable from error
+            raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         return _state_in(history["events"])
@@ -107,6 +116,8 @@ class StepFunctionsWorkflows:
                 executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
             )
         except ClientError as error:
+            if _code(error) in THROTTLED:
+                raise StopThrottled from error
             if _code(error) != "ExecutionDoesNotExist":
                 raise
 
@@ -118,7 +129,7 @@ def _waiting_state() -> Generator[None]:
         yield
     except ClientError as error:
         if _code(error) not in _WAITS_NO_MORE:
-            raise WorkflowsUnavailable from error
+            raise _unavailable(error) from error
     except BotoCoreError as error:
         raise WorkflowsUnavailable from error
 
@@ -166,9 +177,13 @@ def _start_error(error: ClientError) -> StartRefused | StartUnclear:
     metadata = error.response.get("ResponseMetadata")
     heard_once = metadata is not None and metadata.get("RetryAttempts", 0) == 0 and metadata["HTTPStatusCode"] < 500  # noqa: PLR2004 - HTTP's own
     if not heard_once:
-        return StartUnclear()
+        return StartThrottled() if _code(error) in THROTTLED else StartUnclear()
     refused = StartRefusedForNow if _code(error) in _PASSING else StartRefused
     return refused(_REASONS.get(_code(error), f"Step Functions refused it ({_code(error)})"))
+
+
+def _unavailable(error: ClientError) -> WorkflowsUnavailable:
+    return WorkflowsThrottled() if _code(error) in THROTTLED else WorkflowsUnavailable()
 
 
 def _code(error: ClientError) -> str:
