@@ -14,6 +14,7 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
+from stepwire.allowance import Allowance
 from stepwire.aws.api_gateway import request_of, response_of
 from stepwire.aws.audit import load_metrics, write_down
 from stepwire.aws.callbacks import question_of
@@ -45,11 +46,12 @@ from stepwire.operations import Operations
 from stepwire.polls import PollLimit
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
-from stepwire.sweep import Sweep
+from stepwire.sweep import LOOKS_AT_ONCE, LOOKS_PER_SECOND, Sweep
 from stepwire.upkeep import Intervals, Upkeep
 from stepwire.waiting import Waiting, WaitingRoom
 
 _LINKS_GOOD_FOR: Final = timedelta(minutes=15)
+_LONGEST_LOOK: Final = timedelta(seconds=60)  # what is left of the sweep's invocation for the look that is under way
 
 
 class SystemClock:
@@ -197,10 +199,13 @@ class ExpirationsHandler:
 class SweepHandler:
     """Looks after the tasks that nobody reads, whenever its schedule calls it."""
 
-    def __call__(self, _event: dict[str, Any], _context: object) -> None:
-        """Look after those that have waited longest."""
-        looked_after = self._sweep.run()
-        self._logger.info("neglected tasks were looked after", tasks=looked_after)
+    def __call__(self, _event: dict[str, Any], context: object) -> None:
+        """Look after them for as long as this invocation may run."""
+        deadline = _deadline_of(context)
+        swept = self._sweep.run(deadline and deadline - _LONGEST_LOOK)
+        self._logger.info(
+            "neglected tasks were looked after", tasks=swept.looked_after, running=swept.running, done=swept.is_done
+        )
 
     @cached_property
     def _sweep(self) -> Sweep:
@@ -213,7 +218,12 @@ class SweepHandler:
             Expirations(recorder.store, workflows, write_down),
             interval,
             self._report,
+            self._pace,
         )
+
+    @cached_property
+    def _pace(self) -> Allowance:
+        return Allowance(LOOKS_PER_SECOND, LOOKS_AT_ONCE)
 
     @cached_property
     def _logger(self) -> Logger:
@@ -221,6 +231,8 @@ class SweepHandler:
 
     def _report(self, fault: Exception) -> None:
         log_trouble(fault, "a neglected task could not be looked after", "check postponed", self._logger)
+        if isinstance(fault, AtQuota):
+            self._pace.pause(datetime.now(UTC))
 
 
 def _recorder(table_name: str, build_client: Callable[[], Any]) -> Recorder:

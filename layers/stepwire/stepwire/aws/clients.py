@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_stepfunctions import SFNClient
 
-# A client waits for the answer: a call takes at most 9 seconds, two tries of 1 + 3 and a pause of 1 between them, so the
+# A client waits for the answer: a call takes at most 9 seconds, two tries of 1 + 3 and a pause of 1 between them. The
 # three calls that make a task, each at its slowest, fit into the 29 seconds of a request (`waiting.TIME_TO_ANSWER`).
 _FOR_REQUESTS: Final = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
 # Nobody waits for what events bring.
