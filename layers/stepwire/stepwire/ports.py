@@ -132,8 +132,8 @@ class TaskStore(Protocol):
     def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
         """List some tasks of any owner that go on and that nobody has looked at Step Functions for since then.
 
-        Those that wait for a confirmation have nothing there. Lags a little behind. A page may be empty, and not the
-        last; within a part of the list, those come first that have waited longest.
+        Those that wait for a confirmation have nothing there. Lags a little behind. Those come first that have waited
+        longest, nearly.
         """
         ...
 

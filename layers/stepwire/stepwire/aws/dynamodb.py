@@ -251,24 +251,25 @@ class DynamoDbTaskStore:
         }
 
     def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
-        """List some tasks that go on and that nobody has looked after since then."""
-        place = _Place(*json.loads(after)) if after else _Place()
-        start: dict[str, Any] = {} if place.last is None else {"ExclusiveStartKey": place.last}
-        found = self._client.query(
-            TableName=self.table_name,
-            IndexName=NEGLECTED_INDEX,
-            # `open` is a word of DynamoDB's own.
-            KeyConditionExpression="#open = :shard AND checked_at <= :since",
-            ExpressionAttributeNames={"#open": "open"},
-            ExpressionAttributeValues={
-                ":shard": {"S": SHARDS[place.shard]},
-                ":since": {"N": str(milliseconds_of(since))},
-            },
-            Limit=_PAGE,
-            **start,
-        )
-        keys = tuple(task_key_of(cast(Item, item)) for item in found["Items"])
-        return NeglectedPage(keys, _next_after(place, cast(Item | None, found.get("LastEvaluatedKey"))))
+        """List some tasks that go on and that nobody has looked after since then: some of each shard that has more."""
+        places: dict[str, Item | None] = dict.fromkeys(SHARDS) if after is None else json.loads(after)
+        keys, more = list[TaskKey](), dict[str, Item]()
+        for shard, last in places.items():
+            start: dict[str, Any] = {} if last is None else {"ExclusiveStartKey": last}
+            found = self._client.query(
+                TableName=self.table_name,
+                IndexName=NEGLECTED_INDEX,
+                # `open` is a word of DynamoDB's own.
+                KeyConditionExpression="#open = :shard AND checked_at <= :since",
+                ExpressionAttributeNames={"#open": "open"},
+                ExpressionAttributeValues={":shard": {"S": shard}, ":since": {"N": str(milliseconds_of(since))}},
+                Limit=_PAGE // len(SHARDS),
+                **start,
+            )
+            keys += [task_key_of(cast(Item, item)) for item in found["Items"]]
+            if "LastEvaluatedKey" in found:
+                more[shard] = cast(Item, found["LastEvaluatedKey"])
+        return NeglectedPage(tuple(keys), json.dumps(more) if more else None)
 
     def bookmark(self) -> str | None:
         """Give where the list of the neglected was left."""
@@ -298,19 +299,6 @@ class DynamoDbTaskStore:
         last = cast(Item | None, response.get("LastEvaluatedKey"))
         tasks = tuple(task_of(cast(Item, item)) for item in response["Items"])
         return TaskPage(tasks, task_key_of(last).task_id if last else None)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A place in the list of the neglected: a shard, by its number, and the last key that was read of it."""
-
-    shard: int = 0
-    last: Item | None = None
-
-
-def _next_after(place: _Place, last: Item | None) -> str | None:
-    shard = place.shard if last else place.shard + 1
-    return json.dumps([shard, last]) if shard < len(SHARDS) else None
 
 
 def _unless_condition_failed(error: ClientError, expected: Exception) -> Exception:
