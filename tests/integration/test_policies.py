@@ -17,6 +17,7 @@ import pytest
 from local import never
 from local.engine import ACCOUNT
 from local.permissions import Call, Role, Statement, registered, watched
+from stepwire.sweep import FEW
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, until
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
@@ -180,7 +181,9 @@ def leave_work_behind(stack: Watched, modern: ModernClient) -> None:
     table, items = open_tasks(stack)
     newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
     for item in newest.values():
-        table(item | {"sk": {"S": item["sk"]["S"][:-4] + "0000"}})
+        # So many that the sweep lists what runs.
+        for number in range(FEW + 1):
+            table(item | {"sk": {"S": f"{item['sk']['S'][:-4]}{number:04}"}})
         table(item | {"ttl_ms": {"N": "1"}})
 
 
