@@ -2,14 +2,17 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from benchmarks.cost.calls import WAIT
 from local.clients import aws_client
 from local.isolation import REGION
 from stepwire.aws.places import DynamoDbPlaces
 from stepwire.ports import Lease, Places
-from tests.fakes import START_OF_TIME, InMemoryPlaces
+from stepwire.waiting import WaitingRoom, WaitLimits
+from tests.fakes import START_OF_TIME, InMemoryPlaces, counting
 from tests.kits import ALICE, BOB
 from tests.tables import new_table
 
@@ -68,6 +71,27 @@ def test_a_place_lapses_with_its_lease(places: Places) -> None:
 
     assert not places.take(ALICE, lease(3), 2, UNTIL)
     assert [places.take(ALICE, one, 2, late) for one in later] == [True, True, False]
+
+
+def test_a_wait_costs_four_small_writes_and_one_that_finds_no_place_at_its_caller_one(aws: None) -> None:
+    """What `benchmarks.cost` counts with."""
+    client: Any = aws_client("dynamodb", REGION)
+    table, made = new_table(), list[str]()
+
+    def note(model: Any, **_: object) -> None:
+        made.append(model.name)
+
+    client.meta.events.register("before-call.dynamodb", note)
+    room = WaitingRoom(DynamoDbPlaces(table, lambda: client), WaitLimits(all=5, per_caller=1), counting(), print)
+
+    waiter = room.enter(ALICE, UNTIL, START_OF_TIME)
+    assert waiter is not None
+    assert room.enter(ALICE, UNTIL, START_OF_TIME) is None
+    refused = made.pop(2)
+    room.leave(waiter)
+
+    assert tuple(made) == WAIT
+    assert refused == "UpdateItem"
 
 
 def test_of_many_at_once_no_more_get_in_than_there_are_places(aws: None) -> None:

@@ -1,11 +1,12 @@
 """Requests that wait: how many may, and until when (A5, B9)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from stepwire.aws.bootstrap import deadline_of
 from stepwire.errors import StoreBusy
 from stepwire.methods import Patience, has_ended
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -49,6 +50,26 @@ def test_a_wait_has_what_the_calls_before_it_have_left() -> None:
     list(following(world, task, began + TIMEOUT))
 
     assert world.clock.now() - began == TIMEOUT - TIME_TO_ANSWER
+
+
+@dataclass(frozen=True)
+class Context:
+    """What Lambda tells a function of its invocation, so far as it is asked."""
+
+    left: int
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.left
+
+
+def test_the_deadline_is_that_of_the_invocation() -> None:
+    before = datetime.now(UTC)
+
+    deadline = deadline_of(Context(12_345))
+
+    assert deadline is not None
+    assert before <= deadline - timedelta(milliseconds=12_345) <= datetime.now(UTC)
+    assert deadline_of(None) is None
 
 
 class Endpoint:

@@ -71,7 +71,7 @@ class McpHandler:
 
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
         """Answer one request."""
-        deadline = _deadline_of(context)
+        deadline = deadline_of(context)
         try:
             caller = self._settings.sign_in.caller_of(event)
         except AccessDenied as error:
@@ -201,7 +201,7 @@ class SweepHandler:
 
     def __call__(self, _event: dict[str, Any], context: object) -> None:
         """Look after them for as long as this invocation may run."""
-        deadline = _deadline_of(context)
+        deadline = deadline_of(context)
         swept = self._sweep.run(deadline and deadline - _LONGEST_LOOK)
         self._logger.info(
             "neglected tasks were looked after", tasks=swept.looked_after, running=swept.running, done=swept.is_done
@@ -239,7 +239,7 @@ def _recorder(table_name: str, build_client: Callable[[], Any]) -> Recorder:
     return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_down)
 
 
-def _deadline_of(context: Any) -> datetime | None:
+def deadline_of(context: Any) -> datetime | None:
     """Say when Lambda cuts an invocation off; None where nobody does."""
     if context is None:
         return None
