@@ -147,7 +147,7 @@ class LocalStack:
         """Remove the items whose time to live is over at a moment (now), whatever the policy; return how many."""
         return self._sweeper.sweep(at or datetime.now(UTC), at_once)
 
-    def drain(self, *, within: float = 5.0) -> None:
+    def drain(self, *, within: float = 120.0) -> None:
         """Wait until the functions have processed every record that streams hold, or it was given up.
 
         Raises:

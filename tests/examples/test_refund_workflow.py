@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, El
 from examples.tasks_client import Completed, TaskHandle, Tasks, TaskState, get_task, update_task, wait_for_task
 from local import FunctionError, LocalStack
 from tests.examples.stacks import ROOT
+from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
 TOOL: Final = "approve_refund"
@@ -202,7 +203,7 @@ class TestMakingIt:
 
 async def state_after(client: Client, handle: TaskHandle, *statuses: str) -> TaskState:
     """Poll until the task has none of these statuses any more."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_GUARD):
         while (state := await get_task(client.session, handle.task_id)).status in statuses:
             await anyio.sleep(0.05)
     return state

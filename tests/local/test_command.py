@@ -14,13 +14,16 @@ import pytest
 from local import LocalStack
 from local.__main__ import services_welcome
 from tests.local.conftest import TEMPLATE
+from tests.waiting import HANG_GUARD
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "local"]
 
 
 def failed(*arguments: str) -> str:
-    ended = subprocess.run([*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(
+        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
     assert ended.returncode == 2
     assert ended.stdout == ""
     return ended.stderr
@@ -34,7 +37,7 @@ def test_it_serves_until_it_is_told_to_stop(number: signal.Signals) -> None:
     ) as served:
         assert served.stdout is not None
         url = served.stdout.readline().split()[1]
-        answer = httpx.post(url, json={}).json()
+        answer = httpx.post(url, json={}, timeout=HANG_GUARD).json()
         served.send_signal(number)
         assert served.stderr is not None
         rest, errors = served.stdout.read(), served.stderr.read()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
-from tests.model.step_functions import StepFunctions
+from tests.simulated.step_functions import StepFunctions
 
 OPEN: Final = frozenset({"open"})
 Json = dict[str, Any]

@@ -232,7 +232,7 @@ class SweepHandler:
     def _report(self, fault: Exception) -> None:
         log_trouble(fault, "a neglected task could not be looked after", "check postponed", self._logger)
         if isinstance(fault, AtQuota):
-            self._pace.pause(datetime.now(UTC))
+            self._pace.pause(SystemClock().now())
 
 
 def _recorder(table_name: str, build_client: Callable[[], Any]) -> Recorder:
@@ -243,7 +243,7 @@ def deadline_of(context: Any) -> datetime | None:
     """Say when Lambda cuts an invocation off; None where nobody does."""
     if context is None:
         return None
-    return datetime.now(UTC) + timedelta(milliseconds=context.get_remaining_time_in_millis())
+    return SystemClock().now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
 
 
 def log_trouble(fault: Exception, where: str, at_quota: str, logger: Logger) -> None:
