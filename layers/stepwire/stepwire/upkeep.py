@@ -115,7 +115,7 @@ class Upkeep:
             case Missing():
                 return self.started(task)
             case end:
-                event = fitted(event_of(end, task.work.output_schema))
+                event = fitted(event_of(end, task.work.output_schema, task.work.causes))
                 return self.recorder.record(task, event, Source.LOOK) or task
 
     def _still_wanted(self, task: Task) -> Task:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _FOR_REQUESTS: Final = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
 # Nobody waits for what events bring.
 _FOR_EVENTS: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+# By default boto3 signs URLs with Signature Version 2 in the Regions that still know it, for the global host.
+_S3_CONFIG: Final = _FOR_REQUESTS.merge(
+    Config(signature_version="s3v4", s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"})
+)
 # A client that signs nothing asks for no credentials either.
 _NOBODYS: Final = Config(signature_version=UNSIGNED)
 # What a reader asks on the side: a quota that is used up is not used up more by asking again at once.
@@ -59,7 +63,7 @@ def patient_step_functions_client() -> "SFNClient":
 def s3_client() -> "S3Client":
     """Build a client of S3."""
     with _LOCK:
-        return boto3.client("s3", config=_FOR_REQUESTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+        return boto3.client("s3", config=_S3_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
 
 
 def secrets_manager_client() -> "SecretsManagerClient":
