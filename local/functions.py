@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from local.environment import variables_of
+from local.function_output import output_of
 from local.loading import load_handler
 from local.permissions import Role, acting_as
 
@@ -91,12 +92,13 @@ class _Instance:
     handler: Callable[[Any, LambdaContext], Any]
     variables: dict[str, str]
     role: Role | None
+    owner: str  # the name of its function
 
     def warm(self) -> None:
         prepare = getattr(self.handler, "warm", None)
         if prepare is None:
             return
-        with acting_as(self.role), variables_of(self.variables):
+        with acting_as(self.role), variables_of(self.variables), output_of(self.owner):
             prepare()
 
 
@@ -114,6 +116,11 @@ class Function:
         own = layers if instances > 1 else ()
         self._instances = [self._load(number, own) for number in range(1, instances + 1)]
         self._turns = itertools.cycle(self._instances)
+
+    @property
+    def arn(self) -> str:
+        """Return its ARN."""
+        return self.settings.arn
 
     @property
     def handlers(self) -> Sequence[Callable[[Any, LambdaContext], Any]]:
@@ -149,7 +156,7 @@ class Function:
     def _run(
         self, instance: _Instance, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext
     ) -> None:
-        with acting_as(instance.role), variables_of(instance.variables):
+        with acting_as(instance.role), variables_of(instance.variables), output_of(instance.owner):
             outcome = self._call(instance, event, context)
         timer.cancel()
         _settle(done, outcome)
@@ -181,8 +188,9 @@ class Function:
     def _load(self, number: int, own: Sequence[Path]) -> _Instance:
         variables, role = dict(self.settings.variables), self.settings.role
         owner = self.settings.name if number == 1 else f"{self.settings.name}_{number}"
-        with acting_as(role), variables_of(variables):
-            return _Instance(load_handler(self.settings.handler, self.settings.folder, owner, own), variables, role)
+        with acting_as(role), variables_of(variables), output_of(self.settings.name):
+            handler = load_handler(self.settings.handler, self.settings.folder, owner, own)
+            return _Instance(handler, variables, role, self.settings.name)
 
 
 def _result(value: object) -> Outcome:

@@ -17,7 +17,12 @@ from tests.recorded import recorded
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
-SIGN_IN: Final = {"Authorizer": "jwt", "JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"}
+SIGN_IN: Final = {
+    "Authorizer": "jwt",
+    "JwtIssuer": "https://issuer.example",
+    "JwtAudience": "stepwire",
+    "PrincipalClaims": "iss,sub|client_id",  # machines call too
+}
 """Parameters of a stack that asks everybody to sign in."""
 Event = dict[str, Any]
 

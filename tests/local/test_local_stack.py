@@ -99,7 +99,7 @@ def test_what_no_route_serves_is_not_found(stack: LocalStack, method: str, path:
     assert (response.status_code, response.json()) == (404, {"message": "Not Found"})
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", ""])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "localhost.evil.example:{port}", ""])
 def test_a_foreign_host_is_forbidden(stack: LocalStack, host: str) -> None:
     response = post(stack, host=host.format(port=stack.port))
 
@@ -109,6 +109,11 @@ def test_a_foreign_host_is_forbidden(stack: LocalStack, host: str) -> None:
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "[::1]"])
 def test_the_other_names_of_this_machine_are_served(stack: LocalStack, name: str) -> None:
     assert post(stack, host=f"{name}:{stack.port}").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "127.1.2.3:{port}", "[::1]:80"])
+def test_this_machine_may_be_named_in_any_way_and_with_a_forwarded_port(stack: LocalStack, host: str) -> None:
+    assert post(stack, host=host.format(port=stack.port)).status_code == 200
 
 
 def test_a_request_with_two_hosts_is_forbidden(stack: LocalStack) -> None:
@@ -275,8 +280,17 @@ def test_nothing_is_left_when_a_stack_has_stopped() -> None:
     assert servers() == before
 
 
-def test_a_port_in_use_is_named(stack: LocalStack) -> None:
-    with pytest.raises(PortInUse, match=str(stack.port)), LocalStack(TEMPLATE, port=stack.port):
+def test_a_port_in_use_is_named_with_what_to_do(stack: LocalStack) -> None:
+    words = (
+        rf"Port {stack.port} of 127\.0\.0\.1 is in use\. Choose another, as `make run PORT=3001` does; 0 is any free"
+    )
+
+    with pytest.raises(PortInUse, match=words), LocalStack(TEMPLATE, port=stack.port):
+        pass
+
+
+def test_a_port_that_is_none_is_named(stack: LocalStack) -> None:
+    with pytest.raises(PortInUse, match=r"Port 65536 of 127.0.0.1 is not to be had"), LocalStack(TEMPLATE, port=65_536):
         pass
 
 

@@ -84,7 +84,7 @@ class Question:
     """The step by which it was certainly asked."""
     given: list[Given] = field(default_factory=list[Given])
     was_wrong: bool = False
-    """Whether a legacy client may have answered wrongly, so that it is asked again under another id."""
+    """Whether a client may have answered wrongly, so that it is asked again under another key and id."""
 
 
 @dataclass

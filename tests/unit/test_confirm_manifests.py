@@ -89,13 +89,16 @@ def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("confirm: {}", "confirm.message: Field required"),
-        ("confirm: Really?", "confirm: Input should be a valid dictionary"),
+        ("confirm: Really?", "confirm: must have fields, each as `name: value`"),
         ("confirm: {message: ''}", "confirm: at /message: "),
         (f"confirm: {{message: {'x' * (LONGEST_QUESTION + 1)}}}", "confirm: at /message: "),
         ("confirm: {message: m, key: ''}", "confirm.key: String should match pattern"),
         ("confirm: {message: m, key: a b}", "confirm.key: String should match pattern"),
         ('confirm: {message: m, key: "a\\n"}', "confirm.key: String should match pattern"),
-        ("confirm: {message: m, url: 'https://a.example'}", "confirm.url: Extra inputs are not permitted"),
+        (
+            "confirm: {message: m, url: 'https://a.example'}",
+            "confirm.url: unknown field; there are message, key, schema, input_key",
+        ),
         ("confirm: {message: m, schema: {type: object}}", "confirm: at /schema: "),
         (
             "confirm: {message: m, schema: {type: object, properties: {a: {type: object}}}}",

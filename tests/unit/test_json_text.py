@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, parse, write
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, equal_form, parse, write
 from tests.strategies import json_values
 
 
@@ -12,6 +12,19 @@ from tests.strategies import json_values
 def test_what_was_written_reads_the_same(value: Json) -> None:
     assert parse(write(value)) == value
     assert parse(write(value).encode()) == value
+
+
+@given(json_values)
+def test_the_form_in_which_equal_values_are_written_alike_is_an_equal_value(value: Json) -> None:
+    assert equal_form(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1"), (-0.0, "0"), ([{"a": 2e3}], '[{"a":2000}]'), (1.5, "1.5"), (True, "true"), (1e300, "1e+300")],
+)
+def test_a_whole_number_is_written_in_one_form(value: Json, text: str) -> None:
+    assert write(equal_form(value)) == text
 
 
 @given(st.binary() | st.text(st.characters()) | st.text('[]{}",:0123456789-+.eEtrufalsn\\ \t\n'))

@@ -1,6 +1,6 @@
 """What this version writes, and what it gives clients to keep: recorded, so that later versions can be held against it.
 
-    python -m tests.upgrades.recording 5    # writes recorded/5.json; docs/upgrades.md says when
+    python -m tests.upgrades.recording 6    # writes recorded/6.json; docs/upgrades.md says when
 
 Each scenario leaves a table as this version leaves it at some moment in the life of a task. Nothing in it is left to
 chance: recorded again by the same version, it is the same.
@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
@@ -46,6 +47,8 @@ TOOL: Final = replace(
     output_schema=write(OUTPUT_SCHEMA),
     shows_state=True,
     result_bucket="my-reports",
+    result_prefix="results/{principal}/",
+    keep_result=timedelta(days=1),
 )
 CATALOG: Final = catalog_of(TOOL, CONFIRMED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}

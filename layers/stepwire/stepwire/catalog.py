@@ -80,6 +80,10 @@ class Tool:
     """Whether the caller may read the names of the workflow's states."""
     result_bucket: str | None = None
     """The bucket in S3 where its workflow leaves what is too large for an output."""
+    result_prefix: str | None = None
+    """What the keys of such objects begin with, with variables; None: the default of `tasks.links`."""
+    keep_result: timedelta = timedelta()
+    """How long a task is kept after its end at least, whatever is left of its ttl."""
     causes: Causes = Causes.REDACTED
     """How much of the cause of a failure its callers get to read."""
     scopes: tuple[str, ...] = ()
@@ -159,6 +163,8 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         confirmation=_confirmation(entry.get("confirm")),
         shows_state=entry["show_state"],
         result_bucket=entry.get("result_bucket"),
+        result_prefix=entry.get("result_prefix"),
+        keep_result=timedelta(milliseconds=entry.get("keep_result_ms", 0)),
         causes=Causes(entry.get("show_errors", Causes.REDACTED.value)),
         scopes=tuple(entry.get("scopes", ())),
     )

@@ -55,7 +55,7 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
 def modern_requests(requests: Iterable[InputRequest], modes: frozenset[Mode]) -> JsonObject:
     """Write the questions that a client can ask, by their keys; what it did not declare is not shown (M44, M48)."""
     return {
-        one.key: {"method": "elicitation/create", "params": _question(one)}
+        one.key: {"method": "elicitation/create", "params": _asked(one)}
         for one in requests
         if mode_of(one.elicitation) in modes
     }
@@ -99,20 +99,24 @@ def unfinished_result(task: Task) -> JsonObject:
     return {"content": [{"type": "text", "text": words}], "isError": is_error, "_meta": meta}
 
 
+def _asked(request: InputRequest) -> JsonObject:
+    """Write the parameters of an `elicitation/create`; where it is asked again, its message says why.
+
+    A workflow may have put what its caller sent into its words: nothing in them acts.
+    """
+    params = params_of(request.elicitation)
+    params["message"] = visible(params["message"], _LINE_ENDS)
+    if request.refusal is None:
+        return params
+    return {**params, "message": f"{params['message']} (The answer before was not accepted: {request.refusal}.)"}
+
+
 def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
     """Write the parameters of an `elicitation/create`, with its task's id where the client knows it (T30)."""
-    params = _question(request)
-    if request.refusal is not None:
-        params["message"] = f"{params['message']} ({request.refusal})"
+    params = _asked(request)
     if not isinstance(request.elicitation, FormElicitation):
         params["elicitationId"] = message_id  # L19
     return params if related_task is None else {**params, "_meta": {RELATED_TASK: {"taskId": related_task}}}
-
-
-def _question(request: InputRequest) -> JsonObject:
-    """Write what a user is asked: a workflow may have put what its caller sent into its words."""
-    params = params_of(request.elicitation)
-    return {**params, "message": visible(params["message"], _LINE_ENDS)}
 
 
 def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:

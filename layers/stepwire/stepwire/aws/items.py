@@ -67,6 +67,7 @@ def item_of(task: Task) -> Item:
         "input": task.work.input,
         "output_schema": task.work.output_schema,
         "result_bucket": task.work.result_bucket,
+        "result_prefix": task.work.result_prefix,
         "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
         **_texts_of(task.status),
         "open": _shard_of(task) if not task.has_ended and not task.awaits_confirmation else None,
@@ -81,6 +82,7 @@ def item_of(task: Task) -> Item:
         "last_updated_at": milliseconds_of(task.last_updated_at),
         "checked_at": milliseconds_of(task.checked_at),
         "ttl_ms": task.ttl // _MILLISECOND,
+        "keep_result_ms": task.keep_result // _MILLISECOND,
         "poll_interval_ms": task.poll_interval // _MILLISECOND,
         "longest_poll_interval_ms": task.longest_poll_interval // _MILLISECOND,
         "shows_state": int(task.work.shows_state),
@@ -107,6 +109,7 @@ def task_of(item: Item) -> Task:
             _maybe(item, "output_schema"),
             shows_state="shows_state" in item and bool(_number(item, "shows_state")),
             result_bucket=_maybe(item, "result_bucket"),
+            result_prefix=_maybe(item, "result_prefix"),
             causes=Causes(_maybe(item, "causes") or Causes.REDACTED.value),
         ),
         status=_status_of(item),
@@ -119,6 +122,7 @@ def task_of(item: Item) -> Task:
         origin=_origin_of(_json(item, "origin")),
         inputs=_inputs_of(_json(item, "inputs")),
         progress=_progress_of(_json(item, "progress")),
+        keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
     )
 

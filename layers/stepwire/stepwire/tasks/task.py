@@ -116,6 +116,8 @@ class Work:
     """Whether the caller may read the names of the workflow's states."""
     result_bucket: str | None = None
     """The bucket in S3 into which its results may link."""
+    result_prefix: str | None = None
+    """What the keys of such links begin with, with variables (`links`); None: the default."""
     causes: Causes = Causes.REDACTED
 
 
@@ -175,6 +177,8 @@ class Task:
     origin: Origin = Origin()
     inputs: Inputs = Inputs()
     progress: Progress | None = None
+    keep_result: timedelta = timedelta()
+    """How long the task is kept after its end at least; then `ttl` grows where that is longer."""
     version: int = 0
     """How often it has been saved; only the store changes it."""
 
