@@ -158,11 +158,11 @@ def _number(reading: Reading, digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
         reading.inexact = "a number is too large; send it as a string"
-    elif not _keeps_digits(digits, value):
+        return nan
+    if not _keeps_digits(digits, value):
         reading.inexact = f"the number {digits[:40]} would lose digits; send it as a string"
-    else:
-        return value
-    return nan
+        return nan
+    return value
 
 
 def _keeps_digits(digits: str, value: float) -> bool:

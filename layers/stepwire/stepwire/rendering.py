@@ -100,15 +100,12 @@ def unfinished_result(task: Task) -> JsonObject:
 
 
 def _asked(request: InputRequest) -> JsonObject:
-    """Write the parameters of an `elicitation/create`; where it is asked again, its message says why.
-
-    A workflow may have put what its caller sent into its words: nothing in them acts.
-    """
+    """Write the parameters of an `elicitation/create`; where it is asked again, its message says why."""
     params = params_of(request.elicitation)
-    params["message"] = visible(params["message"], _LINE_ENDS)
-    if request.refusal is None:
-        return params
-    return {**params, "message": f"{params['message']} (The answer before was not accepted: {request.refusal}.)"}
+    message = visible(params["message"], _LINE_ENDS)  # a workflow may have put what its caller sent into its words
+    if request.refusal is not None:
+        message = f"{message} (The answer before was not accepted: {request.refusal}.)"
+    return {**params, "message": message}
 
 
 def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
