@@ -7,6 +7,10 @@ from typing import Final
 
 CREATE: Final = ("UpdateItem", "PutItem", "StartExecution")
 """A call as a task. A caller who has just created another pays one UpdateItem more."""
+KEYED: Final = ("PutItem", *CREATE)
+"""The same with an idempotency key: the key is claimed first, which also tells whether it is new."""
+REPEATED: Final = ("PutItem", "GetItem")
+"""The same again, once its task has been read before: the claim, which fails, and the task."""
 POLL: Final = ("GetItem",)
 """tasks/get, tasks/result, the first body of a stream, a round of a plain call: as long as nobody is overdue."""
 STREAM_POLL: Final = ("BatchGetItem",)

@@ -214,6 +214,17 @@ def test_a_task_that_somebody_has_saved_since_is_not_deleted(store: TaskStore) -
     assert store.load(loaded.key) == saved
 
 
+def test_a_task_that_was_made_anew_since_is_not_deleted(store: TaskStore) -> None:
+    first = store.create(a_task())
+    store.delete(first)
+    again = store.create(replace(a_task(), created_at=START_OF_TIME + timedelta(milliseconds=1)))
+
+    is_gone = store.delete(first)
+
+    assert not is_gone
+    assert store.load(first.key) == again
+
+
 def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
     created = store.create(a_task())
     store.delete(created)

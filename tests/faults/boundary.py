@@ -37,7 +37,6 @@ class Fault(Enum):
     """No answer, and it was done."""
     DENIED = "access denied"
     EXPIRED = "expired credential"
-    CONFLICT = "transaction conflict"
     INTERNAL = "internal error"
     DEATH_BEFORE = "death before"
     DEATH_AFTER = "death after"
@@ -58,7 +57,6 @@ _CODES: Final = {
     Fault.THROTTLED: (400, "ThrottlingException"),
     Fault.DENIED: (400, "AccessDeniedException"),
     Fault.EXPIRED: (400, "ExpiredTokenException"),
-    Fault.CONFLICT: (400, "TransactionCanceledException"),
     Fault.INTERNAL: (500, "InternalServerError"),
 }
 
@@ -156,10 +154,7 @@ def _meet(fault: Fault, event_name: str, request: AWSPreparedRequest) -> AWSResp
 
 def _refusal(fault: Fault, request: AWSPreparedRequest) -> AWSResponse:
     status, code = _CODES[fault]
-    body: dict[str, Any] = {"__type": code, "message": "a fault of the tests"}
-    if fault is Fault.CONFLICT:
-        body["CancellationReasons"] = [{"Code": "None"}, {"Code": "TransactionConflict"}]
-    return answered(request, status, body)
+    return answered(request, status, {"__type": code, "message": "a fault of the tests"})
 
 
 def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:
@@ -176,8 +171,6 @@ class _Body(BytesIO):
 def subject_of(request: AWSPreparedRequest) -> str:
     """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
-    if "TransactItems" in body:
-        return "task and key"
     if "RequestItems" in body:
         return "tasks"
     if "KeyConditionExpression" in body:

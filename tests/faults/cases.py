@@ -23,7 +23,6 @@ ITSELF: Final = "itself"
 READER: Final = "reader"
 SWEPT: Final = "sweep"
 AT_THE_LIMIT: Final = "slot freed at the limit"
-_TRANSACTION: Final = "TransactWriteItems"
 # The SDK's next try is then heard.
 _ALSO_ONCE: Final = (Fault.THROTTLED, Fault.TIMEOUT_AFTER)
 
@@ -65,8 +64,6 @@ def cases() -> Iterator[Case]:
     for operation in OPERATIONS:
         for step in operation.own_steps:
             for fault in Fault:
-                if fault is Fault.CONFLICT and not operation.steps[step].startswith(_TRANSACTION):
-                    continue
                 if fault is Fault.DEATH_BEFORE and step > 0:
                     continue
                 if fault is Fault.EXPIRED:  # to a handler, the same as access denied

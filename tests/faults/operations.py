@@ -472,7 +472,7 @@ OPERATIONS: Final = (
     Operation(
         "create with a key",
         Caller.CLIENT,
-        ("GetItem key", "UpdateItem usage", "TransactWriteItems task and key", "StartExecution"),
+        ("PutItem key", *_CREATION),
         _create_with_key,
     ),
     Operation(
@@ -495,18 +495,11 @@ OPERATIONS: Final = (
     Operation(
         "create with a key, refused",
         Caller.CLIENT,
-        (
-            "GetItem key",
-            "UpdateItem usage",
-            "TransactWriteItems task and key",
-            "StartExecution",
-            "TransactWriteItems task and key",
-            "UpdateItem usage",
-        ),
+        ("PutItem key", *_CREATION, "DeleteItem task", "UpdateItem usage"),
         _create_refused_with_key,
         first=4,
     ),
-    Operation("confirmed call", Caller.CLIENT, ("GetSecretValue", *_CREATION), _create_confirmed),
+    Operation("confirmed call", Caller.CLIENT, ("GetSecretValue", "GetItem task", *_CREATION), _create_confirmed),
     Operation(
         "confirm a task",
         Caller.CLIENT,

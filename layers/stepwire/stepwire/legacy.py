@@ -158,8 +158,8 @@ def _created(kit: Kit, task: Task) -> JsonObject:
 def _begun(kit: Kit, call: ToolCall) -> Task:
     confirmation = call.tool.confirmation
     if confirmation is None:
-        return kit.operations.once(call, lambda: kit.operations.call(call))
-    return kit.operations.once(call, lambda: kit.operations.ask_first(call, confirmation))
+        return kit.operations.once(call, lambda task_id: kit.operations.call(call, task_id))
+    return kit.operations.once(call, lambda task_id: kit.operations.ask_first(call, confirmation, task_id))
 
 
 def _awaited(kit: Kit, call: Call, task: Task) -> Reply:

@@ -14,7 +14,7 @@ from typing import Final
 from stepwire.catalog import Confirmation, TaskSupport, Tool
 from stepwire.continuations import LONGEST_CONFIRMATION, Continuation, Kind, Subject, issue, redeem
 from stepwire.dialogue import declined, merged, read_answer
-from stepwire.errors import InvalidInput, InvalidRequestState, MissingClientCapability, TaskExists
+from stepwire.errors import InvalidInput, MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, read_back, write
 from stepwire.methods import (
     SERVER_INFO,
@@ -87,7 +87,7 @@ class _Started:
         """Begin; or ask first, where the tool wants it."""
         call, operations = self._tool_call(self.arguments), self.kit.operations
         if self.tool.confirmation is None:
-            return self._begun(operations.once(call, lambda: operations.call(call)))
+            return self._begun(operations.once(call, lambda task_id: operations.call(call, task_id)))
         known = operations.repeated(call)
         return self._ask(self.tool.confirmation) if known is None else self._begun(known)
 
@@ -142,13 +142,9 @@ class _Started:
             return modern_result(declined(answer))
         arguments = as_object(read_back(merged(write(self.arguments), confirmation.input_key, answer)))
         call, operations = self._tool_call(arguments), self.kit.operations
-        try:
-            task = operations.once(call, lambda: operations.call(call, TaskId(continuation.task_id)))
-        except TaskExists:
-            raise InvalidRequestState(
-                f"The requestState has been used: its call goes on as the task {continuation.task_id}."
-            ) from None
-        return self._begun(task)
+        # M46: the same confirmation again is the same call again, and gets its task.
+        begun = operations.once(call, lambda task_id: operations.call(call, task_id), TaskId(continuation.task_id))
+        return self._begun(begun)
 
     def _awaited(self, task: Task, so_far: Continuation) -> Reply:
         seen = self._watched(task)

@@ -44,32 +44,45 @@ class IdempotencyKey:
 
 
 @dataclass(frozen=True)
-class KeyedTask:
-    """The task that a key stands for."""
+class KeyClaim:
+    """Says which task a key stands for, from before that task is written."""
 
     task_id: TaskId
     call_digest: str
+    claimed_at: datetime
     expires_at: datetime
+    """When the claim may be deleted; later than its task, so that a task is never without its key."""
 
 
 class TaskStore(Protocol):
     """Durable tasks, each under its owner; every read sees every finished write."""
 
-    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
+    def create(self, task: Task) -> Task:
         """Write a new task (version 0) and give it back with its version; nothing where just this was written before.
-
-        Args:
-            task: the task.
-            key: written in one go with the task, and gone with it.
 
         Raises:
             TaskExists: the id is taken by another task, or this one has been saved since.
-            KeyTaken: the key belongs to another task, which has not expired.
         """
         ...
 
-    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
-        """Find the task of an idempotency key; expired ones may still be there."""
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+    ) -> KeyClaim | None:
+        """Let an idempotency key stand for a task, unless it stands for one already.
+
+        Args:
+            owner: whose key it is.
+            digest: of the key.
+            claim: the task, and the call.
+            instead: a task that the key stands for in vain; its claim is replaced.
+
+        Returns:
+            The claim of another task; None where the key now stands for this one.
+        """
+        ...
+
+    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
+        """Find the claim of an idempotency key; expired ones may still be there."""
         ...
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
@@ -90,6 +103,14 @@ class TaskStore(Protocol):
 
     def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Read several tasks, at most 100; those that are there."""
+        ...
+
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        """Undo a reservation of which no task came: free its slot and give back its part of the rate. Idempotent.
+
+        Raises:
+            StoreBusy: the store may not have done it; doing it again is harmless.
+        """
         ...
 
     def load(self, key: TaskKey) -> Task | None:
@@ -116,8 +137,8 @@ class TaskStore(Protocol):
         """
         ...
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
-        """Remove a task that was loaded, and its key, unless somebody has saved it since; tell whether it is gone."""
+    def delete(self, task: Task) -> bool:
+        """Remove a task that was loaded, unless somebody has saved it or made it anew; tell whether it is gone."""
         ...
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:

@@ -69,6 +69,13 @@ def admitted(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usa
     return Usage(usage.active | {task_id}, paced_until)
 
 
+def without(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:
+    """Return the usage as it was before a task was admitted that never came to be."""
+    if task_id not in usage.active or usage.paced_until is None:
+        return usage
+    return Usage(usage.active - {task_id}, usage.paced_until - limits.pace)
+
+
 def is_idle(usage: Usage, at: datetime) -> bool:
     """Tell whether the caller has created nothing lately that the pace would count."""
     return usage.paced_until is None or usage.paced_until <= at
