@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test e2e load check scan fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run services test repeat e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -24,8 +24,12 @@ run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) unt
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
 	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
 
-test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run every test; ARGS are pytest's
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+# A file's tests stay in one worker, because they share a stack. The hash seed is fixed: sets keep their order.
+test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
+
+repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every other time on busy cores
+	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))
 
 # Nothing is built or emulated where ENDPOINT names what runs already.
 FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
@@ -51,6 +55,9 @@ check: .venv/ready .venv-sam/ready  ## format, lint, types, import rules, templa
 scan: .venv/ready .venv-checkov/ready  ## hold the template against checkov's rules; .checkov.yaml has the exceptions
 	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
+
+explore: .venv/ready  ## try new examples in all property tests and the model for SECONDS (600); keeps the seed of what fails
+	$(BIN)/python -m tests.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 fuzz: .venv-fuzz/ready  ## try inputs for SECONDS (600) with a coverage-guided fuzzer; TARGET=requests alone; docs/fuzzing.md
 	PYTHONPATH=layers/stepwire .venv-fuzz/bin/python -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(TARGET) $(ARGS)
@@ -78,7 +85,7 @@ lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
 
 clean:  ## remove what these targets made
-	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz
+	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .checkov.json .aws-sam .fuzz .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,6 +7,7 @@ nothing that one of them remembers.
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,9 +26,39 @@ LEGACY_SECONDS: Final = 120
 LegacyClient = Callable[..., Any]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the test that waits longest begin first, so that the other test processes work meanwhile."""
-    items.sort(key=lambda item: "a_call_of_75_seconds" not in item.name)
+class LegacyProcess:
+    """A process of `.venv-legacy` that has imported `mcp` 1.30, and runs one scenario after the other."""
+
+    def __init__(self) -> None:
+        command = [*_driver(), "--serve"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, url: str, *arguments: str) -> Any:
+        """Run a scenario of legacy_driver.py against an endpoint, and give what it has seen."""
+        assert self._process.stdin
+        assert self._process.stdout
+        guard = threading.Timer(LEGACY_SECONDS, self.close)
+        guard.start()
+        try:
+            print(json.dumps([url, *arguments]), file=self._process.stdin, flush=True)
+            answer = json.loads(self._process.stdout.readline())
+        finally:
+            guard.cancel()
+        assert "traceback" not in answer, answer["traceback"]
+        return answer["seen"]
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def legacy_process() -> Iterator[LegacyProcess]:
+    """The process that all tests share."""
+    process = LegacyProcess()
+    yield process
+    process.close()
 
 
 @pytest.fixture(scope="session")
@@ -58,27 +89,31 @@ def legacy_command(url: str) -> list[str]:
 
 
 @pytest.fixture
-def legacy_client(legacy_command: list[str]) -> LegacyClient:
+def legacy_client(legacy_process: LegacyProcess, url: str) -> LegacyClient:
     """Run a scenario of legacy_driver.py against the root template, and give what it has seen."""
-    return partial(run_scenario, legacy_command)
+    return partial(legacy_process.run, url)
 
 
 @pytest.fixture
-def own_legacy_client(own_url: str) -> LegacyClient:
+def own_legacy_client(legacy_process: LegacyProcess, own_url: str) -> LegacyClient:
     """Run a scenario against our own template."""
-    return partial(run_scenario, command_for(own_url))
+    return partial(legacy_process.run, own_url)
 
 
 @pytest.fixture(scope="session")
-def legacy_client_of() -> Callable[[str], LegacyClient]:
+def legacy_client_of(legacy_process: LegacyProcess) -> Callable[[str], LegacyClient]:
     """Run scenarios against any endpoint."""
-    return lambda url: partial(run_scenario, command_for(url))
+    return lambda url: partial(legacy_process.run, url)
 
 
 def command_for(url: str) -> list[str]:
     """Give the beginning of the command that runs a scenario against an endpoint."""
+    return [*_driver(), url]
+
+
+def _driver() -> list[str]:
     assert LEGACY_READY.exists(), f"{LEGACY_READY.parent.name} is missing: run `make .venv-legacy/ready`"
-    return [str(LEGACY_PYTHON), str(LEGACY_DRIVER), url]
+    return [str(LEGACY_PYTHON), str(LEGACY_DRIVER)]
 
 
 def run_scenario(command: list[str], scenario: str, *arguments: str) -> Any:

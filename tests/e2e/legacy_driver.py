@@ -1,6 +1,11 @@
 """What a client of 2025-11-25 does, with the library `mcp` 1.30, as scenarios that print what they have seen as JSON.
 
     .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--answer A] ...
+    .venv-legacy/bin/python tests/e2e/legacy_driver.py --serve
+
+The second form runs one scenario after the other, because importing the library takes longer than most of them: it
+reads the arguments of each as a JSON line, and writes a JSON line with what was seen, or with the traceback of what
+failed.
 
 It runs in an environment of its own, because 1.x and 2.x of the library exclude each other; so it imports nothing of
 ours, and whether it fits the library is seen by running it.
@@ -11,6 +16,7 @@ import argparse
 import json
 import sys
 import time
+import traceback
 import warnings
 from typing import Any
 
@@ -23,6 +29,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
 
+NEWEST = mcp.types.LATEST_PROTOCOL_VERSION
 TOOL = "wait_and_echo"
 LONG = 3600  # seconds
 THREE_DAYS = 259_200_000  # milliseconds
@@ -208,11 +215,10 @@ class Recorder:
         )
 
 
-async def main(options: argparse.Namespace) -> None:
-    """Open a session, run a scenario in it, print what it has seen."""
-    if options.version:
-        # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
-        mcp.types.LATEST_PROTOCOL_VERSION = options.version
+async def main(options: argparse.Namespace) -> dict[str, Any]:
+    """Open a session, run a scenario in it, and give what it has seen."""
+    # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
+    mcp.types.LATEST_PROTOCOL_VERSION = options.version or NEWEST
     info = mcp.types.Implementation(name=options.name, version="1") if options.name else None
     authorization = f"Bearer {options.token}" if options.token else None
     recorder = Recorder(options.answer, {"authorization": authorization, "host": options.host})
@@ -223,7 +229,18 @@ async def main(options: argparse.Namespace) -> None:
     ):
         initialized = shown(await session.initialize())
         seen = await SCENARIOS[options.scenario](session, *options.arguments)
-    sys.stdout.write(json.dumps({"initialized": initialized, "asked": recorder.asked, "wire": recorder.wire, **seen}))
+    return {"initialized": initialized, "asked": recorder.asked, "wire": recorder.wire, **seen}
+
+
+def serve() -> None:
+    """Run the scenarios that standard input asks for, until it ends."""
+    for line in sys.stdin:
+        try:
+            answer = {"seen": anyio.run(main, options_of(json.loads(line)))}
+        except (Exception, SystemExit):  # noqa: BLE001 - the test shows it
+            answer = {"traceback": traceback.format_exc()}
+        sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -241,4 +258,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    anyio.run(main, options_of(sys.argv[1:]))
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+    else:
+        sys.stdout.write(json.dumps(anyio.run(main, options_of(sys.argv[1:]))))

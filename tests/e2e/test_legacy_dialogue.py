@@ -71,6 +71,7 @@ def test_what_is_not_confirmed_does_not_begin(own_legacy_client: LegacyClient) -
     assert seen["result"]["content"][0]["text"] == "The user declined, and nothing was started."
 
 
+@pytest.mark.long
 def test_a_call_of_75_seconds_gets_its_result_and_its_progress(own_legacy_client: LegacyClient) -> None:
     seen = own_legacy_client("call", "take_steps", '{"steps": 15, "step_seconds": 5}')
 

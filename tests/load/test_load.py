@@ -22,6 +22,7 @@ ENDS = {
 COMPLETED = ("completed", "completed", "SUCCEEDED")
 
 
+@pytest.mark.long
 def test_of_a_hundred_tasks_in_flight_at_once_nothing_is_lost() -> None:
     seen, _ = run(PLAN)
 
@@ -30,6 +31,7 @@ def test_of_a_hundred_tasks_in_flight_at_once_nothing_is_lost() -> None:
     assert len({story.client for story in seen.stories}) == 20
 
 
+@pytest.mark.long
 def test_one_end_that_step_functions_never_tells_of_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["--tasks", "4", "--clients", "2", "--steady", "0", "--patience", "8", "--lose", "1"])
 

@@ -1,6 +1,7 @@
-"""Explore for as long as you like: `python -m tests.model --steps N`."""
+"""Explore for as long as you like: `python -m tests.model --steps N`; `--seed` repeats what was explored with it."""
 
 import argparse
+import secrets
 import time
 from collections import Counter
 from typing import Final
@@ -16,12 +17,17 @@ def main() -> None:
     """Explore, and print what was made."""
     parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
     parser.add_argument("--steps", type=int, default=200_000, help="how many steps at least (%(default)s)")
-    steps: int = parser.parse_args().steps
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32), help="of an earlier run (a new one)")
+    options = parser.parse_args()
+    steps: int = options.steps
+    print(f"--seed={options.seed}", flush=True)
     counted, began = Counter[str](), time.monotonic()
     with simulated_account() as account:
         Machine.account = account
         while counted["steps"] < steps:
-            counted += explore(min(_AT_ONCE, steps - counted["steps"]), name=f"From{counted['steps']}")
+            counted += explore(
+                min(_AT_ONCE, steps - counted["steps"]), name=f"From{counted['steps']}", seed_of_all=options.seed
+            )
             print(f"{counted['steps']:,} steps in {time.monotonic() - began:,.0f} s", flush=True)
     print(", ".join(f"{name}: {count:,}" for name, count in sorted(counted.items())))
     print(f"calls to AWS: {account.boundary.calls:,}")

@@ -1,6 +1,6 @@
 """Clients, workflows, lost and doubled news, time, deaths and the sweep, interleaved at every call: all ends well.
 
-In CI these are the same runs every time. `make model` runs others, and many more: docs/reliability.md.
+These are the same runs every time. `make model` runs others, and many more: docs/reliability.md.
 """
 
 from typing import Final
@@ -9,14 +9,30 @@ import pytest
 
 from tests.model.profile import explore
 
+QUICK: Final = 300
+"""The steps of every test run, at least."""
 STEPS: Final = 10_000
-"""The least that all parts together make."""
+"""The steps that all parts together make, at least."""
 PARTS: Final = 8
 """Each a test of its own, for several workers."""
 
 
+def test_a_few_runs_end_well() -> None:
+    made = explore(QUICK, name="Quick")
+
+    assert made["steps"] >= QUICK
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_whatever_is_interleaved_clients_are_told_what_they_may_be(part: int) -> None:
     made = explore(STEPS // PARTS, name=f"Part{part}")
 
     assert made["steps"] >= STEPS / PARTS
+
+
+@pytest.mark.long
+def test_a_seed_repeats_its_runs_and_another_makes_others() -> None:
+    one, same, other = (explore(200, name="Seeded", seed_of_all=seed) for seed in (1, 1, 2))
+
+    assert one == same != other

@@ -1,0 +1,74 @@
+"""Test runs try the same examples; `make explore` tries new ones, `make repeat` finds what depends on luck."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.explore import __main__ as explore
+from tests.repeat import __main__ as repeat
+
+SUCCEEDS: Final = [sys.executable, "-c", "pass"]
+FAILS: Final = [sys.executable, "-c", "import sys; print('it broke'); sys.exit(3)"]
+
+
+def examples() -> list[str]:
+    """Draw the examples of a property test, as a run of it does."""
+    drawn: list[str] = []
+
+    @settings(max_examples=200)
+    @given(st.text())
+    def a_property(text: str) -> None:
+        drawn.append(text)
+
+    a_property()
+    return drawn
+
+
+def test_a_property_test_tries_the_same_examples_whatever_was_loaded_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = examples()
+
+    later = tmp_path / "loaded_later.py"
+    later.write_text("\n".join(f"CONSTANT_{number} = 'constant {number}'" for number in range(100)))
+    spec = spec_from_file_location("loaded_later", later)
+    assert spec is not None
+    monkeypatch.setitem(sys.modules, "loaded_later", module_from_spec(spec))
+
+    assert examples() == first
+
+
+def test_a_round_repeats_what_its_seed_says() -> None:
+    assert explore.commands(7) == explore.commands(7)
+    assert all("seed=7" in " ".join(command) for command in explore.commands(7))
+
+
+def test_a_round_that_fails_keeps_its_output_and_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore, "REPORTS", tmp_path)
+
+    assert explore.explore([SUCCEEDS], 1)
+    assert not explore.explore([FAILS, SUCCEEDS], 2)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["2.log"]
+    kept = (tmp_path / "2.log").read_text()
+    assert "it broke" in kept
+    assert FAILS[-1] in kept
+
+
+def test_runs_are_repeated_on_free_and_on_busy_cores_and_what_fails_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(repeat, "KEPT", tmp_path)
+
+    outcomes = [repeat.run(SUCCEEDS, 1, is_busy=False), repeat.run(FAILS, 2, is_busy=True)]
+
+    assert outcomes == [True, False]
+    first, second = capsys.readouterr().out.splitlines()
+    assert "cores free" in first
+    assert "cores busy" in second
+    assert (tmp_path / "2.log").read_text() == "it broke\n"
