@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.ports import IdempotencyKey
 from stepwire.recorder import Recorder
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.task import Task
@@ -20,11 +19,11 @@ from tests.model.machine import Machine
 from tests.model.profile import explore
 
 MOST_STEPS = 30_000
-_create, _load = DynamoDbTaskStore.create, DynamoDbTaskStore.load
+_load = DynamoDbTaskStore.load
 
 
-def _without_its_key(store: DynamoDbTaskStore, task: Task, _key: IdempotencyKey | None = None) -> Task:
-    return _create(store, task)
+def _never_claimed(*_args: object) -> None:
+    return None
 
 
 def _not_released(_store: DynamoDbTaskStore, _owner: object, _task_ids: object) -> None:
@@ -78,7 +77,7 @@ DEFECTS = {
     ),
     "the idempotency key": Defect(
         "a call with a key has two tasks",
-        [(DynamoDbTaskStore, "create", _without_its_key)],
+        [(DynamoDbTaskStore, "claim_key", _never_claimed), (DynamoDbTaskStore, "keyed", _never_claimed)],
         _call_twice_with_one_key,
     ),
     "whose a task is": Defect(
