@@ -82,6 +82,8 @@ class InMemoryTaskStore:
         """Called once, before the next create writes: what somebody else does between a reservation and its task."""
         self.cancelled: dict[tuple[Principal, str], datetime] = {}
         """The requests that were cancelled, and until when that is remembered."""
+        self.requests: dict[tuple[Principal, str], TaskId] = {}
+        """The tasks that do the work of requests."""
         self.keys: dict[tuple[Principal, str], KeyClaim] = {}
         """The tasks of idempotency keys."""
         self.usage: dict[Principal, Usage] = {}
@@ -150,9 +152,19 @@ class InMemoryTaskStore:
         self._check_available()
         return Followed(self.tasks.get(key), (key.owner, request) in self.cancelled)
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        self.calls.append("begin_request")
+        one = (owner, request)
+        if one in self.cancelled and self.requests.get(one) in {None, task_id}:
+            return False
+        self.cancelled.pop(one, None)
+        self.requests[one] = task_id
+        return True
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
         self.calls.append("cancel_request")
         self.cancelled[owner, request] = until
+        return self.requests.get((owner, request))
 
     def save(self, task: Task) -> Task:
         self.calls.append("save")
@@ -172,7 +184,7 @@ class InMemoryTaskStore:
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
         self.calls.append("neglected")
         self._check_available()
-        waiting = [one for one in self.tasks.values() if not one.has_ended and not one.awaits_confirmation]
+        waiting = [one for one in self.tasks.values() if one.needs_looking_after]
         oldest = sorted((one for one in waiting if one.checked_at <= since), key=lambda one: one.checked_at)
         return tuple(one.key for one in oldest[:limit])
 
@@ -290,10 +302,11 @@ class FakeWorkflows:
             self.waiting.remove(resumption.token)
             self.resumptions.append(resumption)
 
-    def stop(self, execution: Execution, cause: str) -> None:
+    def stop(self, execution: Execution, cause: str) -> bool:
         self.stops.append(Stop(execution, cause))
         if self.states.get(execution) == Running():
             self.abort(execution)
+        return execution in self.states
 
     def succeed(self, execution: Execution, output: Json) -> None:
         """End an execution well.

@@ -154,6 +154,16 @@ def _create_plain(site: Site) -> Act:
     return lambda: seen_in(ModernClient(site, capabilities={}).call("optional"))
 
 
+def _create_plain_legacy(site: Site) -> Act:
+    client = legacy(site)
+
+    def act() -> Seen:
+        answer = client.call("optional")
+        return Seen.RESULT if answer.is_stream else seen_in(answer)
+
+    return act
+
+
 def _create_with_key(site: Site) -> Act:
     params: Json = {"name": "optional", "arguments": ARGUMENTS}
     key = {"idempotency-key": "order-7"}
@@ -470,6 +480,14 @@ OPERATIONS: Final = (
     Operation("create, 2025-11-25", Caller.CLIENT, _CREATION, _create_legacy, first=2, repeats=True),
     Operation("plain call", Caller.CLIENT, (*_CREATION, "GetSecretValue"), _create_plain, first=3, repeats=True),
     Operation(
+        "plain call, 2025-11-25",
+        Caller.CLIENT,
+        (*_CREATION[:2], "PutItem request", _CREATION[2]),
+        _create_plain_legacy,
+        first=2,
+        repeats=True,
+    ),
+    Operation(
         "create with a key",
         Caller.CLIENT,
         ("PutItem key", *_CREATION),
@@ -532,7 +550,7 @@ OPERATIONS: Final = (
     Operation(
         "notifications/cancelled",
         Caller.CLIENT,
-        ("PutItem cancelled", "Query tasks", "GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
+        ("UpdateItem request", "GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
         _give_up,
         ends_are_recorded,
     ),

@@ -34,6 +34,9 @@ class Rest:
         for arn in self.stack.step_functions.running():
             assert arn in tasks, "an execution is without its task"
             assert not tasks[arn].has_ended, "an execution goes on whose task has ended"
+            label = self.reference.executions[tasks[arn].task_id]
+            is_given_up = label in self.reference.surely_given_up
+            assert not is_given_up, "the work of a request that was given up goes on"
         self._check_handles(tasks)
         self._check_questions(tasks)
 

@@ -254,9 +254,13 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(key.owner)
         return super().load_followed(key, request)
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
         self.asked.add(owner)
-        super().cancel_request(owner, request, until)
+        return super().begin_request(owner, request, task_id, until)
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        self.asked.add(owner)
+        return super().cancel_request(owner, request, until)
 
     def save(self, task: Task) -> Task:
         self.asked.add(task.owner)

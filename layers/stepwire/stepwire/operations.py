@@ -50,12 +50,13 @@ from stepwire.tasks.task import (
     Working,
 )
 from stepwire.tasks.usage import Limits
-from stepwire.upkeep import Upkeep
+from stepwire.upkeep import REQUEST_KEPT, Upkeep
 
 PAGE_SIZE: Final = 50
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _FIRST_PAUSE: Final = 0.1  # seconds
 _LONGEST_PAUSE: Final = 1.0
+_SLOW_START: Final = timedelta(seconds=1)  # in which a caller may well have cancelled
 # A key must be there as long as its task, and a confirmation or a kept result may prolong that.
 _KEY_OUTLIVES: Final = LONGEST_TTL + timedelta(days=1)
 
@@ -103,6 +104,9 @@ class Operations:
             TaskExists: the id has been used.
         """
         task = self._created(self._new_task(call, task_id or self.new_task_id(), Working()))
+        if task.has_ended:
+            return task
+        began = self.recorder.now()
         try:
             self.workflows.start(task.execution, task.work.input, call.trace_header)
         except StartRefused as refusal:
@@ -115,6 +119,8 @@ class Operations:
             # The task is durable: whoever looks at it next starts its execution if that has not begun.
             self.report(error)
         self._note(Action.CREATED, task)
+        if self.recorder.now() - began > _SLOW_START:
+            return self.upkeep.still_wanted(task)  # quick ones are left to the sweep: this is a read
         return task
 
     def ask_first(self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None) -> Task:
@@ -197,8 +203,8 @@ class Operations:
                 return self.cancel(owner, task_id)
             self._note(Action.CANCELLED, claimed)
             return claimed
-        self.workflows.stop(task.execution, "Cancelled by the caller.")
-        cancelled = self.recorder.record(task, stopped)
+        is_there = self.workflows.stop(task.execution, "Cancelled by the caller.")
+        cancelled = self.recorder.record(task, replace(stopped, may_begin=not is_there))
         if cancelled is None:
             raise UnknownTask
         if not isinstance(cancelled.status, Cancelled):
@@ -234,13 +240,24 @@ class Operations:
         return Repeats(self.recorder, self.get)
 
     def _created(self, task: Task) -> Task:
-        """Count a task, then write it: what is counted and never written is found out at the limit."""
+        """Count a task, then write it: what is counted and never written is found out at the limit.
+
+        Where the request for it was cancelled before it arrived, the task ends here.
+        """
         self._admission.reserve(task.key)
         try:
-            return self.recorder.store.create(task)
+            created = self.recorder.store.create(task)
         except TaskExists:
             self._admission.give_back_if_over(task.key)
             raise
+        request = task.origin.request
+        if request is None or self._begins(created, request):
+            return created
+        return self.cancel(task.owner, task.task_id)
+
+    def _begins(self, task: Task, request: str) -> bool:
+        until = self.recorder.now() + REQUEST_KEPT
+        return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
     def _undone(self, task: Task) -> bool:
         """Take a task back, and tell whether that was possible: not where somebody has saved it since."""

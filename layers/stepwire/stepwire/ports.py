@@ -125,8 +125,16 @@ class TaskStore(Protocol):
         """
         ...
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
-        """Remember until then that the request of that digest was cancelled."""
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        """Remember until then which task does the work of a request.
+
+        Returns:
+            Whether the work may begin: not where the request was cancelled before, or its work for this very task was.
+        """
+        ...
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        """Remember until then that the request of that digest was cancelled, and give the task that does its work."""
         ...
 
     def save(self, task: Task) -> Task:
@@ -142,7 +150,7 @@ class TaskStore(Protocol):
         ...
 
     def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
-        """List tasks of any owner that go on and that nobody has looked at Step Functions for since then.
+        """List tasks of any owner whose execution may go on and that nobody has looked at since then.
 
         Those that wait for a confirmation have nothing there. Lags a little behind; of many, those first that have
         waited longest.
@@ -183,8 +191,12 @@ class Workflows(Protocol):
         """
         ...
 
-    def stop(self, execution: Execution, cause: str) -> None:
-        """End an execution; nothing where it has ended, or never began."""
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """End an execution; nothing where it has ended, or never began.
+
+        Returns:
+            Whether there is such an execution: one that is not there may be about to begin.
+        """
         ...
 
     def resume(self, token: str, output: str) -> None:

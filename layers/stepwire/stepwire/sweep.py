@@ -5,14 +5,17 @@ expired while it ran and that DynamoDB has not removed yet.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from stepwire.errors import SaveConflict
 from stepwire.expirations import Expirations
 from stepwire.recorder import Recorder
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
+from stepwire.tasks.task import Task
 from stepwire.upkeep import Upkeep
 
 MOST_PER_RUN: Final = 300
@@ -44,10 +47,19 @@ class Sweep:
     def _look_after(self, key: TaskKey) -> None:
         store, now = self.recorder.store, self.recorder.now()
         task = store.load(key)
-        if task is None or task.has_ended:
+        if task is None or not task.needs_looking_after:
             return  # the list of the neglected lags behind
+        if task.has_ended:
+            self._stop_late_execution(task)
+            return
         if task.expires_at > now:
             self.upkeep.kept(as_of(task, now))
             return
         self.expirations.record(task)
         store.delete(task)  # or it would be first in line until DynamoDB removes it
+
+    def _stop_late_execution(self, task: Task) -> None:
+        """Stop what was started for a task that was cancelled at that moment; whoever started it is done by now."""
+        self.upkeep.workflows.stop(task.execution, "The task was cancelled before its execution began.")
+        with suppress(SaveConflict):
+            self.recorder.store.save(replace(task, may_begin=False))

@@ -39,6 +39,9 @@ _IS_AS_LOADED: Final = "version = :version"
 # A call that is repeated may make a task anew that was taken back: another one, though its id and version are the same.
 _IS_THIS_ONE: Final = "created_at = :created_at"
 _IS_IN_VAIN: Final = "task_id = :instead"
+_IS_WANTED: Final = "attribute_not_exists(cancelled)"
+# Clients may not use an id twice, but some do: what was cancelled then had a task.
+_IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
 _IS_RESERVED: Final = "contains(active, :text)"
 _IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
 _IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
@@ -210,12 +213,39 @@ class DynamoDbTaskStore:
         found_items = cast(list[Item], answer["Responses"].get(self.table_name, []))
         items = {item["sk"]["S"]: item for item in found_items}
         found = items.get(TASK_PREFIX + key.task_id)
-        return Followed(task_of(found) if found else None, request_key["sk"]["S"] in items)
+        is_cancelled = "cancelled" in items.get(request_key["sk"]["S"], {})
+        return Followed(task_of(found) if found else None, is_cancelled)
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
-        """Remember that a request was cancelled."""
-        item = {**_request_key(owner, request), "expires_at": {"N": str(seconds_of(until))}}
-        self._client.put_item(TableName=self.table_name, Item=item)
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        """Remember which task does the work of a request, unless it was cancelled."""
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item={
+                    **_request_key(owner, request),
+                    "task_id": {"S": task_id},
+                    "expires_at": {"N": str(seconds_of(until))},
+                },
+                ConditionExpression=f"{_IS_WANTED} OR {_IS_OF_AN_EARLIER_CALL}",
+                ExpressionAttributeValues={":task_id": {"S": task_id}},
+            )
+        except ClientError as error:
+            if _unless_condition_failed(error, _FAILED) is not _FAILED:
+                raise
+            return False
+        return True
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        """Remember that a request was cancelled, and give the task that does its work."""
+        updated = self._client.update_item(
+            TableName=self.table_name,
+            Key=_request_key(owner, request),
+            UpdateExpression="SET cancelled = :yes, expires_at = :expires",
+            ExpressionAttributeValues={":yes": {"BOOL": True}, ":expires": {"N": str(seconds_of(until))}},
+            ReturnValues="ALL_NEW",
+        )
+        found = cast(Item, updated.get("Attributes", {})).get("task_id")
+        return None if found is None else TaskId(found["S"])
 
     def save(self, task: Task) -> Task:
         """Write a task that nobody else has saved since."""
@@ -319,4 +349,4 @@ def _usage_key(owner: Principal) -> Item:
 
 
 def _request_key(owner: Principal, request: str) -> Item:
-    return {"pk": {"S": owner}, "sk": {"S": f"cancelled#{request}"}}
+    return {"pk": {"S": owner}, "sk": {"S": f"request#{request}"}}

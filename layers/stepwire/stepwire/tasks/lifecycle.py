@@ -63,8 +63,7 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
             return _asked_again(task, event)
         case _:
             changed = _changed(task, event)
-            # Clocks of two function instances differ: a later state is never dated before an earlier one.
-            return task if changed is task else replace(changed, last_updated_at=max(at, task.last_updated_at))
+            return task if changed is task else _dated(changed, at)
 
 
 def as_of(task: Task, at: datetime) -> Task:
@@ -72,6 +71,13 @@ def as_of(task: Task, at: datetime) -> Task:
     requests = task.input_requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
     return task if len(left) == len(requests) else _with(task, left)
+
+
+def _dated(task: Task, at: datetime) -> Task:
+    # Clocks of two function instances differ: a later state is never dated before an earlier one.
+    dated = replace(task, last_updated_at=max(at, task.last_updated_at))
+    # Whoever is about to start its execution has until the next look to do so.
+    return replace(dated, checked_at=max(at, task.checked_at)) if dated.may_begin else dated
 
 
 def _changed(
@@ -90,7 +96,8 @@ def _changed(
         case WorkConfirmed() | WorkDeclined():
             return _decided(task, event)
         case WorkCompleted() | WorkFailed() | WorkStopped():
-            return replace(task, status=_end(event), inputs=Inputs())
+            may_begin = isinstance(event, WorkStopped) and event.may_begin
+            return replace(task, status=_end(event), inputs=Inputs(), may_begin=may_begin)
         case _:  # pragma: no cover
             assert_never(event)
 
