@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from tests.model.step_functions import StepFunctions
 
 OPEN: Final = frozenset({"open"})
@@ -235,7 +236,10 @@ class Reference:
         statuses = [one.status for arn, one in self.world.executions.items() if arn.endswith(task_id)]
         # A task whose execution never began has no label that is known here.
         may_be_given_up = self.tasks[task_id].label in {"", *self.given_up} and self.given_up
-        return refused | ({CANCELLED} if "ABORTED" in statuses or may_be_given_up else set())
+        ends = {CANCELLED} if "ABORTED" in statuses or may_be_given_up else set[End]()
+        # Nobody has confirmed it in time.
+        is_late = not statuses and self.now - _made(task_id) >= LONGEST_CONFIRMATION
+        return refused | ends | ({DECLINED} if is_late else set())
 
     # ------------------------------------------------------------------------------------------ questions and answers
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.continuations import LONGEST_CONFIRMATION
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World, catalog_of
 from tests.server.clients import (
     ASKING_CAPABILITY,

@@ -240,3 +240,20 @@ def test_a_key_is_kept_as_long_as_a_task_that_was_confirmed_late(world: World) -
     assert again == task_id
     claim = next(iter(world.store.keys.values()))
     assert claim.expires_at > next(iter(world.store.tasks.values())).expires_at + timedelta(days=1)
+
+
+# The id of a confirmed task is given out with its question: its slot must not pass for one whose call died long ago.
+def test_a_confirmed_call_keeps_its_slot_while_another_looks_for_one() -> None:
+    world = World(limits=Limits(active=1))
+    client = client_of(world, "modern")
+    params: Json = {"name": "confirmed", "arguments": ARGUMENTS}
+    asked = client.ask("tools/call", params).result
+    world.clock.advance(minutes=14)
+    others = list[str]()
+    meanwhile(world, "before its task is written", lambda: others.append(called(client, None)))
+
+    more = {"requestState": asked["requestState"], "inputResponses": {"confirm": {"action": "accept"}}}
+    task_id = client.ask("tools/call", {**params, **more}).result["taskId"]
+
+    assert others == ["-31002"]
+    assert world.store.usage[ALICE].active == {task_id}

@@ -13,6 +13,7 @@ from stepwire.errors import LimitReached, NotAdmitted, StoreBusy
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of
+from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive
 
 LONGEST_REQUEST: Final = timedelta(seconds=30)
@@ -64,7 +65,7 @@ class Admission:
         tasks = self.recorder.several(owner, some)
         # A request reserves for an id that is as old as a request at most (`Repeats`), and then writes its task.
         gone = {one for one in some if one not in tasks and now - created_at_of(one) > 2 * LONGEST_REQUEST}
-        over = {one for one, task in tasks.items() if task.has_ended or task.expires_at <= now}
+        over = {one for one, task in tasks.items() if as_of(task, now).has_ended or task.expires_at <= now}
         if gone or over:
             self.recorder.store.release(owner, frozenset(gone | over))
         return bool(gone or over)
@@ -73,7 +74,7 @@ class Admission:
 def _limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:
     match refusal:
         case TooFast(retry_after):
-            words = f"At most {limits.per_minute} tasks a minute may be created: try again later."
+            words = f"{limits.per_minute} tasks may be created at once, and as many a minute from then on: wait."
             return LimitReached(words, "created per minute", retry_after.total_seconds())
         case TooManyActive():
             words = f"At most {limits.active} tasks may be active at once: wait for one to end, or cancel one."

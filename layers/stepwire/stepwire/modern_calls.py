@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from stepwire.catalog import Confirmation, TaskSupport, Tool
-from stepwire.continuations import LONGEST_CONFIRMATION, Continuation, Kind, Subject, issue, redeem
+from stepwire.continuations import Continuation, Kind, Subject, issue, redeem
 from stepwire.dialogue import declined, merged, read_answer
 from stepwire.errors import InvalidInput, MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, read_back, write
@@ -44,7 +44,7 @@ from stepwire.rendering import (
     unfinished_result,
 )
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import Action
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Origin, Task
 
@@ -126,7 +126,8 @@ class _Started:
         # M46: asked anew where the answer is missing, and no answer counts that comes without the question's state.
         question = confirmation_request(confirmation, self.arguments)
         until = self.kit.now() + min(LONGEST_CONFIRMATION, self.tool.ttl)
-        continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id())
+        # Dated from when the question closes, for an old id without its task would pass for a call that died.
+        continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id(until))
         return {
             "resultType": "input_required",
             "inputRequests": modern_requests((question,), self.call.modes),

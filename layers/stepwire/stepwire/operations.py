@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.admission import Admission
@@ -31,7 +31,7 @@ from stepwire.repeats import Begin, Repeats
 from stepwire.schemas import Violation, violations_of
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
-from stepwire.tasks.inputs import InputRequest, WorkflowInput
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, signed
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import (
@@ -125,7 +125,8 @@ class Operations:
 
     def ask_first(self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None) -> Task:
         """Record a task whose workflow begins when its caller has confirmed it."""
-        question = confirmation_request(confirmation, call.arguments)
+        closes_at = self.recorder.now() + LONGEST_CONFIRMATION
+        question = replace(confirmation_request(confirmation, call.arguments), expires_at=closes_at)
         task = self._new_task(call, task_id or self.new_task_id(), InputRequired((question,)))
         asking = self._created(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))))
         self._note(Action.CREATED, asking)
@@ -158,9 +159,9 @@ class Operations:
         """
         return None if call.key is None else self._repeats.keyed(call.owner, call.key)
 
-    def new_task_id(self) -> TaskId:
-        """Make the id of a task."""
-        return new_task_id(self.recorder.now(), self.randomness(RANDOM_BYTES))
+    def new_task_id(self, by: datetime | None = None) -> TaskId:
+        """Make the id of a task that is made now, or by then."""
+        return new_task_id(by or self.recorder.now(), self.randomness(RANDOM_BYTES))
 
     def get(self, owner: Principal, task_id: object) -> Task:
         """Read a task, and do for it what a reader does (`Upkeep`).

@@ -15,8 +15,9 @@ the status as it is. A question ends by itself when its time is over (`as_of`).
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
-from typing import assert_never
+from typing import Final, assert_never
 
+from stepwire.json_text import write
 from stepwire.tasks.events import (
     AnswersDelivered,
     InputAnswered,
@@ -33,7 +34,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import Callback, InputRequest, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -43,15 +44,26 @@ from stepwire.tasks.task import (
     Inputs,
     Status,
     Task,
+    ToolResult,
     Working,
+)
+
+_UNCONFIRMED: Final = ToolResult(
+    write(
+        {
+            "content": [{"type": "text", "text": "Nobody confirmed the call in time, and nothing was started."}],
+            "isError": True,
+        }
+    ),
+    is_error=True,
 )
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
     """Give the task as it is after the event; the same object where nothing changes."""
-    if task.has_ended:  # T10, X30: a terminal status never changes
-        return task
     task = as_of(task, at)
+    if task.has_ended:  # T10, X30: a terminal status never changes; or nobody confirmed the task in time
+        return task
     match event:
         case WorkChecked():
             return replace(task, checked_at=max(at, task.checked_at))
@@ -67,10 +79,18 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
 
 
 def as_of(task: Task, at: datetime) -> Task:
-    """Give the task without the questions whose time is over; the same object where all are still open."""
+    """Give the task without the questions whose time is over; the same object where all are still open.
+
+    A task that nobody confirmed in time has ended, and its workflow never begins.
+    """
     requests = task.input_requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
-    return task if len(left) == len(requests) else _with(task, left)
+    if len(left) == len(requests):
+        return task
+    for one in requests:
+        if one not in left and one.expires_at is not None and isinstance(one.destination, WorkflowInput):
+            return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=one.expires_at)
+    return _with(task, left)
 
 
 def _dated(task: Task, at: datetime) -> Task:
@@ -152,7 +172,7 @@ def _asked_again(task: Task, event: InputRefused) -> Task:
     again = tuple(
         replace(one, number=number, refusal=refusal) if one.key == event.key else one for one in task.input_requests
     )
-    if again == task.input_requests:
+    if again == task.input_requests or number > MOST_QUESTIONS:  # it stays open as it was asked last
         return task
     return _with(replace(task, inputs=replace(task.inputs, asked=number)), again)
 

@@ -21,7 +21,7 @@ class Limits:
     active: int = 100
     """Tasks that have not ended, at once."""
     per_minute: int = 120
-    """Tasks created, in any minute."""
+    """Tasks created at once, and in each minute from then on: up to twice as many in the first."""
     ttl: timedelta = LONGEST_TTL
     """How long a caller may have a task kept, where its tool does not keep its tasks longer anyway."""
     argument_bytes: int = LARGEST_INPUT
