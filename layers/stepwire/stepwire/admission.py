@@ -6,7 +6,7 @@ never becomes a task is given back; where that fails, it is found when its calle
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.errors import LimitReached, NotAdmitted, StoreBusy
@@ -18,7 +18,8 @@ from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive
 
 LONGEST_REQUEST: Final = timedelta(seconds=30)
 """Longer than function mcp runs: what a request has not done by then, it does no more."""
-_MOST_AT_ONCE: Final = 100  # tasks that the store reads at once
+_MOST_AT_ONCE: Final = 25  # tasks that a refused call reads; whole ones, of up to 400 KB each
+_TURN: Final = 10  # seconds, after which other tasks are read
 _SLOT_RETRY: Final = 10.0  # seconds; nobody knows when a task ends
 
 
@@ -61,14 +62,24 @@ class Admission:
     def _reclaimed(self, owner: Principal, counted: frozenset[TaskId]) -> bool:
         """Free the slots of tasks that have ended and whose end was not counted, and of what never became a task."""
         now = self.recorder.now()
-        some = frozenset(sorted(counted)[:_MOST_AT_ONCE])
-        tasks = self.recorder.several(owner, some)
+        some = _in_turn(counted, now)
+        try:
+            tasks = self.recorder.several(owner, some)
+        except StoreBusy:
+            return False  # the caller is refused for the limit, and comes again
         # A request reserves for an id that is as old as a request at most (`Repeats`), and then writes its task.
         gone = {one for one in some if one not in tasks and now - created_at_of(one) > 2 * LONGEST_REQUEST}
         over = {one for one, task in tasks.items() if as_of(task, now).has_ended or task.expires_at <= now}
         if gone or over:
             self.recorder.store.release(owner, frozenset(gone | over))
         return bool(gone or over)
+
+
+def _in_turn(counted: frozenset[TaskId], at: datetime) -> frozenset[TaskId]:
+    """Choose some of the tasks that are counted: others in each turn, so that each has its turn."""
+    in_order = sorted(counted)
+    start = int(at.timestamp()) // _TURN * _MOST_AT_ONCE % len(in_order)
+    return frozenset((in_order[start:] + in_order[:start])[:_MOST_AT_ONCE])
 
 
 def _limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:

@@ -97,6 +97,7 @@ class _Started:
         continuation = redeem(state, subject, kit.now(), kit.secret())
         if continuation.kind is Kind.CONFIRM and self.tool.confirmation is not None:
             return self._confirmed(continuation, self.tool.confirmation)
+        kit.polls.check(self.call.owner, continuation.task_id)
         if self.responses:
             task = kit.dialogue.respond(self.call.owner, continuation.task_id, self.responses)
         else:

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from stepwire.errors import HttpMethodNotAllowed, InvalidRequest, ProtocolError, TaskAlreadyEnded, UnknownTask
+from stepwire.errors import (
+    HttpMethodNotAllowed,
+    InvalidRequest,
+    ProtocolError,
+    TaskAlreadyEnded,
+    TooManyPolls,
+    UnknownTask,
+)
 from stepwire.json_text import Json, JsonObject
 from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise
 from stepwire.principal import Principal
@@ -84,10 +91,13 @@ def resumed(kit: Kit, owner: Principal, session: Session, event_id: str) -> Stre
     position = replace(position, polls=position.polls + 1)
     stream = _Stream(kit, position, modes_of(session.capabilities.get("elicitation")))
     try:
+        kit.polls.check(owner, position.task_id)
         task = _followed(kit, owner, session, position)
         return Stream(stream.body(stream.events(stream.watch(task, kit.patience.hold))))
     except HttpMethodNotAllowed:
         raise
+    except TooManyPolls:
+        return Stream(stream.body([]))  # at no cost, and with the time after which it comes back
     except UnknownTask as error:
         return Stream(stream.body([stream.ending(error_text(position.message_id, error))]))
     except Exception as fault:  # noqa: BLE001 - a live stream goes on, whatever breaks

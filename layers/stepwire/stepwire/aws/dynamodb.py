@@ -189,12 +189,17 @@ class DynamoDbTaskStore:
 
     def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Read several tasks."""
-        keys = [key_of(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
-        answer = self._client.batch_get_item(RequestItems={self.table_name: {"Keys": keys, "ConsistentRead": True}})
-        if answer.get("UnprocessedKeys"):
-            raise StoreBusy
-        tasks = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
-        return {task.task_id: task for task in tasks}
+        keys: Any = [key_of(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
+        wanted: dict[str, Any] = {self.table_name: {"Keys": keys, "ConsistentRead": True}}
+        tasks: dict[TaskId, Task] = {}
+        for _ in range(_MOST_TRIES):  # one answer holds 16 MB, and what it has no room for is asked for again
+            answer = self._client.batch_get_item(RequestItems=wanted)
+            found = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
+            tasks |= {task.task_id: task for task in found}
+            wanted = cast(dict[str, Any], answer.get("UnprocessedKeys") or {})
+            if not wanted:
+                return tasks
+        raise StoreBusy
 
     def load(self, key: TaskKey) -> Task | None:
         """Read a task."""

@@ -89,7 +89,8 @@ def as_of(task: Task, at: datetime) -> Task:
         return task
     for one in requests:
         if one not in left and one.expires_at is not None and isinstance(one.destination, WorkflowInput):
-            return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=one.expires_at)
+            ended_at = max(one.expires_at, task.last_updated_at)
+            return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=ended_at)
     return _with(task, left)
 
 
