@@ -1,7 +1,7 @@
 # `make demo` and `make test` set themselves up; the rest is listed by `make help`.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run services test repeat e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run logs services test repeat e2e load check scan explore fuzz model conformance catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,13 +16,16 @@ help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers what they ask
-	$(BIN)/python -m examples.demo $(ARGS)
+	@$(BIN)/python -m examples.demo $(ARGS)
 
-run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C
-	$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT)
+run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ARGS=--verbose
+	@$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT) $(ARGS)
+
+logs: .venv/ready  ## show what functions wrote in the last `make demo` or `make run`; ARGS=--follow goes on
+	@$(BIN)/python -m local.logs $(ARGS)
 
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
-	$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
+	@$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
 
 # A file's tests stay in one worker, because they share a stack. The hash seed is fixed: sets keep their order.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
@@ -79,7 +82,7 @@ deploy: build  ## deploy to AWS as CONFIG (dev, prod) in samconfig.toml says; AR
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
 
 replay: .venv/ready  ## deliver again what waits in the dead-letter queue of STACK; ARGS=--dry-run only shows it
-	$(BIN)/python -m operations $(STACK) $(ARGS)
+	@$(BIN)/python -m operations $(STACK) $(ARGS)
 
 lock: .venv/ready  ## make the lock files anew from pyproject.toml
 	$(BIN)/python requirements/lock.py
@@ -99,14 +102,11 @@ clean:  ## remove what these targets made
 .venv-checkov/ready: requirements/checkov.txt
 .venv-fuzz/ready: requirements/fuzz.txt
 
-PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
-# Why --no-deps: a lock is whole, so there is nothing to resolve. Why --no-compile: most of it is never imported.
 .venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
-	@$(PIP_INSTALL) --require-hashes --requirement $<
-	@test $(@D) != .venv || $(PIP_INSTALL) --no-build-isolation --editable .
+	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable .)
 	@touch $@

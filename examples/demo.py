@@ -3,12 +3,13 @@
 First profile_dataset, which reports its progress, then approve_refund, which asks its user in the middle: whoever sits
 at the terminal, or with --yes, and where there is no terminal, nobody. The rule: exit code 0 only if both results came
 and are right: the report agrees with what this program counts in the file itself, the refund with what was answered.
-The endpoint is a local stack of its own, or the one that --url names.
+The endpoint is a local stack of its own, or the one that --url names. What its functions write is kept in a file.
 """
 
 import argparse
 import asyncio
 import csv
+import re
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -25,17 +26,32 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitResult, TextContent
 from rich.console import Console
 from rich.markup import escape
-from rich.status import Status
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from examples.report_tables import print_refund, print_report
 from examples.tasks_client import TaskCancelled, TaskHandle, Tasks, TaskState
 from examples.terminal_user import User
+from examples.waiting import Waiting
 from local import LocalStack, LocalStackError
+from local.function_output import FOLDER, kept_in
+from local.leaving import leave
 
 ROOT: Final = Path(__file__).parent.parent
 DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
+LOGS: Final = ROOT / FOLDER
+PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
 STOPPED: Final = 130  # the exit code that shells know for Ctrl-C
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "The chair wobbles."}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the tools are."""
+
+    url: str
+    logs: Path | None = None  # what its functions write, where this program started it
 
 
 class NotATask(Exception):
@@ -47,9 +63,9 @@ class WrongResult(Exception):
 
 
 class Progress:
-    """Shows a task as it goes: one line for each news, on a terminal; elsewhere one for each poll."""
+    """Shows a task as it goes: a bar, on a terminal; elsewhere a line for each poll."""
 
-    def __init__(self, console: Console, status: Status) -> None:
+    def __init__(self, console: Console, status: Waiting) -> None:
         self._console = console
         self._status = status
         self.begin("connecting")
@@ -59,7 +75,6 @@ class Progress:
         self._began = time.monotonic()
         self.handle: TaskHandle | None = None
         self.polls = 0
-        self._told = ""
         self._status.update(doing)
 
     def __call__(self, task: TaskHandle | TaskState) -> None:
@@ -69,13 +84,12 @@ class Progress:
             return
         self.polls += 1
         # The question itself is shown when it is asked.
-        message = f": {escape(task.status_message)}" if task.status_message and task.status == "working" else ""
-        line = f"{self._elapsed()}  poll {self.polls}  [bold]{task.status}[/]{message}"
-        if self._console.is_terminal and task.status == "working" and message == self._told:
-            self._status.update(line)
-        else:
-            self._console.print(line)
-        self._told = message
+        message = task.status_message if task.status_message and task.status == "working" else ""
+        if task.status == "working" and self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._status.update(bar(message, self.polls))
+            return
+        said = f": {escape(message)}" if message else ""
+        self._console.print(f"{self._elapsed()}  poll {self.polls}  [bold]{task.status}[/]{said}")
 
     def _show_handle(self, task: TaskHandle) -> None:
         self.handle = task
@@ -86,6 +100,16 @@ class Progress:
 
     def _elapsed(self) -> str:
         return f"[dim]{time.monotonic() - self._began:5.2f} s[/]"
+
+
+def bar(message: str, polls: int) -> Table | Text:
+    """Return a progress bar of what a task says of itself; words alone, where it names no percentage."""
+    found = PERCENT.fullmatch(message)
+    if found is None:
+        return Text(f"poll {polls}: {message or 'working'}")
+    shown = Table.grid(padding=(0, 1))
+    shown.add_row(ProgressBar(100, int(found["percent"]), width=30), f"{found['percent']:>3}%", Text(found["words"]))
+    return shown
 
 
 @dataclass(frozen=True)
@@ -139,25 +163,45 @@ class Demo:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; give its exit code."""
     options = _options(arguments)
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    # The stream of this moment: what functions print later goes to a file.
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120, highlight=False)
     began = time.monotonic()
     try:
         text = options.data.read_text(encoding="utf-8-sig")
-        with _endpoint(console, options.url) as url:
-            asyncio.run(_run(console, url, text, by_itself=options.yes or not sys.stdin.isatty()))
+        with _endpoint(console, options.url) as endpoint:
+            asyncio.run(_run(console, endpoint.url, text, by_itself=options.yes or not sys.stdin.isatty()))
     except KeyboardInterrupt:
         console.print("Stopped.")
         return STOPPED
     except (LocalStackError, MCPError, NotATask, OSError, TaskCancelled, WrongResult, ExceptionGroup) as error:
         for reason in _reasons(error):
             console.print(reason, style="red", markup=False)
+        if options.url is None:
+            console.print("`make logs` shows what the functions wrote.", markup=False)
         return 1
-    console.print(f"{time.monotonic() - began:.1f} s in all.")
+    console.print(f"\nDone in {time.monotonic() - began:.1f} s.", style="green")
+    console.print(*next_steps(endpoint), sep="\n", markup=False, soft_wrap=True)
     return 0
 
 
+def next_steps(endpoint: Endpoint) -> Sequence[str]:
+    """Return what to do after the demo; each command works as it stands, in the folder of the project."""
+    url = "http://127.0.0.1:3000/mcp" if endpoint.logs else endpoint.url
+    logs = ("", f"What the functions wrote, {endpoint.logs}:", "  make logs") if endpoint.logs else ()
+    return (
+        *logs,
+        "",
+        "Connect your own client; the second command in another terminal:" if endpoint.logs else "Connect your client:",
+        *(("  make run",) if endpoint.logs else ()),
+        f"  claude mcp add --transport http stepwire {url}",
+        "",
+        "Wrap your own state machine:",
+        "  sed -n '/^## Wrap/,/^## Deploy/p' README.md",
+    )
+
+
 async def _run(console: Console, url: str, text: str, *, by_itself: bool) -> None:
-    with console.status("connecting") as status:
+    with Waiting(console, "connecting") as status:
         progress, user = Progress(console, status), User(console, status, by_itself=by_itself)
         tasks = Tasks(watch=progress, answer=user.answer)
         async with Client(url, extensions=[tasks], elicitation_callback=user.elicit) as client:
@@ -176,17 +220,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def _endpoint(console: Console, url: str | None) -> Generator[str]:
-    """Give the URL of the endpoint; without one start the local stack, and stop it in the end."""
+def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
+    """Give the endpoint that the URL names; without one start the local stack, and stop it in the end."""
     if url is not None:
-        yield url
+        yield Endpoint(url)
         return
     began = time.monotonic()
     with ExitStack() as running:
-        with console.status("starting the local stack"):
+        output = running.enter_context(kept_in(LOGS, "demo"))
+        with Waiting(console, "starting the local stack"):
             stack = running.enter_context(LocalStack(ROOT / "template.yaml", port=0))
         console.print(f"The local stack serves template.yaml on {stack.url} ({time.monotonic() - began:.1f} s)")
-        yield stack.url
+        yield Endpoint(stack.url, output.path.relative_to(ROOT))
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
@@ -230,4 +275,4 @@ def _reasons(error: BaseException) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

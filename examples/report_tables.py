@@ -1,7 +1,7 @@
 """What the examples return, as tables for people. The rule: none of it is markup, for a file may say anything."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -9,17 +9,30 @@ from rich.text import Text
 
 Json = Mapping[str, Any]
 
+_WIDE: Final = 110  # columns of a terminal, which all of a report needs
+_FEW_QUANTILES: Final = {"min": "minimum", "median": "p50", "max": "maximum"}
+_QUANTILES: Final = {
+    "min": "minimum",
+    "p25": "p25",
+    "median": "p50",
+    "p75": "p75",
+    "max": "maximum",
+    "mean": "mean",
+    "std": "standard_deviation",
+}
+
 
 def print_report(console: Console, report: Json) -> None:
     """Print a table of all columns, and one of those that have numbers, dates or text in them."""
     columns: list[Json] = report["columns"]
     short = f", {report['short_rows']} of them short" if report["short_rows"] else ""
     console.print(Text(f"{report['rows']} rows{short}, {len(columns)} columns ({report['source']})", style="bold"))
-    console.print(_overview(columns))
-    for title, section, table in (("Numbers", "numbers", _numbers), ("Dates", "dates", _dates)):
-        having = [column for column in columns if section in column]
-        if having:
-            console.print(table(title, having))
+    is_wide = console.width >= _WIDE
+    console.print(_overview(columns, is_wide=is_wide))
+    if numbers := [column for column in columns if "numbers" in column]:
+        console.print(_numbers(numbers, _QUANTILES if is_wide else _FEW_QUANTILES))
+    if dates := [column for column in columns if "dates" in column]:
+        console.print(_dates(dates))
 
 
 def print_refund(console: Console, refund: Json) -> None:
@@ -30,31 +43,28 @@ def print_refund(console: Console, refund: Json) -> None:
     console.print(table)
 
 
-def _overview(columns: Iterable[Json]) -> Table:
-    table = _table("Columns", "type", "missing", "distinct", "most frequent")
+def _overview(columns: Iterable[Json], *, is_wide: bool) -> Table:
+    table = _table("Columns", "type", "missing", "distinct")
+    table.add_column("most frequent", overflow="ellipsis", no_wrap=True, max_width=None if is_wide else 20)
     for column in columns:
         missing = column["missing"]
         count = f"{missing['count']} ({missing['share']:.1%})" if missing["count"] else "-"
-        _add(table, column["name"], column["type"], count, column["distinct"], _frequent(column))
+        _add(table, column["name"], column["type"], count, column["distinct"], _frequent(column, 3 if is_wide else 1))
     return table
 
 
-def _frequent(column: Json) -> str:
+def _frequent(column: Json, most: int) -> str:
     if not column["most_frequent"] or column["most_frequent"][0]["count"] == 1:
         return "-"
-    return ", ".join(f"{entry['value']} ({entry['count']})" for entry in column["most_frequent"][:3])
+    return ", ".join(f"{entry['value']} ({entry['count']})" for entry in column["most_frequent"][:most])
 
 
-def _numbers(title: str, columns: Iterable[Json]) -> Table:
-    table = _table(title, "min", "p25", "median", "p75", "max", "mean", "std", "outliers")
+def _numbers(columns: Iterable[Json], names: Mapping[str, str]) -> Table:
+    table = _table("Numbers", *names, "outliers")
     for column in columns:
         numbers = column["numbers"]
-        quantiles = numbers["quantiles"]
-        shown = (
-            *(numbers["minimum"], quantiles["p25"], quantiles["p50"], quantiles["p75"], numbers["maximum"]),
-            *(numbers["mean"], numbers.get("standard_deviation")),
-        )
-        _add(table, column["name"], *map(_short, shown), _outliers(numbers))
+        known = {**numbers["quantiles"], **{name: value for name, value in numbers.items() if name != "quantiles"}}
+        _add(table, column["name"], *(_short(known.get(key)) for key in names.values()), _outliers(numbers))
     return table
 
 
@@ -66,8 +76,8 @@ def _outliers(numbers: Json) -> str:
     return f"{outliers['count']}: {examples}" if outliers["count"] else "0"
 
 
-def _dates(title: str, columns: Iterable[Json]) -> Table:
-    table = _table(title, "earliest", "latest", "days")
+def _dates(columns: Iterable[Json]) -> Table:
+    table = _table("Dates", "earliest", "latest", "days")
     for column in columns:
         dates = column["dates"]
         _add(table, column["name"], dates["earliest"], dates["latest"], _short(dates["days"]))

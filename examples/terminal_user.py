@@ -20,7 +20,8 @@ from mcp_types import (
 from rich.console import Console
 from rich.markup import escape
 from rich.prompt import Prompt
-from rich.status import Status
+
+from examples.waiting import Waiting
 
 Json = Mapping[str, Any]
 Content = dict[str, str | int | float | bool | list[str] | None]
@@ -36,7 +37,7 @@ class NotAQuestion(Exception):
 class User:
     """Answers elicitations, and remembers each answer."""
 
-    def __init__(self, console: Console, status: Status, *, by_itself: bool) -> None:
+    def __init__(self, console: Console, status: Waiting, *, by_itself: bool) -> None:
         self._console = console
         self._status = status
         self._by_itself = by_itself

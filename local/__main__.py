@@ -6,6 +6,7 @@ Exit code 0 after a stop that was asked for, 2 when the template cannot be serve
 import argparse
 import json
 import logging
+import os
 import signal
 import sys
 import threading
@@ -13,17 +14,32 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from rich.console import Console
+
 from local import LocalStack, LocalStackError, after
+from local.function_output import FOLDER, kept_in
+from local.leaving import leave
 from local.sam_local import write_env_vars
+from local.screen import Screen, Warnings
 from local.services import SERVED
 
 _PORTS = {False: 3000, True: 4566}
+_FORMATS = ("text", "json")
+# What of the differences a person should know first; those that are not here come last.
+_GRAVEST = (
+    "refuses every request",
+    "so every call is allowed",
+    "is not served",
+    "gets no events",
+    "never fires",
+    "permissions:",
+)
+_FEW = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     stopping = threading.Event()
 
     def stop(number: int, frame: object) -> None:  # noqa: ARG001  # what a signal handler is given
@@ -32,22 +48,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     try:
-        expiry, parameters = after(options.expire_after), dict(options.parameter)
-        host = str(options.host) if options.services else None
-        port = options.port if options.port is not None else _PORTS[options.services]
-        with LocalStack(options.template, port=port, parameters=parameters, expiry=expiry, services_at=host) as stack:
-            if options.services:
-                write_env_vars(stack, options.env_vars)
-            print(services_welcome(stack, options) if options.services else welcome(stack), flush=True)
-            stopping.wait()
+        _serve(options, _screen(os.environ.get("LOG", "text")), stopping)
     except LocalStackError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
+def _screen(form: str) -> Screen:
+    if form not in _FORMATS:
+        raise LocalStackError(f"LOG={form} is no form of the log: choose one of {', '.join(_FORMATS)}.")
+    # The stream of this moment: what functions print later goes to a file.
+    return Screen(Console(file=sys.stdout, highlight=False), as_json=form == "json")
+
+
+def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:
+    host = str(options.host) if options.services else None
+    stack = LocalStack(
+        options.template,
+        port=options.port if options.port is not None else _PORTS[options.services],
+        parameters=dict(options.parameter),
+        expiry=after(options.expire_after),
+        services_at=host,
+    )
+    stack.watcher = screen
+    with kept_in(options.logs, "run") as output:
+        logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
+        with stack:
+            if options.services:
+                write_env_vars(stack, options.env_vars)
+            words = services_welcome(stack, options) if options.services else welcome(stack)
+            notes = not_served(stack, few=not options.verbose)
+            where = f"Logs of the functions: {output.path} (make logs shows them)"
+            text = "\n".join([words, "", *notes, where, ""])
+            screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served)
+            stopping.wait()
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local", description="Serve a SAM template on 127.0.0.1.")
+    parser = argparse.ArgumentParser(
+        prog="python -m local",
+        description="Serve a SAM template on 127.0.0.1.",
+        epilog="The environment variable LOG=json makes every line of the screen a JSON object.",
+    )
     parser.add_argument("--template", default="template.yaml", help="the template (default: %(default)s)")
     parser.add_argument("--port", type=int, help="0 takes any free one (default: 3000; with --services 4566)")
     parser.add_argument(
@@ -65,6 +108,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="how late items go whose time to live is over (default: %(default)s; in AWS hours or days)",
     )
+    parser.add_argument(
+        "--logs",
+        type=Path,
+        default=FOLDER,
+        metavar="FOLDER",
+        help="where what functions write is kept (default: %(default)s)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="list everything that is not as in AWS")
     services = parser.add_argument_group("for `sam local`, which serves the API itself")
     services.add_argument(
         "--services", action="store_true", help="serve the services of AWS, with the template's resources in them"
@@ -113,7 +164,7 @@ def welcome(stack: LocalStack) -> str:
         f"  claude mcp add --transport http stepwire {stack.url}",
         f"  {snippet}",
     ]
-    return "\n".join([*lines, *_not_served(stack)])
+    return "\n".join(lines)
 
 
 def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
@@ -129,14 +180,22 @@ def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
         f"  sam local start-api --env-vars {options.env_vars} --disable-authorizer",
         f"  sam local invoke McpFunction -e events/http_post_legacy.json --env-vars {options.env_vars}",
     ]
-    return "\n".join([*lines, *_not_served(stack)])
+    return "\n".join(lines)
 
 
-def _not_served(stack: LocalStack) -> Sequence[str]:
-    if not stack.not_served:
+def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
+    """Return what is not as in AWS: all of it, or the few that a person should know first."""
+    notes = stack.not_served
+    if not notes:
         return ()
-    return ["", "Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served)]
+    shown = sorted(notes, key=_rank)[:_FEW] if few else notes
+    more = f" ({len(shown)} of {len(notes)}; make run ARGS=--verbose lists all)" if len(shown) < len(notes) else ""
+    return [f"Not served, or not as in AWS{more}:", *(f"  {note}" for note in shown), ""]
+
+
+def _rank(note: str) -> int:
+    return next((rank for rank, words in enumerate(_GRAVEST) if words in note), len(_GRAVEST))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -20,10 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from local.environment import variables_of
+from local.function_output import output_of
 from local.loading import load_handler
 from local.permissions import Role, acting_as
 
 logger = logging.getLogger(__name__)
+
+# Seconds that a second of a function's Timeout lasts. Tests raise it: how busy a machine is fails no invocation.
+timeout_scale = 1.0
 
 PAYLOAD_LIMIT = 6 * 1024 * 1024  # bytes of a request and of a response
 
@@ -88,12 +92,13 @@ class _Instance:
     handler: Callable[[Any, LambdaContext], Any]
     variables: dict[str, str]
     role: Role | None
+    owner: str  # the name of its function
 
     def warm(self) -> None:
         prepare = getattr(self.handler, "warm", None)
         if prepare is None:
             return
-        with acting_as(self.role), variables_of(self.variables):
+        with acting_as(self.role), variables_of(self.variables), output_of(self.owner):
             prepare()
 
 
@@ -112,6 +117,16 @@ class Function:
         self._instances = [self._load(number, own) for number in range(1, instances + 1)]
         self._turns = itertools.cycle(self._instances)
 
+    @property
+    def arn(self) -> str:
+        """Return its ARN."""
+        return self.settings.arn
+
+    @property
+    def handlers(self) -> Sequence[Callable[[Any, LambdaContext], Any]]:
+        """Return the handler of each instance."""
+        return [instance.handler for instance in self._instances]
+
     def warm(self) -> None:
         """Let the handler prepare itself, if it can: what it cannot accept stops the start, not the first request."""
         for instance in self._instances:
@@ -128,7 +143,7 @@ class Function:
             done.set_result(_failed("RequestTooLarge", f"The request is longer than {PAYLOAD_LIMIT} bytes."))
             return done
         context = self._context()
-        timer = threading.Timer(self.settings.timeout, self._give_up, (done, context))
+        timer = threading.Timer(self.settings.timeout * timeout_scale, self._give_up, (done, context))
         timer.daemon = True
         instance = next(self._turns)
         work = threading.Thread(
@@ -141,7 +156,7 @@ class Function:
     def _run(
         self, instance: _Instance, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext
     ) -> None:
-        with acting_as(instance.role), variables_of(instance.variables):
+        with acting_as(instance.role), variables_of(instance.variables), output_of(instance.owner):
             outcome = self._call(instance, event, context)
         timer.cancel()
         _settle(done, outcome)
@@ -173,8 +188,9 @@ class Function:
     def _load(self, number: int, own: Sequence[Path]) -> _Instance:
         variables, role = dict(self.settings.variables), self.settings.role
         owner = self.settings.name if number == 1 else f"{self.settings.name}_{number}"
-        with acting_as(role), variables_of(variables):
-            return _Instance(load_handler(self.settings.handler, self.settings.folder, owner, own), variables, role)
+        with acting_as(role), variables_of(variables), output_of(self.settings.name):
+            handler = load_handler(self.settings.handler, self.settings.folder, owner, own)
+            return _Instance(handler, variables, role, self.settings.name)
 
 
 def _result(value: object) -> Outcome:

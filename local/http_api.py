@@ -206,10 +206,11 @@ def event(api: HttpApi, match: Match, request: Request, *, request_id: str, at: 
 def _forwarded(request: Request, request_id: str) -> dict[str, str]:
     kept = [(name, value) for name, value in request.headers if name.lower() not in _HOP_BY_HOP - {"content-length"}]
     host = next((value for name, value in kept if name.lower() == "host"), "")
+    port = re.search(r":(\d+)$", host)
     added = (
         ("x-amzn-trace-id", f"Root=1-{request_id[:8]}-{request_id.replace('-', '')[8:]}"),
         ("x-forwarded-for", request.source),
-        ("x-forwarded-port", host.rpartition(":")[2]),
+        ("x-forwarded-port", port[1] if port else "80"),
         ("x-forwarded-proto", "http"),
     )
     return _joined([*kept, *added])

@@ -5,6 +5,7 @@ are forgotten after, so that two functions may both have an app.py.
 """
 
 import importlib.util
+import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -77,9 +78,11 @@ def _taken_out(folders: Sequence[Path]) -> dict[str, ModuleType]:
 
 def _modules_in(folders: Sequence[Path]) -> list[str]:
     """Return the plain names under which modules of these folders are known."""
-    return [name for name, module in list(sys.modules.items()) if name not in _handlers and _is_in(module, folders)]
+    # Texts, because there are thousands of modules, and to compare paths takes a hundred times as long.
+    starts = tuple(f"{folder}{os.sep}" for folder in folders)
+    return [name for name, module in list(sys.modules.items()) if name not in _handlers and _is_in(module, starts)]
 
 
-def _is_in(module: ModuleType, folders: Sequence[Path]) -> bool:
+def _is_in(module: ModuleType, starts: tuple[str, ...]) -> bool:
     file = getattr(module, "__file__", None)
-    return file is not None and any(Path(file).is_relative_to(folder) for folder in folders)
+    return file is not None and file.startswith(starts)

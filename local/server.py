@@ -1,19 +1,22 @@
 """The HTTP front: serves an HTTP API (or another application) on 127.0.0.1, in a thread of its own.
 
-The rule: only requests that name this very endpoint as their host get in. API Gateway finds an API by its host name,
-so a foreign name would not arrive there either; here it also keeps a web page from reaching the endpoint under a name
-of its own.
+The rule: only requests that name this machine as their host get in, whatever the port: it may be a forwarded one. API
+Gateway finds an API by its host name, so a foreign name would not arrive there either; here it also keeps a web page
+from reaching the endpoint under a name of its own.
 """
 
 import asyncio
 import contextlib
+import errno
 import json
+import logging
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,55 +24,77 @@ import uvicorn
 
 from local import cors, http_api, jwt_tokens
 from local.errors import LocalStackError, PortInUse
+from local.exchanges import Exchange
 from local.functions import PAYLOAD_LIMIT
 from local.http_api import HttpApi, Match, Request, Response
 from local.issuers import Issuer
 from local.jwt_tokens import InvalidToken, JwtAuthorizer
+from local.loopback import is_loopback
+
+logger = logging.getLogger(__name__)
 
 # Requests that are answered at the same time; later ones wait. In AWS an account has 1,000.
 CONCURRENCY = 200
 
 HOST = "127.0.0.1"
-NAMES = ("127.0.0.1", "localhost", "[::1]")
 _STARTING = 10.0  # seconds
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Tell = Callable[[Exchange], None]
+
+
+def tell_nobody(_exchange: Exchange) -> None:
+    """Say nothing of an exchange."""
 
 
 class Gateway:
-    """The ASGI application in front of one HTTP API."""
+    """The ASGI application in front of one HTTP API.
 
-    def __init__(self, api: HttpApi, port: int) -> None:
+    Args:
+        api: What it serves.
+        tell: Gets each request with its answer, after that was sent.
+    """
+
+    def __init__(self, api: HttpApi, tell: Tell = tell_nobody) -> None:
         self._api = api
-        self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
+        self._tell = tell
         self._places = asyncio.Semaphore(CONCURRENCY)
         authorizers = [route.authorizer for route in api.routes if route.authorizer]
         self._issuers = {authorizer.issuer: Issuer(authorizer.issuer) for authorizer in authorizers}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "http":
-            await reply(send, await self._answer(scope, receive))
+        if scope["type"] != "http":
+            return
+        at, began = datetime.now().astimezone(), time.monotonic()
+        answered = await self._answer(_request(scope), receive)
+        await reply(send, answered.response)
+        self._told(Exchange(answered.request, answered.response, at, time.monotonic() - began))
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+    async def _answer(self, request: Request, receive: Receive) -> "_Answered":
         """1. The host: what is meant for another API is none of ours; 2. sizes; 3. the route and who may use it."""
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        hosts = [value.lower() for name, value in headers if name == "host"]
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return http_api.FORBIDDEN
-        if _size(scope) > http_api.HEADERS_LIMIT:
-            return http_api.HEADERS_TOO_LARGE
-        source = scope["client"][0] if scope.get("client") else HOST
-        path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
-        request = Request(scope["method"], path, query, headers, b"", source)
+        hosts = [value for name, value in request.headers if name == "host"]
+        if len(hosts) != 1 or not is_loopback(hosts[0]):
+            return _Answered(request, http_api.FORBIDDEN)
+        if _size(request) > http_api.HEADERS_LIMIT:
+            return _Answered(request, http_api.HEADERS_TOO_LARGE)
         match = await self._admit(request)
         if isinstance(match, Response):
-            return match
+            return _Answered(request, match)
         body = await read(receive, http_api.BODY_LIMIT)
-        return http_api.TOO_LARGE if body is None else await self._invoke(match, replace(request, body=body))
+        if body is None:
+            return _Answered(request, http_api.TOO_LARGE)
+        whole = replace(request, body=body)
+        return _Answered(whole, await self._invoke(match, whole))
+
+    def _told(self, exchange: Exchange) -> None:
+        try:
+            self._tell(exchange)
+        except Exception:
+            logger.exception("A request could not be written down.")
 
     async def _admit(self, request: Request) -> Match | Response:
         """Return the route for a request, with its caller, or the answer of API Gateway's own.
@@ -118,9 +143,22 @@ class Gateway:
         return replace(response, headers=cors.of_response(self._api.cors, request.headers, response.headers))
 
 
-def _size(scope: Scope) -> int:
-    line = len(scope["raw_path"]) + len(scope["query_string"])
-    return line + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+@dataclass(frozen=True)
+class _Answered:
+    request: Request  # with its body, where that was read
+    response: Response
+
+
+def _request(scope: Scope) -> Request:
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
+    source = scope["client"][0] if scope.get("client") else HOST
+    return Request(scope["method"], path, query, headers, b"", source)
+
+
+def _size(request: Request) -> int:
+    line = len(request.path) + len(request.query)
+    return line + sum(len(name) + len(value) + 4 for name, value in request.headers)
 
 
 async def reply(send: Send, response: Response) -> None:
@@ -148,7 +186,7 @@ def listen(port: int, host: str = HOST) -> socket.socket:
     """Take the port (0: any free one) at an IPv4 address of this machine.
 
     Raises:
-        PortInUse: somebody else has it.
+        PortInUse: somebody else has it, or it cannot be had.
     """
     # The protocol is named so that asyncio recognises TCP and sends at once: otherwise each answer waits 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -158,10 +196,14 @@ def listen(port: int, host: str = HOST) -> socket.socket:
         listener.listen(1024)
     except (OSError, OverflowError) as error:
         listener.close()
-        raise PortInUse(
-            f"Port {port} of {host} cannot be had: {error}. Choose another, or 0 for any free one."
-        ) from error
+        raise PortInUse(_why_not(port, host, error)) from error
     return listener
+
+
+def _why_not(port: int, host: str, error: OSError | OverflowError) -> str:
+    in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    reason = "in use" if in_use else f"not to be had ({getattr(error, 'strerror', None) or error})"
+    return f"Port {port} of {host} is {reason}. Choose another, as `make run PORT=3001` does; 0 is any free one."
 
 
 @contextmanager

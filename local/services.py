@@ -18,7 +18,8 @@ from moto.core.models import botocore_stubber
 
 from local.http_api import Response
 from local.isolation import ACCESS_KEY
-from local.server import NAMES, Receive, Scope, Send, read, reply
+from local.loopback import is_loopback, name_of
+from local.server import Receive, Scope, Send, read, reply
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +39,11 @@ class Services:
 
     Args:
         host: The address that it listens on.
-        port: The port there.
         region: Where everything of the account is.
     """
 
-    def __init__(self, host: str, port: int, region: str) -> None:
-        self._hosts = frozenset(f"{name}:{port}" for name in (*NAMES, CONTAINER_HOST, host))
+    def __init__(self, host: str, region: str) -> None:
+        self._names = frozenset((CONTAINER_HOST, host))
         self._region = region
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +54,8 @@ class Services:
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """1. The host; 2. a signature; 3. a service that is here; 4. its size; 5. what the service says."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if headers.get("host", "").lower() not in self._hosts:
+        host = headers.get("host", "")
+        if not is_loopback(host) and name_of(host) not in self._names:
             return _refusal(403, "ForbiddenHost", "The request names another host.")
         signed = _CREDENTIAL.search(headers.get("authorization", ""))
         if signed is None:

@@ -6,19 +6,20 @@ For tests and for the demo; the command line in __main__.py is made of it. Every
 import itertools
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from local import functions, permissions, template
 from local.engine import ACCOUNT, shared_account
 from local.errors import FunctionLoadError, LocalStackError
+from local.exchanges import Exchange
 from local.expiry import ExpiryPolicy, Sweeper
 from local.functions import Failed, Function
 from local.http_api import HttpApi
@@ -27,9 +28,12 @@ from local.moto_patches.executions import stop
 from local.parameters import parameter_values
 from local.provisioner import Provisioner
 from local.resources.kinds import World
-from local.server import HOST, Application, Gateway, listen, serving
+from local.server import HOST, Application, Gateway, listen, serving, tell_nobody
 from local.services import CONTAINER_HOST, Services
 from local.status_events import EventPolicy, at_once, courier, never
+from local.stream_mappings import Mapping as StreamMapping
+from local.stream_mappings import MappingSettings
+from local.task_changes import TaskChange, TaskWatch
 
 _numbers = itertools.count(1)
 
@@ -45,6 +49,18 @@ class FunctionError(Exception):
         self.error_type: str = error["errorType"]
         self.message: str = error["errorMessage"]
         self.stack_trace: list[str] = error["stackTrace"]
+
+
+class Watcher(Protocol):
+    """Sees what happens on a stack, and takes no part in it."""
+
+    def answered(self, exchange: Exchange) -> None:
+        """See a request of the API, and its answer."""
+        ...
+
+    def task_changed(self, change: TaskChange) -> None:
+        """See that a task has another status."""
+        ...
 
 
 class LocalStack:
@@ -86,6 +102,7 @@ class LocalStack:
         self._given = dict(parameters or {})
         self._instances = instances
         self._services_at = services_at
+        self.watcher: Watcher | None = None  # sees requests and tasks; set before the block
         self.events = events
         self.expiry = expiry
         self.port = 0
@@ -147,7 +164,7 @@ class LocalStack:
         """Remove the items whose time to live is over at a moment (now), whatever the policy; return how many."""
         return self._sweeper.sweep(at or datetime.now(UTC), at_once)
 
-    def drain(self, *, within: float = 5.0) -> None:
+    def drain(self, *, within: float = 120.0) -> None:
         """Wait until the functions have processed every record that streams hold, or it was given up.
 
         Raises:
@@ -179,7 +196,7 @@ class LocalStack:
         self._warm()
         self._publish(outputs)
         self._sweeper = Sweeper(self._world.tables, ACCOUNT, REGION, lambda: self.expiry)
-        for machinery in (*self._world.mappings, self._sweeper):
+        for machinery in (*self._world.mappings, *self._watches(), self._sweeper):
             machinery.start()
             undo.callback(machinery.stop)
         undo.enter_context(serving(self._front(), listener))
@@ -192,8 +209,8 @@ class LocalStack:
 
     def _front(self) -> Application:
         if self._services_at is not None:
-            return Services(self._services_at, self.port, REGION)
-        return Gateway(self._api(), self.port)
+            return Services(self._services_at, REGION)
+        return Gateway(self._api(), self.watcher.answered if self.watcher else tell_nobody)
 
     def _warm(self) -> None:
         for logical_id, function in self._functions.items():
@@ -211,6 +228,14 @@ class LocalStack:
             for domain in domains:
                 self.outputs[name] = self.outputs[name].replace(domain, self.base_url)
         self.not_served = tuple(dict.fromkeys(self._world.notes))
+
+    def _watches(self) -> Sequence[StreamMapping]:
+        """Return what tells the watcher of each change of a task: a reader of each table's stream."""
+        if self.watcher is None:
+            return ()
+        watch, client = TaskWatch(self.watcher.task_changed), self._world.client("dynamodb")
+        found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in self._world.tables]
+        return [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in found if arn]
 
     def _api(self) -> HttpApi:
         identifier = self._world.apis[0] if self._world.apis else "none"

@@ -13,13 +13,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from moto.dynamodb.models import dynamodb_backends
 from moto.events.models import EventPattern
 
 from local.asynchronous import bury
-from local.functions import PAYLOAD_LIMIT, Function, Outcome
+from local.functions import PAYLOAD_LIMIT, Outcome
 from local.moto_patches.dynamodb import turns
 from local.moto_patches.streams import written
 from local.stream_records import GivenUp, Record, created_at, letter, told, unprocessed
@@ -30,12 +30,25 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.05, 2.0  # seconds between two tries; each is t
 _ROOM = PAYLOAD_LIMIT - 100  # bytes for the records of an event
 
 
+class Target(Protocol):
+    """What gets the records: a function, or what stands for one."""
+
+    @property
+    def arn(self) -> str:
+        """Return the ARN that a dead letter names."""
+        ...
+
+    def invoke(self, event: str) -> Outcome:
+        """Take a batch."""
+        ...
+
+
 @dataclass(frozen=True)
 class MappingSettings:
     """What the template says of a mapping."""
 
     stream_arn: str
-    function: Function
+    function: Target
     batch_size: int = 100
     filters: tuple[EventPattern, ...] = ()  # one of them is enough; none: every record
     reports_failures: bool = False
@@ -159,7 +172,7 @@ class Mapping:
         return batch[len(old) :]  # the old ones are the first
 
     def _give_up(self, batch: Sequence[Record], condition: str, outcome: Outcome | None, tries: int) -> None:
-        arn = self._settings.function.settings.arn
+        arn = self._settings.function.arn
         given_up = GivenUp(batch, condition, outcome, tries, arn, self._shard_id)
         written_down = letter(given_up, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
         about = {"functionArn": arn, "condition": condition, "records": str(len(batch))}

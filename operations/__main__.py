@@ -1,6 +1,7 @@
 """Deliver again what waits in the dead-letter queue of a stack: `make replay STACK=name`.
 
-Credentials and the Region are those that boto3 finds. Exit code 0 if nothing stays in the queue, 1 if something does.
+Credentials and the Region are those that boto3 finds. Exit code 0 if nothing stays in the queue, 1 if something does, 2
+if AWS cannot be asked: then with one line that says why.
 """
 
 import argparse
@@ -9,17 +10,33 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
+from operations.faults import cure_of
 from operations.replay import STAYS, Fate, Replay, stack_named
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="make replay", description="Deliver again what waits in a dead-letter queue.")
-    parser.add_argument("stack", help="the name of the stack")
+    parser.add_argument("stack", nargs="?", default="", help="the name of the stack")
     parser.add_argument("--dry-run", action="store_true", help="only show what would be delivered")
     parser.add_argument("--forget-lost", action="store_true", help="delete what can be delivered no more")
     options = parser.parse_args(arguments)
+    if not options.stack:
+        return _failed("Which stack? Write `make replay STACK=name`.")
+    try:
+        return _replayed(options)
+    except (BotoCoreError, ClientError) as error:
+        return _failed(cure_of(error, options.stack))
+
+
+def _failed(reason: str) -> int:
+    print(f"error: {reason}", file=sys.stderr)
+    return 2
+
+
+def _replayed(options: argparse.Namespace) -> int:
     session: Any = boto3.Session()
     stack = stack_named(options.stack, session.client("cloudformation"))
     fates = list(_shown(Replay(stack, session, options.dry_run, options.forget_lost)))

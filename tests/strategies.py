@@ -135,7 +135,7 @@ questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, elicit
 dialogue_events: st.SearchStrategy[TaskEvent] = (
     questions
     | st.builds(InputAnswered, st.dictionaries(keys, answers))
-    | st.builds(InputRefused, keys, st.text())
+    | st.builds(InputRefused, st.dictionaries(keys, st.text(), max_size=3))
     | st.builds(AnswersDelivered, st.frozensets(tokens))
 )
 ending_events: st.SearchStrategy[TaskEvent] = (
@@ -168,6 +168,8 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
             input=json_objects.map(write),
             output_schema=st.none() | json_objects.map(write),
             shows_state=st.booleans(),
+            result_bucket=st.none() | st.text(min_size=1),
+            result_prefix=st.none() | st.text(min_size=1),
         ),
         status=status,
         created_at=moments,
@@ -179,5 +181,6 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         origin=origins,
         inputs=inputs,
         progress=st.none() | progress,
+        keep_result=st.just(timedelta()) | durations,
         version=st.integers(0, 1000),
     )

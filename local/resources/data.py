@@ -61,6 +61,6 @@ KINDS = {
         _log_group,
         served=("LogGroupName",),
         harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass"),
-        note="log groups: functions write to this terminal",
+        note="log groups: what functions write goes to one file, which `make logs` shows",
     ),
 }

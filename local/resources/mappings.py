@@ -34,7 +34,7 @@ def _mapping(resource: Resource, world: World) -> Created:
     if source.split(":")[5].split("/")[1] not in world.tables:
         raise TemplateError(f"{resource.logical_id}: {source} is no stream of a table of this template.")
     settings = _settings(resource, world, source)
-    check_allowed(resource, settings.function.settings.role, _needs(settings))
+    check_allowed(resource, _function(resource, world).settings.role, _needs(settings))
     mapping = StreamMapping(settings, latest=_position(resource) == "LATEST")
     if str(resource.properties.get("Enabled", True)).lower() == "true":
         world.mappings.append(mapping)

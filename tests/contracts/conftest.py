@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from local import functions
 from local.engine import shared_account
+from tests.waiting import PATIENT
+
+# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+functions.timeout_scale = PATIENT
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,7 @@ from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     LONGEST_TTL,
     Cancelled,
+    Causes,
     Completed,
     Failed,
     Inputs,
@@ -102,6 +103,14 @@ ITEM_OF_FORMAT_1: Final[Item] = {
     "poll_interval_ms": {"N": "2000"},
     "expires_at": {"N": "1785589201"},
 }
+
+
+@pytest.mark.parametrize("causes", Causes)
+def test_how_much_of_a_failure_is_told_is_kept(causes: Causes) -> None:
+    task = task_of(ITEM_OF_FORMAT_1)
+    task = replace(task, work=replace(task.work, causes=causes))
+
+    assert task_of(item_of(task)) == task
 
 
 def test_an_item_of_the_format_before_is_still_read() -> None:

@@ -14,10 +14,10 @@ from stepwire.tasks.outcomes import Broke, Running
 from stepwire.tasks.task import Task
 from tests.fakes import FixedClock
 from tests.kits import OPTIONAL, World
-from tests.local.polling import until
 from tests.local.simulated import Account, waiting_for_a_token
 from tests.recorded import recorded
 from tests.tables import new_table
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -72,4 +72,4 @@ def test_a_state_that_nobody_can_answer_fails_with_its_name(
         return None if state == Running() else state
 
     cause = "The execution belongs to no task, so there is nobody to ask."
-    assert until(ended, within=20) == Broke("Stepwire.InputNotSupported", cause)
+    assert until(ended) == Broke("Stepwire.InputNotSupported", cause)

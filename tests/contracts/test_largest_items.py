@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from stepwire.aws.items import Item, item_of, task_of
-from stepwire.errors import InvalidInput
+from stepwire.dialogue import WrongAnswer
 from stepwire.json_text import JsonObject, write
 from stepwire.manifests import LARGEST_SCHEMA
 from stepwire.operations import ToolCall
@@ -67,11 +67,8 @@ class Filling:
         """Answer all that is open while nobody can deliver it, and tell whether that fitted."""
         answer = {"action": "accept", "content": {"a": self.content}}
         keys = [request.key for request in world.stored(task).input_requests]
-        try:
-            world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(keys, answer))
-        except InvalidInput:
-            return False
-        return True
+        after = world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(keys, answer))
+        return not any(request.refusal for request in after.input_requests)
 
 
 def filled(filling: Filling, most_answers: int) -> Task:
@@ -88,8 +85,9 @@ def filled(filling: Filling, most_answers: int) -> Task:
     world.workflows.is_available = True
     for number in numbers:
         filling.ask(world, task, number)
-    for request in world.stored(task).input_requests:
-        world.dialogue.ask_again(world.stored(task), request.key, LARGEST_SQUARE * 2_000)
+    full = world.stored(task)
+    wrong = WrongAnswer(LARGEST_SQUARE * 2_000)
+    world.dialogue.ask_again(full, {request.key: wrong for request in full.input_requests})
     return world.stored(task)
 
 

@@ -15,18 +15,10 @@ from stepwire.ports import Followed, TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.inputs import FormElicitation, InputRequest, WorkflowInput
-from stepwire.tasks.task import (
-    Cancelled,
-    Completed,
-    InputRequired,
-    Inputs,
-    ResultInExecution,
-    Task,
-    Work,
-    Working,
-)
+from stepwire.tasks.task import Cancelled, Completed, InputRequired, Inputs, ResultInExecution, Task, Work, Working
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.strategies import tasks
 from tests.tables import new_table
 
@@ -39,7 +31,11 @@ def on_dynamodb() -> TaskStore:
     return DynamoDbTaskStore(new_table(), dynamodb_client)
 
 
-@pytest.fixture(params=[in_memory, on_dynamodb])
+def on_dynamodb_without_http() -> TaskStore:
+    return DynamoDbTaskStore(new_table(), quick_dynamodb_client)
+
+
+@pytest.fixture(params=[in_memory, on_dynamodb, on_dynamodb_without_http])
 def store(request: pytest.FixtureRequest, aws: None) -> TaskStore:
     build: Callable[[], TaskStore] = request.param
     return build()

@@ -13,10 +13,12 @@ from stepwire.ports import Workflows
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
 from stepwire.tasks.outcomes import Broke, ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution
-from tests.fakes import START_OF_TIME, FakeWorkflows
+from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
-from tests.local.polling import until
 from tests.local.simulated import Account, waiting_for_a_token
+from tests.model.handlers import Boundary
+from tests.simulated.step_functions import OneStateThatWaits
+from tests.waiting import until
 
 ANSWER = '{"action":"accept","content":{"note":"grüße","amount":1.5}}'
 _numbers = count(1)
@@ -85,12 +87,30 @@ class StepFunctions:
             state = self.workflows.describe(execution)
             return None if state == Running() else state
 
-        ended = until(look, within=20)
+        ended = until(look)
         assert ended is not None
         return ended
 
 
-@pytest.fixture(params=[Fake, StepFunctions])
+class Moved:
+    """The Step Functions that a test moves, behind the same API: the state's answer is its execution's end at once."""
+
+    def __init__(self) -> None:
+        boundary, self._world = Boundary(), OneStateThatWaits(FixedClock())
+        boundary.answer_for_step_functions = self._world.answer
+        self.workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
+
+    def waiting(self) -> tuple[Execution, str]:
+        execution = an_execution(state_machine_arn("Waits"))
+        self.workflows.start(execution, "{}")
+        (token,) = self._world.states
+        return execution, token
+
+    def settle(self, execution: Execution) -> ExecutionState:
+        return self.workflows.describe(execution)
+
+
+@pytest.fixture(params=[Fake, StepFunctions, Moved])
 def place(request: pytest.FixtureRequest, aws: None) -> Place:
     build: Any = request.param
     return build()
@@ -104,12 +124,15 @@ def output_of(state: ExecutionState) -> Json:
 
 # --------------------------------------------------------------------------------------------------------------- state
 
+with_history = pytest.mark.parametrize("place", [Fake, StepFunctions], indirect=True)
+
 
 def is_in_no_state(place: Place, execution: Execution) -> bool:
     """Tell whether the history says so by now; it lags a little behind."""
     return place.workflows.current_state(execution) is None
 
 
+@with_history
 def test_an_execution_is_in_the_state_that_it_entered_last(place: Place) -> None:
     execution, token = place.waiting()
 
@@ -117,6 +140,7 @@ def test_an_execution_is_in_the_state_that_it_entered_last(place: Place) -> None
     place.workflows.resume(token, "{}")
 
 
+@with_history
 def test_an_execution_that_has_ended_is_in_no_state(place: Place) -> None:
     execution, token = place.waiting()
     place.workflows.resume(token, "{}")
@@ -125,6 +149,7 @@ def test_an_execution_that_has_ended_is_in_no_state(place: Place) -> None:
     assert until(lambda: is_in_no_state(place, execution))
 
 
+@with_history
 def test_an_execution_that_was_stopped_is_in_no_state(place: Place) -> None:
     execution, _ = place.waiting()
     place.workflows.stop(execution, "Cancelled by the caller.")
@@ -132,6 +157,7 @@ def test_an_execution_that_was_stopped_is_in_no_state(place: Place) -> None:
     assert until(lambda: is_in_no_state(place, execution))
 
 
+@with_history
 def test_an_execution_that_never_began_is_in_no_state(place: Place) -> None:
     execution, token = place.waiting()
     other = Execution(execution.state_machine_arn, an_execution("").name)

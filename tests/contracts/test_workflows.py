@@ -1,7 +1,6 @@
 """What every Workflows owes its users; held against the fakes and against Step Functions, which really runs them."""
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -20,8 +19,9 @@ from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
 from tests.model.handlers import Boundary
-from tests.model.step_functions import RUNNING
-from tests.model.step_functions import StepFunctions as MovedStepFunctions
+from tests.simulated.step_functions import RUNNING
+from tests.simulated.step_functions import StepFunctions as MovedStepFunctions
+from tests.waiting import until
 
 INPUT = '{"text":"grüße","count":2}'
 _numbers = count(1)
@@ -92,10 +92,8 @@ class StepFunctions:
         return created["stateMachineArn"]
 
     def settle(self, execution: Execution) -> ExecutionState:
-        deadline = time.monotonic() + 20
-        while (state := self.workflows.describe(execution)) == Running() and time.monotonic() < deadline:
-            time.sleep(0.02)  # the engine has no other way to say that it is done
-        return state
+        until(lambda: self.workflows.describe(execution) != Running())
+        return self.workflows.describe(execution)
 
 
 class Moved:

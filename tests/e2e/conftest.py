@@ -15,13 +15,16 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack
+from local import LocalStack, functions
+from tests.waiting import HANG_GUARD, PATIENT
+
+# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+functions.timeout_scale = PATIENT
 
 ROOT: Final = Path(__file__).parents[2]
 LEGACY_PYTHON: Final = ROOT / ".venv-legacy" / "bin" / "python"
 LEGACY_READY: Final = ROOT / ".venv-legacy" / "ready"
 LEGACY_DRIVER: Final = Path(__file__).parent / "legacy_driver.py"
-LEGACY_SECONDS: Final = 120
 
 LegacyClient = Callable[..., Any]
 
@@ -37,7 +40,7 @@ class LegacyProcess:
         """Run a scenario of legacy_driver.py against an endpoint, and give what it has seen."""
         assert self._process.stdin
         assert self._process.stdout
-        guard = threading.Timer(LEGACY_SECONDS, self.close)
+        guard = threading.Timer(HANG_GUARD, self.close)
         guard.start()
         try:
             print(json.dumps([url, *arguments]), file=self._process.stdin, flush=True)
@@ -119,7 +122,7 @@ def _driver() -> list[str]:
 def run_scenario(command: list[str], scenario: str, *arguments: str) -> Any:
     """Run a scenario of legacy_driver.py, and give what it has seen."""
     ended = subprocess.run(
-        [*command, scenario, *arguments], capture_output=True, text=True, timeout=LEGACY_SECONDS, check=False
+        [*command, scenario, *arguments], capture_output=True, text=True, timeout=HANG_GUARD, check=False
     )
     assert ended.returncode == 0, ended.stderr
     sys.stderr.write(ended.stderr)

@@ -87,9 +87,8 @@ def test_a_call_of_75_seconds_gets_its_result_and_its_progress(own_legacy_client
 
 class TestAClientThatDoesNotComeBack:
     def test_a_call_that_takes_longer_than_the_wait_names_its_task(self, own_legacy_client: LegacyClient) -> None:
-        seen = own_legacy_client("call", "take_steps", '{"steps": 1, "step_seconds": 60}', *VS_CODE)
+        seen = own_legacy_client("call", "take_steps", '{"steps": 1, "step_seconds": 3600}', *VS_CODE)
 
-        assert seen["seconds"] < 10
         assert seen["result"]["_meta"]["stepwire/task"]["status"] == "working"
         assert not streams(seen)
 
@@ -100,11 +99,10 @@ class TestAClientThatDoesNotComeBack:
         assert not streams(seen)
 
     def test_a_result_that_takes_longer_is_an_error_that_says_so(self, own_legacy_client: LegacyClient) -> None:
-        arguments = '{"steps": 1, "step_seconds": 60}'
+        arguments = '{"steps": 1, "step_seconds": 3600}'
 
         seen = own_legacy_client("ask_for_the_result_too_soon", "take_steps", arguments, *VS_CODE)
 
-        assert seen["seconds"] < 10
         assert seen["error"]["code"] == -31001
         assert not streams(seen)
 

@@ -26,6 +26,7 @@ from pydantic import AnyUrl
 from examples.tasks_client import Tasks
 from local import LocalStack
 from tests.local.issuer import DISCOVERY, TestIssuer
+from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
 ROOT: Final = Path(__file__).parents[2]
@@ -149,7 +150,9 @@ async def client(guarded_url: str, consent: Consent) -> AsyncIterator[Client]:
 
 
 def post(url: str, token: str | None, message: object = LISTING) -> httpx.Response:
-    return httpx.post(url, json=message, headers=HEADERS | ({"authorization": f"Bearer {token}"} if token else {}))
+    return httpx.post(
+        url, json=message, headers=HEADERS | ({"authorization": f"Bearer {token}"} if token else {}), timeout=HANG_GUARD
+    )
 
 
 def tasks_of(url: str, token: str) -> list[str]:
@@ -177,7 +180,9 @@ async def test_a_client_finds_the_issuer_gets_a_token_and_calls_a_tool(
 def test_the_metadata_need_no_sign_in_and_name_the_very_endpoint(
     guarded_url: str, issuer: TestIssuer, suffix: str
 ) -> None:
-    response = httpx.get(guarded_url.removesuffix("/mcp") + f"/.well-known/oauth-protected-resource{suffix}")
+    response = httpx.get(
+        guarded_url.removesuffix("/mcp") + f"/.well-known/oauth-protected-resource{suffix}", timeout=HANG_GUARD
+    )
 
     assert response.json() == {
         "resource": guarded_url,

@@ -1,13 +1,24 @@
 """The demo runs tasks through the official client, and its exit code is an honest one."""
 
+import contextlib
+import fcntl
 import io
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_types import ElicitResult
+from rich.console import Console
 
 from examples import demo
+from examples.report_tables import print_report
 from local import LocalStack
 from tests.examples.stacks import PENGUINS, stack_with_bucket
 
@@ -158,3 +169,83 @@ def test_a_refund_that_nobody_answered_for_is_found_out(
     answer: ElicitResult, refund: dict[str, Any], found: int
 ) -> None:
     assert len(list(demo.disagreements(refund, answer))) == found
+
+
+def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:
+    """Run the demo as a program of its own, at a terminal of 50 lines; return its exit code and all that it shows."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.demo", *arguments],
+        cwd=demo.ROOT,
+        env={**variables, "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the way in which Linux says that the other side is closed
+            while part := os.read(ours, 65_536):
+                shown += part
+        os.close(ours)
+    return process.returncode, shown.decode()
+
+
+def test_the_screen_has_what_a_person_wants_to_see_and_ends_with_what_to_do_next() -> None:
+    code, shown = at_a_terminal("--yes", width=80)
+
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    lines = [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
+    assert code == 0, plain
+    assert "_aws" not in plain
+    assert "leaked" not in plain
+    assert "\x1b[" in shown
+    assert any("%" in line and "━" in line for line in lines), "there is no bar"
+    assert max(map(len, lines)) <= 80
+    end = lines.index("What the functions wrote, " + next(line for line in lines if ".stepwire" in line).split()[-1])
+    assert lines[end + 1 :] == [line for line in demo.next_steps(demo.Endpoint("", Path()))[2:] if line] + [""]
+    logged = (demo.ROOT / lines[end].split()[-1].rstrip(":")).read_text()
+    assert '"audit": "created"' in logged
+
+
+def test_each_command_that_comes_next_is_one_that_there_is() -> None:
+    here = demo.Endpoint("http://127.0.0.1:1/mcp", Path("logs"))
+
+    commands = [line.strip() for line in demo.next_steps(here) if line.startswith("  ")]
+
+    assert commands[:2] == ["make logs", "make run"]
+    makefile = (demo.ROOT / "Makefile").read_text()
+    assert all(f"\n{command.split()[1]}: " in makefile for command in commands[:2])
+    assert commands[2] == "claude mcp add --transport http stepwire http://127.0.0.1:3000/mcp"
+    said = subprocess.run(["/bin/sh", "-c", commands[3]], cwd=demo.ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("## Wrap your own state machine")
+
+
+def test_an_endpoint_of_somebody_else_is_the_one_to_connect_to() -> None:
+    steps = demo.next_steps(demo.Endpoint("https://mcp.example/mcp"))
+
+    assert "  claude mcp add --transport http stepwire https://mcp.example/mcp" in steps
+    assert not any("make" in line for line in steps)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_the_report_fits_the_screen(stack: LocalStack, width: int, terminal: bool) -> None:
+    text = PENGUINS.read_text()
+    dataset = stack.invoke("ReadDatasetFunction", {"csv": text})
+    columns = [
+        stack.invoke("ProfileColumnFunction", {"column": item, "missing_values": dataset["missing_values"]})
+        for item in dataset["columns"]
+    ]
+    file = io.StringIO()
+
+    print_report(
+        Console(file=file, width=width, force_terminal=terminal, color_system=None), {**dataset, "columns": columns}
+    )
+
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines) < 50
+    assert ("Gentoo penguin" in file.getvalue()) is (width > 80)

@@ -11,7 +11,10 @@ from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, El
 
 from examples.tasks_client import Completed, TaskHandle, Tasks, TaskState, get_task, update_task, wait_for_task
 from local import FunctionError, LocalStack
+from local.engine import ACCOUNT
+from local.permissions import Call, registered, watched
 from tests.examples.stacks import ROOT
+from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
 TOOL: Final = "approve_refund"
@@ -156,6 +159,26 @@ async def test_a_client_that_cannot_ask_its_user_is_told_so(stack: LocalStack) -
     assert result["why"] == "Refunds above 50.00 EUR need an approval. This client cannot ask its user for one."
 
 
+async def test_a_question_that_could_not_be_recorded_at_first_is_asked_all_the_same(
+    stack: LocalStack, refusals: list[str]
+) -> None:
+    """The function that records questions may fail for a moment: here, because its role may not read the table yet."""
+    role = registered(f"arn:aws:iam::{ACCOUNT}:role/{stack.physical_ids['InputRequestsFunctionRole']}")
+    assert role is not None
+    allowed, role.statements = role.statements, []
+
+    def allow_after_the_first(call: Call) -> None:
+        if call.role == role.name:
+            role.statements = allowed
+
+    with watched(allow_after_the_first):
+        result, asked = await refund(stack, LARGE, ElicitResult(action="decline"))
+
+    assert (result["status"], len(asked)) == ("declined", 1)
+    assert len(refusals) == 1
+    refusals.clear()
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -202,7 +225,7 @@ class TestMakingIt:
 
 async def state_after(client: Client, handle: TaskHandle, *statuses: str) -> TaskState:
     """Poll until the task has none of these statuses any more."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_GUARD):
         while (state := await get_task(client.session, handle.task_id)).status in statuses:
             await anyio.sleep(0.05)
     return state

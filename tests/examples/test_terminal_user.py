@@ -8,6 +8,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitRes
 from rich.console import Console
 
 from examples.terminal_user import NotAQuestion, User
+from examples.waiting import Waiting
 
 pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
@@ -24,7 +25,7 @@ async def entered(monkeypatch: pytest.MonkeyPatch, fields: Json, *lines: str, re
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     schema = {"type": "object", "properties": fields, "required": list(fields) if required else []}
     console = Console(file=io.StringIO())
-    with console.status("testing") as status:
+    with Waiting(console) as status:
         user = User(console, status, by_itself=False)
         return await user.elicit(None, ElicitRequestFormParams(message="Well?", requested_schema=schema))
 
@@ -64,7 +65,7 @@ async def test_nothing_is_entered_where_the_user_does_not_accept(monkeypatch: py
 
 async def test_the_stand_in_opens_no_page() -> None:
     console = Console(file=io.StringIO())
-    user = User(console, console.status(""), by_itself=True)
+    user = User(console, Waiting(console), by_itself=True)
 
     answer = await user.elicit(
         None, ElicitRequestURLParams(message="Sign.", url="https://x.example", elicitation_id="1")
@@ -76,7 +77,7 @@ async def test_the_stand_in_opens_no_page() -> None:
 
 async def test_what_no_user_can_answer_is_refused() -> None:
     console = Console(file=io.StringIO())
-    user = User(console, console.status(""), by_itself=True)
+    user = User(console, Waiting(console), by_itself=True)
 
     with pytest.raises(NotAQuestion, match="roots/list"):
         await user.answer({"roots": ListRootsRequest()})

@@ -17,6 +17,7 @@ from examples.profile_dataset.dataprofile.table import DELIMITERS
 from examples.tasks_client import TaskHandle, Tasks, get_task
 from local import FunctionError, LocalStack
 from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store, without_event_bus
+from tests.waiting import HANG_GUARD
 
 Json = dict[str, Any]
 
@@ -175,7 +176,7 @@ class TestProgress:
         async with Client(stack.url, extensions=[Tasks()]) as client:
             task = await client.session.call_tool("profile_dataset", {"csv": PENGUINS.read_text()}, allow_claimed=True)
             assert isinstance(task, TaskHandle)
-            with anyio.fail_after(60):
+            with anyio.fail_after(HANG_GUARD):
                 while (state := await get_task(client.session, task.task_id)).status == "working":
                     shown.append(state.status_message or "")
 

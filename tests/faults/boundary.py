@@ -1,26 +1,27 @@
 """Where our handlers meet AWS: every call that they make is noted here, and may be given a fault.
 
-The faults are injected under botocore, so that its own retries run, and moto serves what is let through. A call is one
-call to a client, whatever number of tries botocore makes of it.
+The faults are injected under botocore, so that its own retries run. What is let through is served by what a test put in
+the place of the service, or by moto. A call is one call to a client, whatever number of tries botocore makes of it.
 """
 
-import json
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from io import BytesIO
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 from unittest.mock import Mock, patch
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from botocore.retries.quota import RetryQuota
 from botocore.retries.standard import ExponentialBackoff
 from moto.core.models import botocore_stubber
 
 from stepwire.aws.clients import dynamodb_client, events_client, secrets_manager_client, step_functions_client
+from tests.simulated.wire import answered, subject_of
+
+Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]
+"""Answers a call by the name of its operation; None leaves it to moto."""
 
 
 class ProcessDied(BaseException):
@@ -67,8 +68,10 @@ class Boundary:
 
     calls: list[str] = field(default_factory=list[str])
     """What was called since the watch began: the operation, and what it is about."""
+    services: dict[str, Service] = field(default_factory=dict[str, Service])
+    """What serves before moto does, by the service's name in `outages`."""
     outages: dict[str, Fault] = field(default_factory=dict[str, Fault])
-    """What befalls every call to a service, until it is taken out: "dynamodb", "sfn", "secrets-manager", "events"."""
+    """What befalls every call to a service, until it is taken out; "dynamodb", "sfn", "secrets-manager" ..."""
     refused_starts: int = 0
     """How many of the next starts are refused, as they are while a permission is missing."""
     injection: Injection | None = None
@@ -100,7 +103,7 @@ class Boundary:
     def _answer(self, event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         service, operation = event_name.split(".")[1:3]
         fault = self._fault_of(operation, request) or self.outages.get(service) or self._refusal_of(operation)
-        return _served(event_name, request) if fault is None else _meet(fault, event_name, request)
+        return self._served(event_name, request) if fault is None else self._meet(fault, event_name, request)
 
     def _fault_of(self, operation: str, request: AWSPreparedRequest) -> Fault | None:
         if not self._is_watching:
@@ -121,6 +124,26 @@ class Boundary:
         self.refused_starts -= 1
         return Fault.DENIED
 
+    def _served(self, event_name: str, request: AWSPreparedRequest) -> AWSResponse | None:
+        service, operation = event_name.split(".")[1:3]
+        answer = self.services[service](operation, request) if service in self.services else None
+        return answer or botocore_stubber(event_name, request)
+
+    def _meet(self, fault: Fault, event_name: str, request: AWSPreparedRequest) -> AWSResponse:
+        match fault:
+            case Fault.DEATH_BEFORE:
+                raise ProcessDied
+            case Fault.DEATH_AFTER:
+                self._served(event_name, request)
+                raise ProcessDied
+            case Fault.TIMEOUT_BEFORE:
+                raise ConnectTimeoutError(endpoint_url=request.url)
+            case Fault.TIMEOUT_AFTER:
+                self._served(event_name, request)
+                raise ReadTimeoutError(endpoint_url=request.url)
+            case _:
+                return _refusal(fault, request)
+
 
 @contextmanager
 def impatient() -> Generator[None]:
@@ -132,48 +155,6 @@ def impatient() -> Generator[None]:
         yield
 
 
-def _served(event_name: str, request: AWSPreparedRequest) -> AWSResponse | None:
-    return botocore_stubber(event_name, request)
-
-
-def _meet(fault: Fault, event_name: str, request: AWSPreparedRequest) -> AWSResponse:
-    match fault:
-        case Fault.DEATH_BEFORE:
-            raise ProcessDied
-        case Fault.DEATH_AFTER:
-            _served(event_name, request)
-            raise ProcessDied
-        case Fault.TIMEOUT_BEFORE:
-            raise ConnectTimeoutError(endpoint_url=request.url)
-        case Fault.TIMEOUT_AFTER:
-            _served(event_name, request)
-            raise ReadTimeoutError(endpoint_url=request.url)
-        case _:
-            return _refusal(fault, request)
-
-
 def _refusal(fault: Fault, request: AWSPreparedRequest) -> AWSResponse:
     status, code = _CODES[fault]
     return answered(request, status, {"__type": code, "message": "a fault of the tests"})
-
-
-def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:
-    """Write an answer of AWS, of the services that speak JSON."""
-    headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
-    return AWSResponse(request.url, status, headers, cast(Any, _Body(json.dumps(body).encode())))
-
-
-class _Body(BytesIO):
-    def stream(self, **_: object) -> Generator[bytes]:
-        yield self.read()
-
-
-def subject_of(request: AWSPreparedRequest) -> str:
-    """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
-    body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
-    if "RequestItems" in body:
-        return "tasks"
-    if "KeyConditionExpression" in body:
-        return body.get("IndexName", "tasks")
-    sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
-    return sort_key.partition("#")[0]

@@ -373,7 +373,7 @@ def _ask_nobody(site: Site) -> Act:
 
 
 def _state_has_failed(site: Site) -> list[str]:
-    return [] if site.has_settled() else ["a state that waits for an answer which cannot come"]
+    return [] if site.is_quiet() else ["a state that waits for an answer which cannot come"]
 
 
 def _progress(site: Site) -> Act:
@@ -466,7 +466,7 @@ def _status_change(site: Site) -> Act:
 
 
 def _is_heard_of(site: Site) -> list[str]:
-    return [] if site.task().task_id in site.heard() else ["a change of status that nobody hears of"]
+    return [] if site.task().task_id in site.heard else ["a change of status that nobody hears of"]
 
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")

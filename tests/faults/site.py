@@ -1,28 +1,25 @@
 """A whole Stepwire on the simulated account: the real adapters, a process that may die, and the world in a test's hand.
 
 A process is one set of our objects; nothing of it outlives it. The one state of every workflow waits for a test, which
-so decides when an execution ends; and no status change reaches anybody until a test delivers it.
+so decides when an execution ends; and no status change reaches anybody until a test delivers it. DynamoDB and Secrets
+Manager are moto's; Step Functions and EventBridge are simulated here, for moto's have threads and a clock of their own.
 """
 
 import json
 import os
-import secrets
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from itertools import count
-from typing import Any, Final
+from typing import Any, Final, cast
 from unittest.mock import patch
 
-from moto.dynamodb.models import dynamodb_backends
-from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from local.clients import aws_client
-from local.engine import ACCOUNT, shared_account
+from local.engine import shared_account
 from local.isolation import REGION
 from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
-from stepwire.aws.event_bus import STATUS_CHANGE
 from stepwire.aws.items import key_of, task_of
 from stepwire.aws.outbox import StatusChangesHandler
 from stepwire.aws.secrets_manager import Secret
@@ -42,17 +39,18 @@ from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
-from tests.fakes import FixedClock
+from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, impatient
-from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url
-from tests.local.polling import until
-from tests.tables import new_table
+from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url, state_machine_arn
+from tests.simulated import dynamodb
+from tests.simulated.step_functions import OneStateThatWaits
+from tests.simulated.wire import answered
+from tests.tables import new_table, table_behind
 
 INTERVALS: Final = Intervals()
 SWEEP: Final = Intervals().repair * 15
 """SweepMinutes, as the template has it."""
 TTL: Final = timedelta(days=1)
-_numbers = count(1)
 
 
 @dataclass
@@ -63,47 +61,9 @@ class Account:
 
     def __post_init__(self) -> None:
         self.tables: Any = aws_client("dynamodb", REGION)
-        self.workflows: Any = aws_client("stepfunctions", REGION)
-        self.queues: Any = aws_client("sqs", REGION)
         self.table = new_table()
-        self.outside = self._new_listener()
-        secret = {"Name": f"faults-{next(_numbers)}", "SecretString": "a secret of the tests"}
+        secret = {"Name": "faults", "SecretString": "a secret of the tests"}
         self.secret: str = aws_client("secretsmanager", REGION).create_secret(**secret)["ARN"]
-
-    def tokens(self, queue: str) -> list[str]:
-        """Take the callback tokens of the states that have begun to wait."""
-        received = self.queues.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
-        return [json.loads(message["Body"])["token"] for message in received.get("Messages", [])]
-
-    def new_queue(self) -> str:
-        """Create a queue for the tokens of states that wait."""
-        return self.queues.create_queue(QueueName=f"faults-{next(_numbers)}")["QueueUrl"]
-
-    def _new_listener(self) -> str:
-        """Create a queue that hears what the event bus is told of tasks, and give its URL."""
-        name = f"faults-{next(_numbers)}"
-        events: Any = aws_client("events", REGION)
-        events.put_rule(Name=name, EventPattern=json.dumps({"detail-type": [STATUS_CHANGE]}))
-        target = {"Id": "queue", "Arn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"}
-        url = self.queues.create_queue(QueueName=name)["QueueUrl"]
-        events.put_targets(Rule=name, Targets=[target])
-        return url
-
-    def new_machine(self, queue: str) -> str:
-        """Create a state machine whose one state waits."""
-        body = {"token.$": "$$.Task.Token"}
-        state = {
-            "Type": "Task",
-            "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
-            "Parameters": {"QueueUrl": queue, "MessageBody": body},
-            "End": True,
-        }
-        created = self.workflows.create_state_machine(
-            name=f"faults-{next(_numbers)}",
-            definition=json.dumps({"StartAt": "Wait", "States": {"Wait": state}}),
-            roleArn=f"arn:aws:iam::{ACCOUNT}:role/test",
-        )
-        return created["stateMachineArn"]
 
 
 @contextmanager
@@ -123,7 +83,7 @@ class Process:
         report = site.troubles.append
         self.recorder = Recorder(store, site.clock)
         upkeep = Upkeep(self.recorder, workflows, INTERVALS, report)
-        self.operations = Operations(self.recorder, workflows, secrets.token_bytes, upkeep, limits, signed_url, report)
+        self.operations = Operations(self.recorder, workflows, site.randomness, upkeep, limits, signed_url, report)
         self.dialogue = Dialogue(self.recorder, upkeep, report)
         kit = Kit(
             site.catalog,
@@ -161,14 +121,16 @@ class Site:
 
     def __post_init__(self) -> None:
         self.no_time = INTERVALS.repair * 0
-        self.table, self.queue = self.account.table, self.account.new_queue()
-        self.machine = self.account.new_machine(self.queue)
-        # Looked at behind the API: that is ten times as fast, and there is much to look at.
-        self._table: Any = dynamodb_backends[ACCOUNT][REGION].tables[self.table]
-        machines = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
-        self._machine: Any = next(one for one in machines if one.arn == self.machine)
-        self.tokens: list[str] = []
-        self._heard = set[str]()
+        self.table, self.machine = self.account.table, state_machine_arn("Waits")
+        self.step_functions = OneStateThatWaits(self.clock)
+        self.account.boundary.services = {
+            "dynamodb": dynamodb.answer,
+            "sfn": self.step_functions.answer,
+            "eventbridge": self._hear,
+        }
+        self.randomness = counting()
+        self.heard = set[str]()
+        """The ids of the tasks of which the event bus has been told something."""
         tools = [replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in (OPTIONAL, CONFIRMED)]
         self.catalog = catalog_of(*tools)
         self.process = Process(self, self.limits)
@@ -183,13 +145,14 @@ class Site:
         self.process = Process(self, limits or self.limits)
 
     def close(self) -> None:
-        """Leave nothing that runs."""
-        for arn, status in self.executions().items():
-            if status == "RUNNING":
-                self.account.workflows.stop_execution(executionArn=arn)
+        """Leave nothing in the account."""
         self._table.items.clear()
 
     # What is so, whoever looks; these calls meet no fault.
+
+    @property
+    def _table(self) -> Any:
+        return table_behind(self.table)
 
     @property
     def items(self) -> list[dict[str, Any]]:
@@ -212,53 +175,35 @@ class Site:
 
     def executions(self) -> dict[str, str]:
         """Give how each execution stands, by its ARN."""
-        return {one.execution_arn: one.status for one in self._machine.executions}
+        return {arn: one.status for arn, one in self.step_functions.executions.items()}
 
     def state(self, arn: str) -> ExecutionState:
         """Give how an execution stands, with what it ended with."""
-        return state_of(self.account.workflows.describe_execution(executionArn=arn))
+        known = self.step_functions.executions[arn]
+        return state_of({"status": known.status, **known.end})
 
-    def has_settled(self) -> bool:
-        """Tell whether no execution runs, or is about to end."""
-        try:
-            until(lambda: "RUNNING" not in self.executions().values(), within=0.3)
-        except AssertionError:
-            return False
-        return True
-
-    def heard(self) -> set[str]:
-        """Give the ids of the tasks of which the event bus has been told something."""
-        received = self.account.queues.receive_message(QueueUrl=self.account.outside, MaxNumberOfMessages=10)
-        self._heard |= {json.loads(message["Body"])["detail"]["task_id"] for message in received.get("Messages", [])}
-        return self._heard
+    def is_quiet(self) -> bool:
+        """Tell whether no execution runs."""
+        return not self.step_functions.running()
 
     # What happens in the world.
 
     def token(self) -> str:
         """Give the callback token of the one state that waits."""
-        until(self._has_tokens)
-        (token,) = self.tokens
+        (token,) = self.step_functions.states
         return token
 
     def succeed(self, output: Any) -> None:
         """Let every workflow that waits end with an output."""
-        until(lambda: self._end_all(json.dumps(output)))
+        for arn in self.step_functions.running():
+            self.step_functions.end(arn, "SUCCEEDED", {"output": json.dumps(output)})
 
-    def _end_all(self, output: str) -> bool:
-        self._has_tokens()
-        for token in self.tokens:
-            with suppress(*self._waits_no_more):
-                self.account.workflows.send_task_success(taskToken=token, output=output)
-        return "RUNNING" not in self.executions().values()
-
-    def _has_tokens(self) -> bool:
-        self.tokens += self.account.tokens(self.queue)
-        return bool(self.tokens)
-
-    @property
-    def _waits_no_more(self) -> tuple[type[Exception], ...]:
-        known = self.account.workflows.exceptions
-        return known.TaskTimedOut, known.TaskDoesNotExist, known.InvalidToken
+    def _hear(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
+        """Take what the event bus is told."""
+        assert operation == "PutEvents"
+        entries = json.loads(cast(Any, request.body))["Entries"]
+        self.heard |= {json.loads(entry["Detail"])["task_id"] for entry in entries}
+        return answered(request, 200, {"FailedEntryCount": 0, "Entries": [{"EventId": "1"} for _ in entries]})
 
     def deliver(self) -> None:
         """Bring the status changes of all executions that have ended, whether they were brought before or not."""

@@ -131,7 +131,7 @@ def test_without_step_functions_a_cancellation_is_refused_for_now_and_the_task_g
 
     assert (seen, meanwhile) == (Seen.ERROR, Working())
     assert modern(site).task("get", task.task_id).result["status"] == "cancelled"
-    assert site.has_settled()
+    assert site.is_quiet()
 
 
 @pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)

@@ -1,16 +1,19 @@
 """Every fault at every call of every operation: nothing is lost, nothing runs twice, and the documents say so.
 
-What each case leads to is kept in `outcomes.csv`; where a change is meant, `python -m tests.faults` writes it anew.
+What each case leads to is kept in `outcomes.csv`; where a change is meant, `python -m tests.faults` writes it anew. One
+fault at every call is tried each time; the others are long by nature, for they are many.
 """
 
 import pytest
 
-from tests.faults.cases import Case, cases, tried
+from tests.faults.cases import Case, cases, quick_cases, tried
 from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.report import read_outcomes, shown, table
 from tests.faults.site import Account, Site
 
 KNOWN = read_outcomes()
+QUICK = frozenset(str(case) for case in quick_cases())
+CASES = [pytest.param(case, id=str(case), marks=() if str(case) in QUICK else pytest.mark.long) for case in cases()]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
@@ -25,9 +28,16 @@ def test_an_operation_makes_the_calls_that_are_listed(operation: Operation, acco
     site.close()
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=str)
+@pytest.mark.parametrize("case", CASES)
 def test_a_fault_ends_as_it_is_documented(case: Case, account: Account) -> None:
     assert tried(case, account) == KNOWN[str(case)]
+
+
+def test_the_quick_cases_have_every_call_and_every_kind_of_fault() -> None:
+    quick, every = list(quick_cases()), list(cases())
+
+    assert {(one.operation.name, one.step) for one in quick} == {(one.operation.name, one.step) for one in every}
+    assert {one.fault for one in quick} == {one.fault for one in every}
 
 
 def test_every_known_outcome_is_of_a_case() -> None:

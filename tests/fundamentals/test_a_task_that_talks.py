@@ -4,9 +4,6 @@ As in the first chapter, `World` is a whole Stepwire over ports in memory: a sta
 it, and waits until it gets its answer.
 """
 
-import pytest
-
-from stepwire.errors import InvalidInput
 from stepwire.operations import ToolCall
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Completed, InputRequired, Origin, Progress, Working
@@ -51,15 +48,16 @@ def test_3_a_no_is_an_answer_like_any_other_and_the_workflow_decides_what_it_mea
     assert world.workflows.running() == (task.execution,)
 
 
-def test_4_a_wrong_answer_is_refused_with_what_was_expected_and_the_question_stays_open() -> None:
+def test_4_a_wrong_answer_is_no_error_its_question_is_asked_again_under_another_key_with_what_was_expected() -> None:
     world = World()
     task = world.call()
     world.ask(task.task_id, "approval")
 
-    with pytest.raises(InvalidInput, match="at content/amount: 500 is greater than the maximum of 100"):
-        world.dialogue.respond(ALICE, task.task_id, {"approval": {"action": "accept", "content": {"amount": 500}}})
+    answer = {"action": "accept", "content": {"amount": 500}}
+    after = world.dialogue.respond(ALICE, task.task_id, {"approval": answer})
 
-    assert isinstance(world.stored(task).status, InputRequired)
+    (again,) = after.input_requests
+    assert (again.key, again.refusal) == ("approval#2", "at content/amount: 500 is greater than the maximum of 100")
     assert world.workflows.resumptions == []
 
 

@@ -82,6 +82,10 @@ _OF_MANIFESTS: Final = (
     *("longest_poll_interval", "annotations", "client_capabilities", "input_key", "scopes", "show_state", "P7D"),
     *(
         "result_bucket",
+        "result_prefix",
+        "{principal}/",
+        "{task_id}/",
+        "keep_result",
         "{text}",
         "!!int",
         "!!float",

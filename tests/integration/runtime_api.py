@@ -20,8 +20,10 @@ from queue import Empty, Queue
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
+from tests.waiting import HANG_GUARD
+
 _API: Final = "/2018-06-01/runtime"
-_SECONDS: Final = 30  # that a function may take, its start included
+_SECONDS: Final = HANG_GUARD  # that a function may take, its start included
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Stacks to test against: the real handlers behind API Gateway's events, and a count of what they ask of AWS."""
 
 import json
-import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +12,17 @@ from botocore.model import OperationModel
 
 from local import EventPolicy, LocalStack
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.integration.clock import Clock
 from tests.recorded import recorded
+from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
-SIGN_IN: Final = {"Authorizer": "jwt", "JwtIssuer": "https://issuer.example", "JwtAudience": "stepwire"}
+SIGN_IN: Final = {
+    "Authorizer": "jwt",
+    "JwtIssuer": "https://issuer.example",
+    "JwtAudience": "stepwire",
+    "PrincipalClaims": "iss,sub|client_id",  # machines call too
+}
 """Parameters of a stack that asks everybody to sign in."""
 Event = dict[str, Any]
 
@@ -83,6 +89,18 @@ class Deployed:
         """Tell how the execution of a task stands, by Step Functions' own word."""
         return self._describe(task_id)["status"]
 
+    def state_of(self, task_id: str) -> str | None:
+        """Tell which state the execution of a task has entered last, if any."""
+        found = self.stack.client("stepfunctions").get_execution_history(
+            executionArn=self.execution_of(task_id), reverseOrder=True
+        )
+        entered = [event.get("stateEnteredEventDetails", {}).get("name") for event in found["events"]]
+        return next((name for name in entered if name), None)
+
+    def wait_for_the_end_of(self, task_id: str) -> None:
+        """Wait until the execution of a task has ended, by Step Functions' own word."""
+        until(lambda: self.status_of(task_id) != "RUNNING")
+
     def stop(self, task_id: str) -> None:
         """Stop the execution of a task, as an operator does."""
         self.stack.client("stepfunctions").stop_execution(executionArn=self._describe(task_id)["executionArn"])
@@ -118,14 +136,18 @@ class Deployed:
 
 
 @contextmanager
-def deployed(template: Path, events: EventPolicy, instances: int = 1, /, **parameters: str) -> Generator[Deployed]:
-    """Run a template, each function in so many instances."""
+def deployed(
+    template: Path, events: EventPolicy, instances: int = 1, clock: Clock | None = None, /, **parameters: str
+) -> Generator[Deployed]:
+    """Run a template, each function in so many instances, by a clock of the test's or the machine's own."""
     calls = AwsCalls()
     if template == ROOT / "template.yaml":
         # What becomes of clients that poll as fast as these tests do is shown in tests/server/test_limits.py.
         parameters = {"PollsPerSecond": "0", **parameters}
     served = LocalStack(template, events=events, parameters=parameters, instances=instances)
-    with served as stack, calls.of_handlers():
+    with served as stack, calls.of_handlers(), ExitStack() as clocks:
+        if clock is not None:
+            clocks.enter_context(clock.drives(stack))
         yield Deployed(stack, calls)
 
 
@@ -137,18 +159,6 @@ def event_of(request: HttpRequest) -> Event:
     if request.method == "GET":  # API Gateway leaves out the body that there is not
         return {name: value for name, value in event.items() if name != "body"}
     return {**event, "body": request.body.decode(), "isBase64Encoded": False}
-
-
-def until(condition: Callable[[], bool], seconds: float = 15) -> None:
-    """Look again and again until something is so.
-
-    Raises:
-        AssertionError: it never was.
-    """
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came about"
-        time.sleep(0.05)
 
 
 def body_of(response: dict[str, Any]) -> dict[str, Any]:

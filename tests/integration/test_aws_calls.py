@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from benchmarks.cost import calls
 from local import never
 from stepwire.manifests import compile_directory
 from stepwire.protocol.http import HttpRequest
+from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed, body_of, deployed, event_of
 from tests.kits import ALICE
 from tests.server.clients import LegacyClient, ModernClient
@@ -30,11 +30,16 @@ def stack() -> Iterator[Deployed]:
 
 
 @pytest.fixture(scope="module")
-def impatient_stack() -> Iterator[Deployed]:
+def clock() -> Clock:
+    """The time of the stack whose tasks become overdue."""
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """The same, where every task is overdue after a second, the shortest interval that the template allows."""
-    with deployed(
-        ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="1", StateAfterSeconds="0"
-    ) as stack:
+    impatient = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
+    with deployed(ROOT / "template.yaml", never, 1, clock, **impatient) as stack:
         yield stack
 
 
@@ -121,11 +126,12 @@ def test_the_removal_of_a_task_that_had_ended_asks_nothing_of_aws(client: Client
 # Read, claim, look, record: the dearest poll there is, once in the life of a task whose event was lost.
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
 def test_the_poll_that_repairs_an_overdue_task_is_five_calls_and_the_next_one_is_one(
-    impatient_stack: Deployed, era: type[Client]
+    impatient_stack: Deployed, clock: Clock, era: type[Client]
 ) -> None:
     client, made = era(impatient_stack), impatient_stack.calls
     task_id = start(client, FAST)
-    time.sleep(1.1)
+    impatient_stack.wait_for_the_end_of(task_id)
+    clock.move(seconds=1)
     made.forget()
 
     status = client.task("get", task_id).result["status"]

@@ -1,6 +1,5 @@
 """What it costs to come back, to ask, to answer and to listen: calls of AWS, counted where botocore makes them."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,13 @@ import pytest
 
 from benchmarks.cost import calls
 from local import at_once, never
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.kits import FORM
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
 from tests.server.messages import questions
+from tests.waiting import until
 
 TOOL = "wait_and_echo"
 SLOW = {"message": "hello", "seconds": 600}
@@ -205,13 +206,14 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
     assert stack.calls.made == ["GetItem"]
 
 
-# Read, claim, look, record: once an interval, and only while there is no progress to show. The interval is longer
-# than a busy machine needs from one poll to the next.
+# Read, claim, look, record: once an interval, and only while there is no progress to show.
 def test_a_look_at_the_name_of_the_state_is_four_calls_and_the_next_poll_is_one() -> None:
-    with deployed(ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="4") as stack:
+    clock, rare = Clock(), {"RepairAfterSeconds": "600", "StateAfterSeconds": "4"}
+    with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:
         modern = ModernClient(stack)
         task_id = modern.call(TOOL, SLOW).id_in()
-        time.sleep(4.1)
+        until(lambda: stack.state_of(task_id) == "Wait")
+        clock.move(seconds=4)
         stack.calls.forget()
 
         found = modern.task("get", task_id).result

@@ -8,13 +8,16 @@ import httpx
 import pytest
 
 from local import never
+from stepwire.aws.bootstrap import SystemClock
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, deployed
 from tests.server.clients import ASKING_CAPABILITY, Answer, LegacyClient, ModernClient
+from tests.waiting import HANG_GUARD
 
 WAIT, INLINE, HOLD = 2.0, 1.0, 1.0  # seconds
-GRACE = 1.0  # seconds; for the request itself, on a machine that has other things to do
-SLOW = {"message": "hello", "seconds": 600}
+HOUR = 3600.0  # seconds
+SLOW = {"message": "hello", "seconds": 7200}
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Wire:
     """An endpoint behind HTTP, and how long each response of it took."""
 
     url: str
+    clock: Clock
     seconds: list[float] = field(default_factory=list[float])
 
     @property
@@ -31,21 +35,20 @@ class Wire:
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request, and take its time."""
-        began = time.monotonic()
-        got = httpx.request(request.method, self.url, headers=dict(request.headers), content=request.body, timeout=30)
-        self.seconds.append(time.monotonic() - began)
+        began, headers = self.clock.now(), dict(request.headers)
+        got = httpx.request(request.method, self.url, headers=headers, content=request.body, timeout=HANG_GUARD)
+        self.seconds.append((self.clock.now() - began).total_seconds())
         return HttpResponse(got.status_code, got.text, {name.lower(): value for name, value in got.headers.items()})
 
 
 @pytest.fixture(scope="module")
 def running_wire() -> Iterator[Wire]:
-    """The root template over HTTP, with short waits; a first request has built what is built once."""
+    """The root template over HTTP, where the time of a request is what its handler sleeps."""
     seconds = (f"{value:g}" for value in (WAIT, INLINE, HOLD))
     waits = dict(zip(("WaitSeconds", "InlineWaitSeconds", "HoldSeconds"), seconds, strict=True))
-    with deployed(ROOT / "template.yaml", never, 1, **waits) as stack:
-        wire = Wire(stack.stack.url)
-        LegacyClient(wire).call("wait_and_echo", SLOW, task={})
-        yield wire
+    clock = Clock()
+    with deployed(ROOT / "template.yaml", never, 1, clock, **waits) as stack, clock.passing(seconds=HOUR):
+        yield Wire(stack.stack.url, clock)
 
 
 @pytest.fixture
@@ -94,5 +97,12 @@ def test_a_response_waits_as_long_as_it_may_and_no_longer(wire: Wire, wait: Wait
     answer = wait.ask(wire)
 
     assert answer.status == 200
-    assert wait.seconds <= wire.seconds[-1] < wait.seconds + GRACE
-    assert max(wire.seconds) < wait.seconds + GRACE
+    assert wire.seconds[-1] == max(wire.seconds) == wait.seconds
+
+
+def test_the_clock_of_the_functions_never_wakes_a_sleeper_early() -> None:
+    began = time.monotonic()
+
+    SystemClock().sleep(0.02)
+
+    assert time.monotonic() - began >= 0.02

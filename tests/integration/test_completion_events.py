@@ -13,9 +13,10 @@ import boto3
 import pytest
 
 from local import at_once
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+from tests.waiting import until
 
 TOOL: Final = "wait_and_echo"
 LONG: Final = {"message": "hello", "seconds": 600}
@@ -33,7 +34,7 @@ class Listener:
 
     def events(self) -> list[Detail]:
         """Give what has come since the last look, once all that was written is told."""
-        self.stack.stack.drain(within=20)
+        self.stack.stack.drain()
         found: list[Detail] = []
         request = {"QueueUrl": self.url, "MaxNumberOfMessages": 10}
         sqs = self.stack.stack.client("sqs")

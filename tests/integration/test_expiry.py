@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from local import at_once
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
+from tests.waiting import until
 
 TOOL = "wait_and_echo"
 LONG = {"message": "hello", "seconds": 600}
@@ -34,7 +35,7 @@ def modern(stack: Deployed) -> Iterator[ModernClient]:
 def let_expire(stack: Deployed) -> None:
     """Let so much time pass for DynamoDB that every task of the example is over, and its stream be read."""
     stack.stack.expire(at=datetime.now(UTC) + timedelta(days=3))
-    stack.stack.drain(within=20)
+    stack.stack.drain()
 
 
 def item_of(stack: Deployed, task_id: str) -> dict[str, Any]:

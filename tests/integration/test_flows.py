@@ -1,23 +1,34 @@
 """A task from its call to its end, on a whole stack: whatever EventBridge does with the news, and whoever ends it."""
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from local import EventPolicy, StatusEvent, after, at_once, never, twice
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.kits import ALICE
 from tests.server.clients import Json, LegacyClient, ModernClient
+from tests.waiting import until
 
 TOOL = "wait_and_echo"
 ANSWER = {"message": "hello", "waited_seconds": 0}
 
 
+MORE_THAN_A_WAIT = 21  # seconds; a response waits for 20, as the template has it
+LONGER = 60  # seconds
+
+
 @pytest.fixture(scope="module")
-def running_stack() -> Iterator[Deployed]:
-    """The root template, impatient."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="2", RepairAfterSeconds="1") as stack:
+def clock() -> Clock:
+    """The time of the handlers and workflows, which stands still."""
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def running_stack(clock: Clock) -> Iterator[Deployed]:
+    """The root template, where a task is overdue after a second."""
+    with deployed(ROOT / "template.yaml", at_once, 1, clock, RepairAfterSeconds="1") as stack:
         yield stack
 
 
@@ -57,9 +68,9 @@ def ended(client: ModernClient, task_id: str) -> Callable[[], bool]:
     return lambda: found(client, task_id)["status"] != "working"
 
 
-def in_rounds(client: ModernClient, arguments: Json) -> list[Json]:
+def in_rounds(client: ModernClient, arguments: Json, *first: Json) -> list[Json]:
     """Call the tool without a task, again as often as the server asks for it, and give all results."""
-    results = [client.call(TOOL, arguments).result]
+    results = list(first or [client.call(TOOL, arguments).result])
     while results[-1]["resultType"] == "input_required":
         results.append(client.call(TOOL, arguments, more={"requestState": results[-1]["requestState"]}).result)
     return results
@@ -71,9 +82,9 @@ def thrice(event: StatusEvent) -> tuple[float, ...]:
 
 
 @pytest.fixture(scope="module")
-def patient_stack() -> Iterator[Deployed]:
+def patient_stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, where no poll ever looks at Step Functions, and no response waits for anything."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", RepairAfterSeconds="600") as stack:
+    with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0", RepairAfterSeconds="600") as stack:
         yield stack
 
 
@@ -109,30 +120,30 @@ def test_a_workflow_can_end_its_task_with_an_error_of_the_protocol(modern: Moder
     assert found(modern, task_id)["error"] == {"code": 4001, "message": "Not on a Sunday."}
 
 
-def test_news_that_is_lost_is_made_good_by_a_poll(modern: ModernClient, stack: Deployed) -> None:
+def test_news_that_is_lost_is_made_good_by_a_poll(modern: ModernClient, stack: Deployed, clock: Clock) -> None:
     stack.stack.events = never
     task_id = start(modern)
+    stack.wait_for_the_end_of(task_id)
+    assert found(modern, task_id)["status"] == "working"
 
-    until(ended(modern, task_id))
+    clock.move(seconds=1)
 
     assert found(modern, task_id)["result"]["structuredContent"] == ANSWER
     assert stack.calls.made.count("DescribeExecution") == 1
 
 
 def test_a_task_that_goes_on_is_looked_up_once_per_interval_however_often_it_is_polled(
-    modern: ModernClient, stack: Deployed
+    modern: ModernClient, stack: Deployed, clock: Clock
 ) -> None:
-    begun, polls = time.monotonic(), 0
-    task_id = start(modern, seconds=600)
+    task_id, looks = start(modern, seconds=600), list[int]()
 
-    while stack.calls.made.count("GetExecutionHistory") < 2:
-        assert found(modern, task_id)["status"] == "working"
-        polls += 1
-    passed = time.monotonic() - begun
+    for _ in range(3):
+        assert [found(modern, task_id)["status"] for _ in range(3)] == ["working"] * 3
+        looks.append(stack.calls.made.count("GetExecutionHistory"))
+        clock.move(seconds=1)
 
-    assert passed > 1.99, "two intervals of a second, in whole milliseconds"
-    assert polls > 4
-    assert stack.calls.made.count("GetItem") == polls
+    assert looks == [0, 1, 2]
+    assert stack.calls.made.count("GetItem") == 9
     modern.task("cancel", task_id)
 
 
@@ -223,21 +234,29 @@ def test_a_plain_call_waits_for_the_end(stack: Deployed, era: type[LegacyClient 
 
 
 # T6, M43
-def test_a_plain_call_that_takes_longer_than_a_response_may_goes_on_in_the_next_round(stack: Deployed) -> None:
-    plain = ModernClient(stack, ALICE, capabilities={})
+def test_a_plain_call_that_takes_longer_than_a_response_may_goes_on_in_the_next_round(
+    stack: Deployed, clock: Clock
+) -> None:
+    plain, arguments = ModernClient(stack, ALICE, capabilities={}), {"message": "hello", "seconds": LONGER}
+    before = set(stack.executions())
+    with clock.passing(seconds=MORE_THAN_A_WAIT):
+        first = plain.call(TOOL, arguments).result
+    (begun,) = set(stack.executions()) - before
 
-    rounds = in_rounds(plain, {"message": "hello", "seconds": 3})
+    clock.move_on(begun, seconds=LONGER)
+    rounds = in_rounds(plain, arguments, first)
 
     assert [result["resultType"] for result in rounds] == ["input_required", "complete"]
-    assert rounds[-1]["structuredContent"] == {"message": "hello", "waited_seconds": 3}
+    assert rounds[-1]["structuredContent"] == {"message": "hello", "waited_seconds": LONGER}
 
 
 # T6, nothing is lost
-def test_a_plain_call_that_takes_too_long_names_its_task_which_ends_well(patient_stack: Deployed) -> None:
+def test_a_plain_call_that_takes_too_long_names_its_task_which_ends_well(patient_stack: Deployed, clock: Clock) -> None:
     plain, modern = ModernClient(patient_stack, ALICE, capabilities={}), ModernClient(patient_stack)
 
     *_, result = rounds = in_rounds(plain, {"message": "hello", "seconds": 3})
     task_id = result["_meta"]["stepwire/task"]["taskId"]
+    clock.move_on(task_id, seconds=3)
     until(ended(modern, task_id))
 
     assert len(rounds) == 7
@@ -247,23 +266,28 @@ def test_a_plain_call_that_takes_too_long_names_its_task_which_ends_well(patient
 
 
 # T15
-def test_a_result_is_waited_for(legacy: LegacyClient) -> None:
+def test_a_result_is_waited_for(legacy: LegacyClient, clock: Clock) -> None:
     task_id = legacy.call(TOOL, {"message": "hello", "seconds": 1}, task={}).id_in("task")
 
-    result = legacy.task("result", task_id).result
+    with clock.passing(seconds=10):
+        result = legacy.task("result", task_id).result
 
     assert result["structuredContent"] == {"message": "hello", "waited_seconds": 1}
 
 
 # T15, K8
-def test_a_result_that_takes_too_long_is_asked_for_again(legacy: LegacyClient, modern: ModernClient) -> None:
-    task_id = legacy.call(TOOL, {"message": "hello", "seconds": 3}, task={}).id_in("task")
+def test_a_result_that_takes_too_long_is_asked_for_again(
+    legacy: LegacyClient, modern: ModernClient, clock: Clock
+) -> None:
+    task_id = legacy.call(TOOL, {"message": "hello", "seconds": LONGER}, task={}).id_in("task")
 
-    refused = legacy.task("result", task_id)
+    with clock.passing(seconds=MORE_THAN_A_WAIT):
+        refused = legacy.task("result", task_id)
+    clock.move_on(task_id, seconds=LONGER)
     until(ended(modern, task_id))
 
     assert refused.code == -31001
-    assert legacy.task("result", task_id).result["structuredContent"]["waited_seconds"] == 3
+    assert legacy.task("result", task_id).result["structuredContent"]["waited_seconds"] == LONGER
 
 
 def test_news_of_the_abort_that_overtakes_the_cancel_is_harmless(modern: ModernClient, stack: Deployed) -> None:
@@ -275,7 +299,7 @@ def test_news_of_the_abort_that_overtakes_the_cancel_is_harmless(modern: ModernC
     assert found(modern, task_id)["status"] == "cancelled"
 
 
-def test_news_is_lost_for_one_task_only(modern: ModernClient, stack: Deployed) -> None:
+def test_news_is_lost_for_one_task_only(modern: ModernClient, stack: Deployed, clock: Clock) -> None:
     lost: set[str] = set()
 
     def lose(event: StatusEvent) -> tuple[float, ...]:
@@ -283,8 +307,11 @@ def test_news_is_lost_for_one_task_only(modern: ModernClient, stack: Deployed) -
 
     stack.stack.events = lose
     lost.add(kept_waiting := start(modern, seconds=1))
-    told = start(modern, seconds=1)
-    until(ended(modern, told))
-    until(ended(modern, kept_waiting))
+    told = start(modern)
 
-    assert {found(modern, task_id)["status"] for task_id in (kept_waiting, told)} == {"completed"}
+    until(ended(modern, told))
+    assert found(modern, kept_waiting)["status"] == "working"
+    clock.move_on(kept_waiting, seconds=1)
+    stack.wait_for_the_end_of(kept_waiting)
+
+    assert found(modern, kept_waiting)["status"] == "completed"

@@ -8,27 +8,34 @@ from typing import Any
 import pytest
 
 from local import at_once
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
 from tests.server.messages import progress_of, questions
+from tests.waiting import until
 
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
 ACCEPT: Json = {"action": "accept", "content": {"amount": 120.5, "note": "Half."}}
 CSV = {"csv": "city,people\nBerlin,3.8\nParis,2.1\nRome,2.8\n"}
 
 
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    """The time of the handlers, which stands still."""
+    return Clock()
+
+
 @pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
-def stack(request: pytest.FixtureRequest) -> Iterator[Deployed]:
-    """The root template, where few responses wait."""
-    impatient = {"WaitSeconds": "1", "InlineWaitSeconds": "0", "HoldSeconds": "1"}
-    with deployed(ROOT / "template.yaml", at_once, request.param, **impatient) as stack:
+def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
+    """The root template, where a call's own response does not wait, and others as long as it takes."""
+    with deployed(ROOT / "template.yaml", at_once, request.param, clock, InlineWaitSeconds="0") as stack:
         yield stack
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
-def own_stack(request: pytest.FixtureRequest) -> Iterator[Deployed]:
+def own_stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """A stack with a tool that asks before it begins."""
-    with deployed(Path(__file__).parent / "template.yaml", at_once, request.param) as stack:
+    with deployed(Path(__file__).parent / "template.yaml", at_once, request.param, clock) as stack:
         yield stack
 
 
@@ -105,12 +112,13 @@ def test_a_modern_plain_call_is_asked_and_goes_on_in_rounds(stack: Deployed) -> 
 
 
 # M50, X23
-def test_a_listener_is_told_of_every_task(stack: Deployed) -> None:
+def test_a_listener_is_told_of_every_task(stack: Deployed, clock: Clock) -> None:
     modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     ids = [modern.call("wait_and_echo", {"message": "a", "seconds": seconds}).id_in() for seconds in (0, 600)]
     until(lambda: modern.task("get", ids[0]).result["status"] == "completed")
 
-    _, *told, _ = modern.listen({"taskIds": ids}).messages
+    with clock.passing(seconds=60):
+        _, *told, _ = modern.listen({"taskIds": ids}).messages
 
     assert [one["params"]["status"] for one in told] == ["completed", "working"]
     modern.task("cancel", ids[1])

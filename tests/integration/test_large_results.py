@@ -9,8 +9,9 @@ import pytest
 
 from local import at_once
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
-from tests.integration.stacks import Deployed, deployed, until
+from tests.integration.stacks import Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
+from tests.waiting import until
 
 SMALL = {"text": "hello"}
 # More than an item holds, less than an event does.

@@ -6,7 +6,6 @@ resource.
 """
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,10 +16,12 @@ import pytest
 from local import never
 from local.engine import ACCOUNT
 from local.permissions import Call, Role, Statement, registered, watched
-from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, until
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
 from tests.server.messages import questions
+from tests.waiting import until
 
 # What no test can see used, and what it is for.
 USED_ELSEWHERE: Final[dict["Grant", str]] = {}
@@ -75,12 +76,18 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[Watched]:
+def clock() -> Clock:
+    """The time of the handlers, which stands still."""
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def stack(clock: Clock) -> Iterator[Watched]:
     """The root template with a bucket. No status event arrives by itself; every task is overdue after a second."""
     calls = list[Call]()
     impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "1"}
     parameters = {**impatient, **SIGN_IN, "ProfileBucketName": BUCKET, "EventBus": "default"}
-    with watched(calls.append), deployed(ROOT / "template.yaml", never, **parameters) as made:
+    with watched(calls.append), deployed(ROOT / "template.yaml", never, 1, clock, **parameters) as made:
         made.stack.client("s3").create_bucket(Bucket=BUCKET)
         made.stack.client("s3").put_object(Bucket=BUCKET, Key="a.csv", Body=b"a,b\n1,2\n")
         yield Watched(made, calls)
@@ -97,13 +104,13 @@ def ended(stack: Watched, task_id: str) -> Callable[[], bool]:
     return lambda: stack.deployed.status_of(task_id) != "RUNNING"
 
 
-def let_every_workflow_end_unreported_and_look(stack: Watched, modern: ModernClient) -> None:
+def let_every_workflow_end_unreported_and_look(stack: Watched, modern: ModernClient, clock: Clock) -> None:
     ids = [modern.call(tool, arguments).id_in() for tool, arguments in FAST.items()]
     # The second fails before it says how far it is: only then does anybody look at its state.
     ids += [modern.call("profile_dataset", {"s3_uri": f"s3://{BUCKET}/{key}"}).id_in() for key in ("a.csv", "none")]
     for task_id in ids:
         until(ended(stack, task_id))
-    time.sleep(1.1)  # then they are overdue
+    clock.move(seconds=1)  # then they are overdue
     assert [modern.task("get", task_id).result["status"] for task_id in ids] == ["completed"] * len(ids)
 
 
@@ -125,7 +132,7 @@ def let_every_task_expire(stack: Watched, modern: ModernClient) -> None:
     for tool, arguments in FAST.items():
         modern.call(tool, arguments)
     stack.deployed.stack.expire(at=datetime.now(UTC) + timedelta(days=30))
-    stack.deployed.stack.drain(within=20)
+    stack.deployed.stack.drain()
 
 
 def ask_and_answer(stack: Watched, modern: ModernClient) -> None:
@@ -172,7 +179,7 @@ def leave_answers_behind(stack: Watched, modern: ModernClient, refusals: list[st
     stack.calls[:] = [call for call in stack.calls if call.allowed]
 
 
-def leave_work_behind(stack: Watched, modern: ModernClient) -> None:
+def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> None:
     """Neglect tasks whose end was lost, others that never began, and others that have expired while they ran."""
     for tool, arguments in FAST.items():
         until(ended(stack, modern.call(tool, arguments).id_in()))
@@ -182,6 +189,7 @@ def leave_work_behind(stack: Watched, modern: ModernClient) -> None:
     for item in newest.values():
         table(item | {"sk": {"S": item["sk"]["S"][:-4] + "0000"}})
         table(item | {"ttl_ms": {"N": "1"}})
+    clock.move(seconds=1)
 
 
 def sweep(stack: Watched) -> None:
@@ -205,9 +213,9 @@ def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:
 
 
 def test_the_code_asks_for_all_that_it_is_allowed_and_for_nothing_else(
-    stack: Watched, modern: ModernClient, refusals: list[str]
+    stack: Watched, modern: ModernClient, clock: Clock, refusals: list[str]
 ) -> None:
-    let_every_workflow_end_unreported_and_look(stack, modern)
+    let_every_workflow_end_unreported_and_look(stack, modern, clock)
     report_every_end_without_its_output(stack, modern)
     cancel_every_workflow(stack, modern)
     ask_and_answer(stack, modern)
@@ -215,7 +223,7 @@ def test_the_code_asks_for_all_that_it_is_allowed_and_for_nothing_else(
     come_back_for_a_plain_call_in_either_era(stack)
     ask_for_a_task_that_is_not_there(stack)
     leave_answers_behind(stack, modern, refusals)
-    leave_work_behind(stack, modern)
+    leave_work_behind(stack, modern, clock)
     sweep(stack)
     let_every_task_expire(stack, modern)
     call_what_cannot_be_started(stack, modern)

@@ -14,8 +14,9 @@ from local.sam_local import ENDPOINT, env_vars
 from local.services import CONTAINER_HOST
 from tests.integration.runtime_api import Answer, Fault, Runtime
 from tests.integration.samples import SAMPLES, Sample
-from tests.integration.stacks import ROOT, SIGN_IN, until
+from tests.integration.stacks import ROOT, SIGN_IN
 from tests.recorded import recorded
+from tests.waiting import until
 from tests.wire_oracle import check
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no wheel of awslambdaric for other systems")

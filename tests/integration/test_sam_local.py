@@ -14,10 +14,10 @@ from local import LocalStack
 from local.sam_local import ENDPOINT, env_vars, write_env_vars
 from tests.integration.stacks import ROOT, SIGN_IN
 from tests.template.document import FUNCTION, STATE_MACHINE, references, resources, template
+from tests.waiting import HANG_GUARD
 from tests.wire_oracle import check
 
 SAM: Final = ROOT / ".venv-sam"
-SECONDS: Final = 60
 MESSAGE: Final[dict[str, Any]] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 # As `aws configure` and a shell might leave them: not to be found in a test.
 ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TELEMETRY": "0", "LC_ALL": "C.UTF-8"}
@@ -49,7 +49,14 @@ def run(command: list[str], given: str = "") -> str:
     assert (SAM / "ready").exists(), f"{SAM.name} is missing: run `make {SAM.name}/ready`"
     region = {"AWS_DEFAULT_REGION": "us-east-1"}
     ended = subprocess.run(
-        command, input=given, cwd=ROOT, env=ALONE | region, capture_output=True, text=True, timeout=SECONDS, check=False
+        command,
+        input=given,
+        cwd=ROOT,
+        env=ALONE | region,
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -15,9 +15,10 @@ from botocore.model import OperationModel
 
 from local import FunctionError, at_once
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of, until
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.waiting import until
 
 SECRETS: Final = {
     name: f"xyzzy-{name}-8d1f"
@@ -140,7 +141,7 @@ def faults() -> Faults:
 @pytest.fixture
 def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
     """The root template, with sign-in; new for each test, so that its loggers write where the test listens."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", RepairAfterSeconds="1", **SIGN_IN) as stack:
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **SIGN_IN) as stack:
         boto3.DEFAULT_SESSION.events.register("before-call", faults.answer)  # type: ignore[union-attr]
         yield stack
 

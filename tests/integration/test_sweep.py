@@ -8,9 +8,10 @@ import pytest
 from local import never
 from stepwire.aws.items import milliseconds_of
 from stepwire.tasks.ids import TaskId, created_at_of
-from tests.integration.stacks import ROOT, Deployed, deployed, until
+from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient
+from tests.waiting import until
 
 MINUTES = 2
 

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalStack
+from local import LocalStack, functions
 from local.engine import simulated_aws
+from tests import waiting
 from tests.local.simulated import Account
+from tests.waiting import PATIENT
 
+DEFECT_SHOWS = 2.0  # seconds; longer than the time limits in the workflows of the proofs
+# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+functions.timeout_scale = PATIENT
 TEMPLATE = Path(__file__).parent / "stack" / "template.yaml"
 
 
@@ -20,8 +25,11 @@ def stack() -> Iterator[LocalStack]:
 
 
 @pytest.fixture
-def account(request: pytest.FixtureRequest) -> Iterator[Account]:
-    with simulated_aws(without=getattr(request, "param", ())):
+def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
+    without = getattr(request, "param", ())
+    if without:  # the test must fail, and most often because something never comes about: no use to wait long for it
+        monkeypatch.setattr(waiting, "HANG_GUARD", DEFECT_SHOWS)
+    with simulated_aws(without=without):
         yield Account()
 
 

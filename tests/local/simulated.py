@@ -10,7 +10,7 @@ from local.clients import aws_client
 from local.engine import ACCOUNT
 from local.functions import Function, FunctionSettings, register
 from local.isolation import REGION
-from tests.local.polling import until
+from tests.waiting import until
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/test"
 FOLDER = Path(__file__).parent / "stack" / "worker"
@@ -51,20 +51,20 @@ class Account:
         """Describe an execution."""
         return self.workflows.describe_execution(executionArn=execution)
 
-    def ended(self, execution: str, *, within: float = 5.0) -> Any:
+    def ended(self, execution: str) -> Any:
         """Describe an execution once it has ended."""
 
         def look() -> Any:
             described = self.describe(execution)
             return None if described["status"] == "RUNNING" else described
 
-        return until(look, within=within)
+        return until(look)
 
     def queue(self) -> str:
         """Create a queue, and return its URL."""
         return self.queues.create_queue(QueueName=f"queue-{next(_numbers)}")["QueueUrl"]
 
-    def messages(self, queue: str, count: int = 1, *, within: float = 5.0) -> list[Any]:
+    def messages(self, queue: str, count: int = 1) -> list[Any]:
         """Return the bodies of the messages in a queue, once there are so many."""
         seen: list[Any] = []
 
@@ -73,7 +73,7 @@ class Account:
             seen.extend(json.loads(message["Body"]) for message in received.get("Messages", []))
             return len(seen) >= count
 
-        until(look, within=within)
+        until(look)
         return seen
 
     def rule_to(self, arn: str, pattern: Mapping[str, Any]) -> str:

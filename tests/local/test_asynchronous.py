@@ -5,7 +5,7 @@ from typing import cast
 
 from local.asynchronous import CONCURRENCY, invoke_later
 from local.functions import Function, Outcome, Returned
-from tests.local.polling import until
+from tests.waiting import HANG_GUARD, until
 
 
 class Held:
@@ -20,7 +20,7 @@ class Held:
         with self._lock:
             self.running += 1
             self.most = max(self.most, self.running)
-        self.let_go.wait(10)
+        self.let_go.wait(HANG_GUARD)
         with self._lock:
             self.running -= 1
             self.done += 1

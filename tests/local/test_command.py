@@ -1,49 +1,152 @@
 """The command: what it prints, and its exit codes."""
 
+import json
+import os
 import re
 import signal
 import subprocess
 import sys
 from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from local import LocalStack
-from local.__main__ import services_welcome
+from local.__main__ import not_served, services_welcome
 from tests.local.conftest import TEMPLATE
+from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]
+Json = dict[str, Any]
 COMMAND = [sys.executable, "-m", "local"]
 
 
 def failed(*arguments: str) -> str:
-    ended = subprocess.run([*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(
+        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
     assert ended.returncode == 2
     assert ended.stdout == ""
     return ended.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_told_to_stop(number: signal.Signals) -> None:
-    arguments = ["--template", str(TEMPLATE), "--port", "0", "--parameter", "Greeting=moin", "--expire-after", "5"]
-    with subprocess.Popen(
-        [*COMMAND, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as served:
-        assert served.stdout is not None
-        url = served.stdout.readline().split()[1]
-        answer = httpx.post(url, json={}).json()
-        served.send_signal(number)
-        assert served.stderr is not None
-        rest, errors = served.stdout.read(), served.stderr.read()
+@dataclass
+class Served:
+    """The command while it serves, and what it has shown when it is over."""
 
+    process: subprocess.Popen[str]
+    url: str
+    logs: Path
+    first: str
+    lines: list[str] = field(default_factory=list[str])
+    errors: str = ""
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Stop it as a person does; return its exit code."""
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.process.send_signal(number)
+        self.lines = [self.first, *self.process.stdout.read().splitlines()]
+        self.errors = self.process.stderr.read()
+        return self.process.wait()
+
+    def records(self) -> list[Json]:
+        """Read what the functions wrote."""
+        (path,) = self.logs.iterdir()
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@contextmanager
+def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Generator[Served]:
+    command = [*COMMAND, "--template", str(template), "--port", "0", "--logs", str(logs), *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables}
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
+        assert found, process.communicate()
+        try:
+            yield Served(process, found[0], logs, first.rstrip("\n"))
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
+    with serving(tmp_path / "logs", TEMPLATE, "--parameter", "Greeting=moin", "--expire-after", "5") as served:
+        answer = httpx.post(served.url, json={}, timeout=HANG_GUARD).json()
+        code = served.stop(number)
+
+    rest = "\n".join(served.lines)
     assert answer["environment"]["GREETING"] == "moin"
-    assert (served.returncode, errors) == (0, "")
-    assert f"claude mcp add --transport http stepwire {url}" in rest
+    assert (code, served.errors) == (0, "")
+    assert f"claude mcp add --transport http stepwire {served.url}" in rest
     assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
     assert "Setting: AWS::SSM::Parameter is not served" in rest
+
+
+def call(url: str, method: str, **params: Any) -> Json:
+    session = {"mcp-protocol-version": "2025-11-25", "accept": "application/json, text/event-stream"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return httpx.post(url, json=body, headers={**session, "user-agent": "test/1"}, timeout=HANG_GUARD).json()
+
+
+def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
+    """DuckDB is loaded, whose objects are reported as leaked when the interpreter is taken down."""
+    with serving(tmp_path / "logs", ROOT / "template.yaml") as served:
+        arguments = {"message": "hello", "seconds": 0}
+        task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
+            "taskId"
+        ]
+        until(lambda: call(served.url, "tasks/get", taskId=task_id)["result"]["status"] == "completed")
+        call(served.url, "tools/call", name="nobody")
+        code = served.stop()
+
+    shown = "\n".join(served.lines)
+    assert (code, served.errors) == (0, "")
+    assert "_aws" not in shown
+    assert "leaked" not in shown
+    assert sum(line.startswith("  ") and ": " in line for line in served.lines if "mcpServers" not in line) == 3
+    assert re.search(rf"2025-11-25 test/1 +tools/call +wait_and_echo +{task_id} 200 working +\d+ ms", shown)
+    assert re.search(rf"task {task_id} wait_and_echo working$", shown, re.MULTILINE)
+    assert re.search(rf"task {task_id} wait_and_echo completed$", shown, re.MULTILINE)
+    assert re.search(r"nobody .* 200 +\d+ ms  -32602 Unknown tool 'nobody'", shown)
+    assert any(record.get("record", {}).get("audit") == "created" for record in served.records())
+
+
+def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_demand() -> None:
+    stack = LocalStack(TEMPLATE)
+    stack.not_served = ("a: so", "b: its schedule never fires", "c: so", "d: X is not served", "e: so")
+
+    few, everything = not_served(stack, few=True), not_served(stack, few=False)
+
+    assert few[0] == "Not served, or not as in AWS (3 of 5; make run ARGS=--verbose lists all):"
+    assert few[1:] == ["  d: X is not served", "  b: its schedule never fires", "  a: so", ""]
+    assert everything == ["Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served), ""]
+
+
+def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
+    with serving(tmp_path / "logs", TEMPLATE, LOG="json") as served:
+        httpx.post(served.url, json={"method": "ping"}, timeout=HANG_GUARD)
+        served.stop()
+
+    serves, request = map(json.loads, served.lines)
+    assert (serves["event"], serves["url"]) == ("serving", served.url)
+    assert "Setting: AWS::SSM::Parameter is not served" in serves["not_served"]
+    assert (request["event"], request["method"], request["status"]) == ("request", "ping", 200)
+
+
+def test_a_form_of_the_log_that_there_is_not_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG", "xml")
+
+    assert failed() == "error: LOG=xml is no form of the log: choose one of text, json.\n"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from local import LocalStack, TemplateError
 from local.cors import Cors
 from tests.local.conftest import TEMPLATE
 from tests.local.issuer import AUDIENCE, TestIssuer
+from tests.waiting import HANG_GUARD
 
 PAGE = "https://page.example"
 
@@ -79,7 +80,7 @@ def test_what_is_no_preflight_is_served_as_ever(shared: LocalStack) -> None:
 def test_a_page_may_read_the_response(shared: LocalStack, issuer: TestIssuer) -> None:
     headers = {**issuer.bearer(), "origin": PAGE, "x-do": "answer"}
 
-    response = httpx.post(shared.url, headers=headers)
+    response = httpx.post(shared.url, headers=headers, timeout=HANG_GUARD)
 
     assert response.status_code == 201
     assert of_cors(response) == {
@@ -91,20 +92,20 @@ def test_a_page_may_read_the_response(shared: LocalStack, issuer: TestIssuer) ->
 
 @pytest.mark.parametrize("origin", [{}, {"origin": "https://evil.example"}])
 def test_the_functions_own_headers_do_not_count(shared: LocalStack, issuer: TestIssuer, origin: dict[str, str]) -> None:
-    response = httpx.post(shared.url, headers={**issuer.bearer(), "x-do": "answer", **origin})
+    response = httpx.post(shared.url, headers={**issuer.bearer(), "x-do": "answer", **origin}, timeout=HANG_GUARD)
 
     assert (response.status_code, of_cors(response)) == (201, {})
 
 
 def test_without_a_configuration_the_function_speaks_for_itself(stack: LocalStack) -> None:
-    response = httpx.post(stack.url, headers={"origin": PAGE, "x-do": "answer"})
+    response = httpx.post(stack.url, headers={"origin": PAGE, "x-do": "answer"}, timeout=HANG_GUARD)
 
     assert of_cors(response) == {"access-control-allow-origin": "the function's own"}
     assert preflight(stack).status_code == 404
 
 
 def test_a_challenge_of_the_functions_arrives_under_another_name(stack: LocalStack) -> None:
-    response = httpx.post(stack.url, headers={"x-do": "answer"})
+    response = httpx.post(stack.url, headers={"x-do": "answer"}, timeout=HANG_GUARD)
 
     assert response.headers["x-amzn-remapped-www-authenticate"] == "Bearer"
     assert "www-authenticate" not in response.headers
@@ -112,7 +113,7 @@ def test_a_challenge_of_the_functions_arrives_under_another_name(stack: LocalSta
 
 def test_every_page_may_call_where_all_are_allowed() -> None:
     with LocalStack(TEMPLATE, parameters={"CorsOrigins": "*"}) as stack:
-        response = httpx.post(stack.url, headers={"origin": PAGE})
+        response = httpx.post(stack.url, headers={"origin": PAGE}, timeout=HANG_GUARD)
 
     assert of_cors(response)["access-control-allow-origin"] == "*"
     assert "access-control-allow-credentials" not in response.headers

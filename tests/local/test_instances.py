@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from local import FunctionError, LocalStack
+from tests.waiting import HANG_GUARD
 
 HANDLER = """
 import os
@@ -112,7 +113,7 @@ def test_a_failure_is_a_turn_too(template: Path) -> None:
 
 def test_requests_take_turns_however_they_come(template: Path) -> None:
     def calls(_: int) -> int:
-        return httpx.post(stack.url, json={}).json()["calls"]
+        return httpx.post(stack.url, json={}, timeout=HANG_GUARD).json()["calls"]
 
     with LocalStack(template, instances=2) as stack, ThreadPoolExecutor(8) as pool:
         counts = list(pool.map(calls, range(16)))

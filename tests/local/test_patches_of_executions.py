@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.local.polling import until
 from tests.local.proving import PASS, WAIT, proof, together
 from tests.local.simulated import Account, waiting_for_a_token
+from tests.waiting import until
 
 
 @proof("definitions_are_read_apart")
@@ -25,7 +25,7 @@ def test_executions_that_start_together_all_end(account: Account, impatient_thre
 
     executions = [account.start(machine) for _ in range(10) for machine in (paths, expressions)]
 
-    assert {account.ended(execution, within=20)["status"] for execution in executions} == {"SUCCEEDED"}
+    assert {account.ended(execution)["status"] for execution in executions} == {"SUCCEEDED"}
 
 
 @proof("names_are_made_up_and_unique")
@@ -90,7 +90,7 @@ def test_a_change_of_status_is_an_event(account: Account) -> None:
 
     execution = account.start(machine)
 
-    events = account.messages(queue, 2, within=1.0)
+    events = account.messages(queue, 2)
     assert [event["detail"]["status"] for event in events] == ["RUNNING", "SUCCEEDED"]
     assert {event["detail"]["executionArn"] for event in events} == {execution}
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.local.polling import until
 from tests.local.proving import PASS, WAIT, proof
 from tests.local.simulated import Account
+from tests.waiting import until
 
 ONE_PASS: dict[str, Any] = {"StartAt": "Inner", "States": {"Inner": {"Type": "Pass", "End": True}}}
 DATA = {"input", "inputDetails", "output", "outputDetails"}

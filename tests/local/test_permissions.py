@@ -10,7 +10,7 @@ import yaml
 from local import FunctionError, LocalStack, TemplateError
 from local.actions import Need, Place, UnknownOperation, needs
 from local.permissions import Role, Statement, statements_of
-from tests.local.polling import until
+from tests.waiting import until
 
 HANDLER = """
 import os

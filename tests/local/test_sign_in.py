@@ -15,6 +15,7 @@ from local.issuers import Issuer, is_on_this_machine
 from local.jwt_tokens import InvalidToken, token_of
 from tests.local.conftest import TEMPLATE
 from tests.local.issuer import AUDIENCE, DISCOVERY, KID, TestIssuer, own_key, public_jwk, signed, strangers_key
+from tests.waiting import HANG_GUARD
 
 INVALID = 'Bearer scope="" error="invalid_token" error_description='
 
@@ -46,7 +47,7 @@ def scoped(issuer: TestIssuer) -> Iterator[LocalStack]:
 
 def post(stack: LocalStack, token: str | None) -> httpx.Response:
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    return httpx.post(stack.url, headers=headers, json={})
+    return httpx.post(stack.url, headers=headers, json={}, timeout=HANG_GUARD)
 
 
 def refused(stack: LocalStack, token: str | None) -> str:
@@ -97,7 +98,7 @@ def test_client_id_stands_in_for_an_audience_that_is_not_there(entrance: LocalSt
 
 
 def test_a_token_counts_without_bearer_too(entrance: LocalStack, issuer: TestIssuer) -> None:
-    response = httpx.post(entrance.url, headers={"authorization": issuer.valid()}, json={})
+    response = httpx.post(entrance.url, headers={"authorization": issuer.valid()}, json={}, timeout=HANG_GUARD)
 
     assert response.status_code == 200
 
@@ -180,7 +181,7 @@ def test_a_token_that_does_not_hold_has_no_scopes(scoped: LocalStack, issuer: Te
 
 
 def test_a_route_without_sign_in_is_open(entrance: LocalStack) -> None:
-    response = httpx.get(f"{entrance.base_url}/items/7")
+    response = httpx.get(f"{entrance.base_url}/items/7", timeout=HANG_GUARD)
 
     assert response.status_code == 200
     assert "authorizer" not in response.json()["event"]["requestContext"]

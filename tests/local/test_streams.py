@@ -11,7 +11,7 @@ import pytest
 
 from local import ExpiredItem, LocalStack, after, at_once, never
 from tests.local.changes import TEMPLATE, Table
-from tests.local.polling import until
+from tests.waiting import until
 
 LONG_AGO = str(int(time.time()) - 3600)
 REMOVED_BY_TTL = '{"userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}}'

@@ -322,20 +322,19 @@ class ClientMoves(Run):
         asked = [other for other in ([one] if partial else same_task) if other.token in self.keys]
         values = {other.token: self._value(other, how if other is one else "right") for other in asked}
         given = {other.token: self._gives(operation, other, values[other.token]) for other in asked}
+        one.was_wrong = one.was_wrong or WRONG in values.values()
 
         def judge(answer: Answer) -> None:
             if error_of(answer):
                 for other in asked:
                     other.given = [each for each in other.given if each is not given[other.token]]
-                assert is_missing(answer) or WRONG in values.values(), f"an answer is refused: {answer.error}"
-                if is_missing(answer):
-                    self.reference.misses(operation)
+                assert is_missing(answer), f"an answer is refused: {answer.error}"
+                self.reference.misses(operation)
                 return
             self.reference.known(one.task_id, operation.owner)
-            was_open = self.reference.is_open(one, operation.number)
-            assert not (values.get(one.token) is WRONG and was_open), "a wrong answer is taken"
             for other in asked:
-                self.reference.takes(given[other.token], other)
+                if not other.was_wrong:
+                    self.reference.takes(given[other.token], other)
 
         who = self.modern[client]
         responses = {**{self.keys[token]: value for token, value in values.items()}, "nobody-asked": DECLINING}
@@ -363,8 +362,8 @@ class ClientMoves(Run):
             if answer.status != 202:
                 one.given = [each for each in one.given if each is not given]
                 return
-            assert self.reference.tasks[one.task_id].owner == operation.owner, "another answers"
-            if one.token in self.ids and value is not WRONG and not one.was_wrong:
+            is_own = self.reference.tasks[one.task_id].owner == operation.owner
+            if is_own and one.token in self.ids and not one.was_wrong:
                 self.reference.takes(given, one)
 
         who = self.legacy[client]

@@ -13,7 +13,9 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto.core.models import botocore_stubber
 
 from stepwire.aws.clients import dynamodb_client, step_functions_client
-from tests.faults.boundary import ProcessDied, subject_of
+from tests.faults.boundary import ProcessDied
+from tests.simulated.dynamodb import answer
+from tests.simulated.wire import subject_of
 
 ANSWER: Final = "answer"
 """What a handler waits to do last: tell whoever asked."""
@@ -139,6 +141,6 @@ class Boundary:
         pause(f"{operation} {subject_of(request)}".strip())
         self.calls += 1
         if service != "sfn":
-            return botocore_stubber(event_name, request)
+            return answer(operation, request) or botocore_stubber(event_name, request)
         assert self.answer_for_step_functions is not None
         return self.answer_for_step_functions(operation, request)

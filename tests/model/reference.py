@@ -13,7 +13,7 @@ from typing import Any, Final
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
-from tests.model.step_functions import StepFunctions
+from tests.simulated.step_functions import StepFunctions
 
 OPEN: Final = frozenset({"open"})
 Json = dict[str, Any]
@@ -85,7 +85,7 @@ class Question:
     """The step by which it was certainly asked."""
     given: list[Given] = field(default_factory=list[Given])
     was_wrong: bool = False
-    """Whether a legacy client may have answered wrongly, so that it is asked again under another id."""
+    """Whether a client may have answered wrongly, so that it is asked again under another key and id."""
 
 
 @dataclass

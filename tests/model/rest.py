@@ -11,8 +11,8 @@ from stepwire.tasks.task import Task
 from tests.model.reference import OPEN, Operation, Reference
 from tests.model.seen import modern_details
 from tests.model.stack import Stack
-from tests.model.step_functions import RUNNING
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+from tests.simulated.step_functions import RUNNING
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from moto.dynamodb.models import dynamodb_backends
-
-from local.engine import ACCOUNT, shared_account
-from local.isolation import REGION
+from local.engine import shared_account
 from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
 from stepwire.aws.items import task_of
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
@@ -32,8 +29,8 @@ from stepwire.upkeep import Intervals, Upkeep
 from tests.fakes import START_OF_TIME, counting
 from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, SECRET, catalog_of, signed_url
 from tests.model.handlers import Boundary, pause
-from tests.model.step_functions import StepFunctions
-from tests.tables import new_table
+from tests.simulated.step_functions import StepFunctions
+from tests.tables import new_table, table_behind
 
 REPAIR: Final = Intervals().repair
 SWEEP: Final = REPAIR * 15
@@ -127,8 +124,7 @@ class Stack:
 
     @property
     def _table(self) -> Any:
-        # Behind the API: that is ten times as fast. Looked up anew, for a transaction that fails leaves another there.
-        return dynamodb_backends[ACCOUNT][REGION].tables[self.account.table]
+        return table_behind(self.account.table)
 
     @property
     def items(self) -> list[dict[str, Any]]:

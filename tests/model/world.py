@@ -16,7 +16,7 @@ from tests.model.moves import few, has_handlers, has_news, has_running, has_task
 from tests.model.reference import End, Question
 from tests.model.run import LARGE, News, Run, key_of
 from tests.model.stack import TTL
-from tests.model.step_functions import Waiting
+from tests.simulated.step_functions import Waiting
 
 
 class WorldMoves(Run):

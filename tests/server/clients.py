@@ -44,6 +44,7 @@ _BODY_UNREAD: Final = frozenset({401, 403, 405, 406, 413, 415})
 KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404, 409, 429, 503}) | _BODY_UNREAD
 PARSE_ERROR: Final = -32700
 _LONGEST_ID: Final = 256
+_TOO_LARGE: Final = 2**53
 SESSION: Final = re.compile("[!-~]+")
 
 
@@ -198,8 +199,15 @@ def _readable(octets: bytes, answer: Answer) -> Json:
     message = json.loads(octets)
     if not isinstance(message, dict):
         return {}
-    message = cast(Json, message)
-    return {} if len(str(message.get("id"))) > _LONGEST_ID else message
+    return {} if _is_id_in_doubt(octets) else cast(Json, message)
+
+
+def _is_id_in_doubt(octets: bytes) -> bool:
+    """Tell whether an answer cannot repeat the id: it is too long or too large, or there are two."""
+    pairs: list[tuple[str, Any]] = json.loads(octets, object_pairs_hook=lambda pairs: pairs)
+    ids = [value for name, value in pairs if name == "id"]
+    too_large = any(isinstance(one, int) and abs(one) >= _TOO_LARGE for one in ids)
+    return len(ids) > 1 or too_large or any(len(str(one)) > _LONGEST_ID for one in ids)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ CONFIRMING: Final[Json] = {"action": "accept", "content": {"reason": "It is old.
 _SCHEMA: Final[Json] = {"type": "object", "properties": {"reason": {"type": "string", "maxLength": 20}}}
 CONFIRMATION: Final[Json] = {
     "method": "elicitation/create",
-    "params": {"mode": "form", "message": "Really do hello?", "requestedSchema": _SCHEMA},
+    "params": {"mode": "form", "message": 'Really do "hello"?', "requestedSchema": _SCHEMA},
 }
 """What that tool asks."""
 CONFIRMED_INPUT: Final[Json] = {"text": "hello", "confirmation": {"reason": "It is old."}}

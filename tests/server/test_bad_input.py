@@ -48,11 +48,21 @@ NOT_JSON = {
     "objects nested 1,000 deep": CALL_TEXT.replace('"hello"', '{"a":' * 1_000 + "1" + "}" * 1_000).encode(),
     "arrays nested 500,000 deep and never closed": b"[" * 500_000,
 }
-AMBIGUOUS = {
+INEXACT = {
     "a number beyond a double": CALL_TEXT.replace('"hello"', "1e999").encode(),
     "an integer that loses digits": CALL_TEXT.replace('"hello"', str(2**53)).encode(),
+    "an id of another tweet": CALL_TEXT.replace('"hello"', "[1859999999999999999]").encode(),
+}
+IN_DOUBT = {
     "an id that loses digits": CALL_TEXT.replace('"id": 1', f'"id": {2**53}').encode(),
-    "a key given twice": CALL_TEXT.replace('"id": 1', '"id": 1, "id": 2').encode(),
+    "an id given twice": CALL_TEXT.replace('"id": 1', '"id": 1, "id": 2').encode(),
+    "an id given twice, and a number that loses digits": CALL_TEXT.replace(
+        '"id": 1', f'"id": 1, "x": {2**53}, "id": 2'
+    ).encode(),
+}
+AMBIGUOUS = {
+    "the method given twice": CALL_TEXT.replace('"method"', '"method": "ping", "method"').encode(),
+    "an argument `id` given twice": CALL_TEXT.replace('"text"', '"id": 1, "id": 2, "text"').encode(),
     "a key given twice, once escaped": CALL_TEXT.replace('"text"', '"text": "a", "t\\u0065xt"').encode(),
     "an argument given twice": CALL_TEXT.replace('"hello"', '"hello", "text": "goodbye"').encode(),
 }
@@ -79,8 +89,8 @@ NO_MESSAGE: dict[str, Any] = {
     "an id that is a fraction": {**CALL, "id": 1.5},
     "an id that is a list": {**CALL, "id": [1]},
     "an id of 257 characters": {**CALL, "id": "a" * 257},
-    "a result out of the blue": {"jsonrpc": "2.0", "id": 1, "result": {"action": "accept"}},
-    "an error out of the blue": {"jsonrpc": "2.0", "id": "a", "error": {"code": 1, "message": "no"}},
+    "a result that is text": {"jsonrpc": "2.0", "id": 1, "result": "yes"},
+    "a result and an error": {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": "no"}},
     "a result for nobody": {"jsonrpc": "2.0", "id": None, "result": {}},
 }
 MALFORMED_IDS = {
@@ -132,9 +142,42 @@ def test_a_body_that_two_readers_understand_differently_is_refused(world: World,
     answer = Door(world).send(body, headers, version=version)
 
     assert (answer.status, answer.code) == (400, -32600)
-    assert answer.body["id"] in (1, 2, 2**53)
+    assert answer.body["id"] == 1
     assert answer.error["message"].startswith("The body could be understood in two ways: ")
     assert len(answer.error["message"]) < 300
+    assert untouched(world)
+
+
+# M20: nobody can say which request would be answered
+@pytest.mark.parametrize("body", IN_DOUBT.values(), ids=list(IN_DOUBT))
+@pytest.mark.parametrize("version", [LEGACY, MODERN])
+def test_a_body_whose_id_is_in_doubt_is_refused_without_an_id(world: World, body: bytes, version: str) -> None:
+    headers = {**HEADERS, "mcp-protocol-version": version}
+
+    answer = Door(world).send(body, headers, version=version)
+
+    assert (answer.status, answer.code, answer.body["id"]) == (400, -32600, None)
+    assert untouched(world)
+
+
+# M37: models send ids of 19 digits as numbers, and a session must not end by that
+@pytest.mark.parametrize("body", INEXACT.values(), ids=list(INEXACT))
+def test_a_number_that_cannot_be_read_exactly_makes_a_request_fail_and_not_the_session(
+    world: World, body: bytes
+) -> None:
+    legacy = Door(world).send(body, {**HEADERS, "mcp-protocol-version": LEGACY}, version=LEGACY)
+
+    assert (legacy.status, legacy.code, legacy.body["id"]) == (200, -32602, 1)
+    assert legacy.error["message"].endswith("send it as a string.")
+    assert untouched(world)
+
+
+# M37
+def test_a_number_that_cannot_be_read_exactly_is_an_error_of_the_parameters(modern: ModernClient, world: World) -> None:
+    answer = modern.call("optional", {"text": 2**53})
+
+    assert (answer.status, answer.code) == (400, -32602)
+    assert answer.error["message"].endswith("send it as a string.")
     assert untouched(world)
 
 

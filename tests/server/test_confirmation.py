@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
+from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World, catalog_of
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -126,17 +127,28 @@ def test_an_answer_in_advance_confirms_nothing(asking: ModernClient, world: Worl
     "wrong",
     [None, {}, "yes", {"action": "ok"}, {"action": "accept", "content": {"reason": "x" * 21}}, {"action": True}],
 )
-def test_a_wrong_answer_is_refused_and_can_be_given_again(asking: ModernClient, world: World, wrong: Any) -> None:
+def test_a_wrong_answer_is_asked_for_again_with_what_was_wrong(asking: ModernClient, world: World, wrong: Any) -> None:
     first = asking.call("confirmed")
 
-    refused = again(asking, first, wrong)
-    before = list(world.workflows.starts)
-    taken = again(asking, first, CONFIRMING)
+    second = again(asking, first, wrong)
+    nothing_yet = untouched(world)
+    taken = again(asking, second, CONFIRMING)
 
-    assert (refused.status, refused.code) == (400, -32602)
-    assert "confirm" in refused.error["message"]
-    assert before == []
+    (question,) = second.result["inputRequests"].values()
+    assert question["params"]["message"].startswith(f"{CONFIRMATION['params']['message']} (The answer before was not ")
+    assert nothing_yet
     assert taken.result["resultType"] == "task"
+
+
+# M46, M48
+def test_an_answer_with_which_the_input_is_too_large_is_asked_for_again(asking: ModernClient, world: World) -> None:
+    arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
+    first = asking.call("confirmed", arguments)
+
+    second = again(asking, first, CONFIRMING, arguments=arguments)
+
+    assert str(LARGEST_INPUT) in second.result["inputRequests"]["confirm"]["params"]["message"]
+    assert untouched(world)
 
 
 # M45: good for one task; who presents it again, as the answer was lost, is given that one

@@ -16,7 +16,7 @@ from tests.server.clients import (
     ModernClient,
     untouched,
 )
-from tests.wire_oracle import MODERN
+from tests.wire_oracle import LEGACY, MODERN
 
 REMOVED_METHODS = (
     "initialize",
@@ -48,6 +48,15 @@ def test_modern_metadata_decides_even_for_initialize(modern: ModernClient) -> No
     answer = modern.ask("initialize", params)
 
     assert (answer.status, answer.code) == (404, -32601)
+
+
+# A2: a client that falls back may still send the header of the version that it tried first
+def test_initialize_without_modern_metadata_opens_a_legacy_session_under_any_header(world: World) -> None:
+    params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}
+
+    answer = LegacyClient(world).ask("initialize", params, headers={"mcp-protocol-version": MODERN})
+
+    assert answer.result["protocolVersion"] == LEGACY
 
 
 # A2, M15

@@ -158,51 +158,68 @@ def test_a_state_that_asks_twice_by_the_same_token_has_asked_once(asking: Modern
         ({"action": "accept", "content": [1]}, "content"),
     ],
 )
-def test_a_wrong_answer_is_refused_with_what_was_expected_and_can_be_given_again(
+def test_a_wrong_answer_is_acknowledged_and_asked_for_again_under_another_key_with_what_was_expected(
     asking: ModernClient, world: World, wrong: Any, expected: str
 ) -> None:
     task_id = asking.start()
     token = world.ask(task_id)
-    before = shown(asking, task_id)
+    before = shown(asking, task_id)["inputRequests"]["approval"]
 
-    refused = asking.update(task_id, {"approval": wrong})
-    between = shown(asking, task_id)
-    asking.update(task_id, {"approval": ACCEPT})
+    acknowledged = asking.update(task_id, {"approval": wrong})
+    between = shown(asking, task_id)["inputRequests"]
+    asking.update(task_id, {"approval#2": ACCEPT})
 
-    assert (refused.status, refused.code) == (400, -32602)
-    assert "approval" in refused.error["message"]
-    assert expected.strip("/") in refused.error["message"]
-    assert between == before
+    assert own(acknowledged.result) == {}
+    assert list(between) == ["approval#2"]
+    message = between["approval#2"]["params"]["message"]
+    assert message.startswith(f"{before['params']['message']} (The answer before was not accepted: ")
+    assert expected.strip("/") in message
+    assert between["approval#2"]["params"]["requestedSchema"] == before["params"]["requestedSchema"]
     assert answers_of(world) == {token: ACCEPT}
 
 
-# X17: all of an update counts, or nothing of it
-def test_a_right_answer_beside_a_wrong_one_does_not_count_either(asking: ModernClient, world: World) -> None:
+# X16: `ext-tasks` answers each key once
+def test_what_comes_for_the_key_of_a_wrong_answer_changes_nothing_more(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
-    world.ask(task_id, "first")
+    world.ask(task_id)
+    asking.update(task_id, {"approval": {}})
+    before = shown(asking, task_id)
+
+    answers = [asking.update(task_id, {"approval": one}) for one in ({}, ACCEPT)]
+
+    assert [own(answer.result) for answer in answers] == [{}, {}]
+    assert shown(asking, task_id) == before
+
+
+# X17
+def test_a_right_answer_beside_a_wrong_one_counts(asking: ModernClient, world: World) -> None:
+    task_id = asking.start()
+    token = world.ask(task_id, "first")
     world.ask(task_id, "second")
 
-    refused = asking.update(task_id, {"first": ACCEPT, "second": {"action": "accept", "content": {}}})
+    acknowledged = asking.update(task_id, {"first": ACCEPT, "second": {"action": "accept", "content": {}}})
 
-    assert refused.code == -32602
-    assert list(shown(asking, task_id)["inputRequests"]) == ["first", "second"]
-    assert answers_of(world) == {}
+    assert own(acknowledged.result) == {}
+    assert list(shown(asking, task_id)["inputRequests"]) == ["second#3"]
+    assert answers_of(world) == {token: ACCEPT}
 
 
 # M38: what waits to be delivered must fit beside the task
-def test_answers_that_are_too_large_together_are_refused(asking: ModernClient, world: World) -> None:
+def test_answers_that_are_too_large_together_are_asked_for_again(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     keys = [f"key{number}" for number in range(4)]
     for key in keys:
         world.ask(task_id, key)
     large = {"action": "accept", "content": {"amount": 7, "note": "x" * 15_000}}
 
-    refused = asking.update(task_id, dict.fromkeys(keys, large))
-    taken = [asking.update(task_id, {key: large}) for key in keys]
+    acknowledged = asking.update(task_id, dict.fromkeys(keys, large))
+    between = shown(asking, task_id)["inputRequests"]
+    for key in between:
+        asking.update(task_id, {key: large})
 
-    assert refused.code == -32602
-    assert str(LARGEST_UNDELIVERED) in refused.error["message"]
-    assert [own(answer.result) for answer in taken] == [{}] * 4
+    assert own(acknowledged.result) == {}
+    assert str(LARGEST_UNDELIVERED) in between["key0#5"]["params"]["message"]
+    assert len(answers_of(world)) == 4
 
 
 # X16, X30

@@ -144,9 +144,13 @@ def test_polls_far_faster_than_anybody_needs_are_sent_away(era: str) -> None:
     task_id = client.start()
     world.store.calls.clear()
 
-    statuses = [client.task("get", task_id).status for _ in range(25)]
+    answers = [client.task("get", task_id) for _ in range(25)]
 
-    assert statuses == [200] * 20 + [429] * 5
+    refused = (200 if era == "legacy" else 429, LIMIT_REACHED)
+    assert [(answer.status, answer.body.get("error", {}).get("code")) for answer in answers] == [
+        *[(200, None)] * 20,
+        *[refused] * 5,
+    ]
     assert len(world.store.calls) == 20
 
 
@@ -255,6 +259,13 @@ def test_a_key_with_other_arguments_is_refused(era: str, world: World) -> None:
     keyed(client, {"text": "x"})
 
     assert keyed(client, {"text": "y"}) == "-31003"
+    assert len(world.workflows.starts) == 1
+
+
+def test_a_key_takes_a_whole_number_in_any_form_for_the_same(modern: ModernClient, world: World) -> None:
+    first, again = (keyed(modern, {"text": "x", "count": number}) for number in (1, 1.0))
+
+    assert again == first
     assert len(world.workflows.starts) == 1
 
 

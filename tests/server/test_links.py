@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
-from tests.kits import OPTIONAL, World, catalog_of
+from tests.kits import ALICE, BOB, OPTIONAL, World, catalog_of
 from tests.server.clients import LegacyClient, ModernClient
 
 LINKING = replace(OPTIONAL, name="linking", result_bucket="reports")
+OF_ITS_CALLER = replace(LINKING, name="of_its_caller", result_prefix="results/{principal}/")
 
 
 def linking_to(uri: str) -> dict[str, object]:
@@ -17,25 +19,40 @@ def linking_to(uri: str) -> dict[str, object]:
 
 @pytest.fixture
 def world() -> World:
-    """A world whose tool leaves its results in S3."""
-    return World(catalog=catalog_of(LINKING, OPTIONAL))
+    """A world whose tools leave their results in S3."""
+    return World(catalog=catalog_of(LINKING, OF_ITS_CALLER, OPTIONAL))
 
 
-def test_a_link_into_the_tools_bucket_can_be_followed_from_either_era(world: World) -> None:
+def link_of(world: World, task_id: str) -> str:
+    """Give the link that a client gets."""
+    return ModernClient(world).task("get", task_id).result["result"]["content"][1]["uri"]
+
+
+def test_a_link_below_the_tasks_own_prefix_can_be_followed_from_either_era(world: World) -> None:
+    """By default that is the name of its execution, which the workflow knows."""
     task_id = ModernClient(world).start("linking")
-    world.succeed(task_id, linking_to("s3://reports/2026/a.csv"))
+    uri = f"s3://reports/{ALICE}-{task_id}/2026/a.csv"
+    world.succeed(task_id, linking_to(uri))
 
     modern = ModernClient(world).task("get", task_id).result["result"]["content"]
     legacy = LegacyClient(world).task("result", task_id).result["content"]
 
     for text, link in (modern, legacy):
-        assert link["uri"] == "https://reports.example/2026/a.csv?signature=1"
-        assert text["text"] == "s3://reports/2026/a.csv"
+        assert link["uri"] == f"https://reports.example/{ALICE}-{task_id}/2026/a.csv?signature=1"
+        assert text["text"] == uri
+    assert world.workflows.execution_of(task_id).name == f"{ALICE}-{task_id}"
+
+
+def test_a_tool_may_keep_the_results_of_a_caller_together(world: World) -> None:
+    task_id = ModernClient(world).start("of_its_caller")
+    world.succeed(task_id, linking_to(f"s3://reports/results/{ALICE}/2026/a.csv"))
+
+    assert link_of(world, task_id) == f"https://reports.example/results/{ALICE}/2026/a.csv?signature=1"
 
 
 def test_a_link_is_made_anew_each_time_and_never_kept(world: World) -> None:
     task_id = ModernClient(world).start("linking")
-    world.succeed(task_id, linking_to("s3://reports/a.csv"))
+    world.succeed(task_id, linking_to(f"s3://reports/{ALICE}-{task_id}/a.csv"))
     ModernClient(world).task("get", task_id)
 
     (task,) = world.store.tasks.values()
@@ -43,19 +60,48 @@ def test_a_link_is_made_anew_each_time_and_never_kept(world: World) -> None:
     assert "signature" not in repr(task)
 
 
-@pytest.mark.parametrize("uri", ["s3://other/a.csv", "s3://reports-of-others/a.csv", "https://reports/a.csv"])
-def test_no_other_link_is_changed(world: World, uri: str) -> None:
-    task_id = ModernClient(world).start("linking")
-    world.succeed(task_id, linking_to(uri))
+# Whatever a caller or a document has made a workflow say.
+@pytest.mark.parametrize("tool", ["linking", "of_its_caller"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://reports/another-principals/secret.csv",
+        "s3://reports/a.csv",
+        "s3://reports/{bob}-{task}/a.csv",
+        "s3://reports/results/{bob}/a.csv",
+        "s3://reports/results/{alice}",
+        "s3://reports/results/{alice}/",
+        "s3://reports/results/{alice}x/a.csv",
+        "s3://reports/{alice}-{task}/../../secret.csv",
+        "s3://reports/results/{alice}/../{bob}/a.csv",
+        "s3://reports/{alice}-{task}/./a.csv",
+        "s3://reports/results/{alice}//a.csv",
+        "s3://reports//{alice}-{task}/a.csv",
+        "s3://reports/{alice}-{task}x/a.csv",
+        "s3://reports/{alice}-0000000000aaaaaaaaaaaaaaaaaaaaaaaaaa/a.csv",
+        "s3://other/{alice}-{task}/a.csv",
+        "s3://reports-of-others/results/{alice}/a.csv",
+        "https://reports/results/{alice}/a.csv",
+    ],
+)
+def test_no_other_link_is_changed(world: World, tool: str, uri: str) -> None:
+    task_id = ModernClient(world).start(tool)
+    named = uri.format(alice=ALICE, bob=BOB, task=task_id)
+    # Beside a link that may be followed, for all are looked at then.
+    mine = {"type": "resource_link", "uri": f"s3://reports/{ALICE}-{task_id}/results/{ALICE}/a", "name": "mine"}
+    world.succeed(task_id, {"content": [mine, *cast(list[object], linking_to(named)["content"])]})
 
-    assert ModernClient(world).task("get", task_id).result["result"]["content"][1]["uri"] == uri
+    shown = ModernClient(world).task("get", task_id).result["result"]["content"]
+
+    assert shown[2]["uri"] == named
 
 
 def test_the_links_of_a_tool_without_a_bucket_stay_as_they_are(world: World) -> None:
     task_id = ModernClient(world).start("optional")
-    world.succeed(task_id, linking_to("s3://reports/a.csv"))
+    uri = f"s3://reports/{ALICE}-{task_id}/a.csv"
+    world.succeed(task_id, linking_to(uri))
 
-    assert ModernClient(world).task("get", task_id).result["result"]["content"][1]["uri"] == "s3://reports/a.csv"
+    assert link_of(world, task_id) == uri
 
 
 # M29

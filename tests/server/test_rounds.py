@@ -1,11 +1,14 @@
 """Plain calls in modern: awaited in rounds of short responses (MRTR), with questions and progress on the way."""
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stepwire.modern_calls import MOST_ROUNDS_WITHOUT_NEWS
+from stepwire.server import McpServer
 from stepwire.upkeep import NOT_SUPPORTED
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.clients import (
@@ -127,19 +130,43 @@ def test_a_round_without_the_answer_asks_again(plain: ModernClient, world: World
 
 # M46, M48
 @pytest.mark.parametrize("wrong", [{}, None, {"action": "accept", "content": {"amount": 0}}])
-def test_a_wrong_answer_is_refused_and_can_be_given_again_in_the_same_round(
-    plain: ModernClient, world: World, wrong: Any
-) -> None:
+def test_a_wrong_answer_is_asked_for_again_in_the_next_round(plain: ModernClient, world: World, wrong: Any) -> None:
     first = asked(plain, world)
 
-    refused = again(plain, first, {"approval": wrong})
+    second = again(plain, first, {"approval": wrong})
     before = answers_of(world)
-    again(plain, first, {"approval": ACCEPT})
+    again(plain, second, {"approval#2": ACCEPT})
 
-    assert (refused.status, refused.code) == (400, -32602)
-    assert "approval" in refused.error["message"]
+    (question,) = second.result["inputRequests"].values()
+    assert "(The answer before was not accepted: " in question["params"]["message"]
     assert before == {}
     assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# X-M1: nothing is left behind by a typo
+def test_a_call_whose_user_answers_wrongly_at_first_leaves_no_other_task(plain: ModernClient, world: World) -> None:
+    latest = asked(plain, world)
+
+    for number in (2, 3, 4):
+        (key,) = latest.result["inputRequests"]
+        latest = again(plain, latest, {key: {"action": "accept", "content": {"amount": 5_000}}})
+        assert list(latest.result["inputRequests"]) == [f"approval#{number}"]
+    again(plain, latest, {"approval#4": ACCEPT})
+
+    assert len(world.store.tasks) == 1
+    assert answers_of(world) == {"token of approval": ACCEPT}
+
+
+# M38: each wrong answer costs a write
+def test_wrong_answers_under_all_keys_to_come_cost_no_write_each(plain: ModernClient, world: World) -> None:
+    first = asked(plain, world)
+    world.store.calls.clear()
+    keys = ["approval", *(f"approval#{number}" for number in range(2, 50))]
+
+    second = again(plain, first, {key: {} for key in keys})
+
+    assert list(second.result["inputRequests"]) == ["approval#3"]
+    assert world.store.calls.count("save") == 2
 
 
 # M46: a client may know what it will be asked
@@ -184,7 +211,7 @@ def test_a_wrong_answer_in_advance_is_asked_for_anew(plain: ModernClient, world:
 
     answer = plain.call("optional", more={"inputResponses": {"approval": {"action": "accept"}}})
 
-    assert list(answer.result["inputRequests"]) == ["approval"]
+    assert list(answer.result["inputRequests"]) == ["approval#2"]
     assert answers_of(world) == {}
 
 
@@ -363,3 +390,34 @@ def test_no_progress_is_told_where_the_call_is_a_task(modern: ModernClient, worl
 
     assert not answer.is_stream
     assert found["statusMessage"] == "25%"
+
+
+# M45
+@pytest.mark.parametrize("others", [(b"new", b"old"), (b"old",)])
+def test_a_round_goes_on_where_the_secret_was_rotated_meanwhile(world: World, others: tuple[bytes, ...]) -> None:
+    """Some instances have the one secret then, and some the other."""
+    first = ModernClient(with_secrets(world, b"old"), capabilities=ASKING_CAPABILITY).call("optional")
+    rotated = ModernClient(with_secrets(world, b"new", others), capabilities=ASKING_CAPABILITY)
+    world.succeed(only_task(world), OUTPUT)
+
+    second = again(rotated, first)
+
+    assert second.result["structuredContent"] == OUTPUT
+    assert len(world.workflows.starts) == 1
+
+
+# M45
+def test_what_no_secret_of_ours_has_sealed_is_refused_after_a_rotation_too(world: World) -> None:
+    first = ModernClient(with_secrets(world, b"of somebody else"), capabilities=ASKING_CAPABILITY).call("optional")
+
+    refused = again(ModernClient(with_secrets(world, b"new", (b"new", b"old")), capabilities=ASKING_CAPABILITY), first)
+
+    assert refused.code == -32602
+
+
+def with_secrets(world: World, secret: bytes, others: tuple[bytes, ...] = ()) -> World:
+    """Give the same world, answered by an instance that has this secret and finds others when it looks."""
+    kit = replace(world.kit, secret=lambda: secret, other_secrets=lambda: others)
+    instance = copy(world)
+    instance.server = McpServer(kit, world.server.allowed_origins, world.server.report)
+    return instance

@@ -10,7 +10,8 @@ from stepwire.access import Access, Scopes
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server import McpServer
 from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, REQUIRED, World, catalog_of
-from tests.server.clients import LegacyClient, ModernClient, untouched
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient, untouched
+from tests.server.messages import questions
 
 Client = LegacyClient | ModernClient
 METADATA: Final = "https://mcp.example/.well-known/oauth-protected-resource/mcp"
@@ -21,7 +22,9 @@ PLAIN: Final = replace(OPTIONAL, name="plain")
 REFUND: Final = replace(OPTIONAL, name="refund", scopes=(REFUNDS,))
 CONFIRMED_REFUND: Final = replace(CONFIRMED, name="confirmed_refund", scopes=(REFUNDS,))
 AUDIT: Final = replace(REQUIRED, name="audit", scopes=(REFUNDS, AUDITS))
-YES: Final[dict[str, object]] = {"confirm": {"action": "accept", "content": {}}}
+BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
+ANSWER: Final[Json] = {"action": "accept", "content": {"amount": 7}}
+YES: Final[Json] = {"confirm": {"action": "accept", "content": {}}}
 NEEDS_CALL: Final = Access((CALL,), metadata_url=METADATA)
 
 
@@ -144,7 +147,8 @@ def test_a_tool_that_is_not_listed_cannot_be_called(world: World, era: type[Clie
 
     answer = client.call(tool)
 
-    assert (answer.status, answer.code) == (403, -31004)
+    # No client that was refused one tool may lose its session by it.
+    assert (answer.status, answer.code) == (200 if era is LegacyClient else 403, -31004)
     assert untouched(world)
 
 
@@ -152,7 +156,7 @@ def test_a_tool_that_is_not_listed_cannot_be_called(world: World, era: type[Clie
 def test_a_call_as_a_task_is_no_way_around(world: World) -> None:
     answer = LegacyClient(holding(world, CALL)).call("refund", task={})
 
-    assert answer.status == 403
+    assert (answer.status, answer.code) == (200, -31004)
     assert untouched(world)
 
 
@@ -203,10 +207,61 @@ def test_a_task_stays_its_owners_when_the_scope_of_its_tool_is_gone(world: World
     assert after.task("get", task_id).result["status"] == "completed"
 
 
+# M4, M38
+def test_a_caller_whose_scopes_are_unknown_may_call_only_what_needs_none(world: World, era: type[Client]) -> None:
+    client = era(SignedIn(world, None, Access(metadata_url=METADATA)))
+
+    assert listed(client) == ["plain"]
+    assert client.call("refund").status == 403
+    assert untouched(world)
+    assert client.call("plain").status == 200
+
+
+# M38
+def test_an_answer_needs_the_scope_of_the_tool_for_it_drives_the_work_on(world: World) -> None:
+    before = ModernClient(holding(world, CALL, REFUNDS), capabilities=BOTH)
+    task_id = before.start("refund")
+    world.ask(task_id)
+    after = replace(before, endpoint=holding(world, CALL))
+
+    refused = after.update(task_id, {"approval": ANSWER})
+
+    assert (refused.status, refused.code) == (403, -31004)
+    assert challenged(refused.response)["scope"].split() == [CALL, REFUNDS]
+    assert before.task("get", task_id).result["status"] == "input_required"
+    assert before.update(task_id, {"approval": ANSWER}).status == 200
+
+
+# M38
+def test_work_is_not_confirmed_by_whoever_has_lost_the_scope(world: World) -> None:
+    before = LegacyClient.opened(holding(world, CALL, REFUNDS), capabilities=ASKING_CAPABILITY)
+    task_id = before.call("confirmed_refund", task={}).id_in("task")
+    (asked,) = questions(before.task("result", task_id).messages)
+    after = replace(before, endpoint=holding(world, CALL))
+
+    refused = after.respond(asked, result=YES["confirm"])
+
+    assert refused.status == 403
+    assert world.workflows.starts == []
+    assert before.respond(asked, result=YES["confirm"]).status == 202
+    assert len(world.workflows.starts) == 1
+
+
+# M38, X28
+def test_whoever_has_lost_the_scope_may_still_stop_the_work(world: World, era: type[Client]) -> None:
+    task_id = era(holding(world, CALL, REFUNDS)).start("refund")
+
+    era(holding(world, CALL)).task("cancel", task_id)
+
+    assert len(world.workflows.stops) == 1
+
+
 # M33
 @pytest.mark.parametrize("access", [Access(), NEEDS_CALL])
-def test_a_sign_in_that_knows_no_scopes_asks_for_none(world: World, era: type[Client], access: Access) -> None:
-    client = era(SignedIn(world, None, access))
+def test_a_sign_in_that_knows_no_scopes_asks_for_none_where_its_operator_wants_it_so(
+    world: World, era: type[Client], access: Access
+) -> None:
+    client = era(SignedIn(world, None, replace(access, allows_unchecked=True)))
 
     assert listed(client) == sorted(world.catalog.tools)
     assert client.call("refund").status == 200

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from tests.kits import ALLOWED_ORIGIN, BAD_ARGUMENTS, World
+from tests.kits import ALLOWED_ORIGIN, ARGUMENTS, BAD_ARGUMENTS, World
 from tests.server.clients import (
     META_CAPABILITIES,
     META_VERSION,
@@ -94,7 +94,10 @@ def test_the_host_header_vouches_for_no_origin(legacy: LegacyClient) -> None:
 
 
 # G
-@pytest.mark.parametrize("accept", ["text/event-stream", "text/html", "image/*", "application/jsonp"])
+@pytest.mark.parametrize(
+    "accept",
+    ["text/event-stream", "text/html", "image/*", "application/jsonp", "application/json;q=0, */*", "*/*; Q=0.000"],
+)
 def test_a_client_that_does_not_take_json_is_told_so(legacy: LegacyClient, accept: str) -> None:
     answer = legacy.ask("ping", headers={"accept": accept})
 
@@ -102,7 +105,17 @@ def test_a_client_that_does_not_take_json_is_told_so(legacy: LegacyClient, accep
 
 
 # M7
-@pytest.mark.parametrize("accept", [None, "*/*", "application/*", "text/event-stream , Application/JSON;q=0.9"])
+@pytest.mark.parametrize(
+    "accept",
+    [
+        None,
+        "*/*",
+        "application/*",
+        "text/event-stream , Application/JSON;q=0.9",
+        "application/json;q=0.001",
+        "text/*;q=0,*/*",
+    ],
+)
 def test_a_client_that_takes_json_gets_it_however_it_says_so(legacy: LegacyClient, accept: str | None) -> None:
     answer = legacy.ask("ping", headers={"accept": accept})
 
@@ -114,6 +127,21 @@ def test_a_body_that_does_not_say_that_it_is_json_is_not_read(legacy: LegacyClie
     answer = legacy.ask("ping", headers={"content-type": content_type})
 
     assert answer.status == 415
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate, gzip", "x-none", "identity, gzip"])
+def test_a_body_that_is_encoded_is_not_read(legacy: LegacyClient, world: World, encoding: str) -> None:
+    params = {"name": "optional", "arguments": ARGUMENTS, "task": {}}
+
+    answer = legacy.ask("tools/call", params, headers={"content-encoding": encoding})
+
+    assert (answer.status, answer.code) == (415, -32600)
+    assert answer.response.headers["accept-encoding"] == "identity"
+    assert untouched(world)
+
+
+def test_a_body_that_says_that_it_is_not_encoded_is_read(legacy: LegacyClient) -> None:
+    assert legacy.ask("ping", headers={"content-encoding": "Identity"}).status == 200
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON"])

@@ -300,10 +300,13 @@ def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm() -> None:
 
 
 @pytest.mark.parametrize("name", runbooks())
-def test_a_runbook_says_what_it_means_how_to_see_more_and_what_to_do(name: str) -> None:
+def test_a_runbook_says_whether_it_can_wait_what_it_means_how_to_see_more_and_what_to_do(name: str) -> None:
     parts = re.findall(r"^\*\*(.+?)\*\*", runbooks()[name], flags=re.MULTILINE)
 
-    assert parts == ["Means.", "See more.", "Do."]
+    assert parts == ["Urgency.", "Means.", "See more.", "Do."]
+    urgency = runbooks()[name].partition("**Means.**")[0]
+    assert re.search(r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer", urgency), urgency
+    assert re.search(r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once", urgency), urgency
 
 
 def test_the_commands_of_the_runbooks_name_what_the_template_has() -> None:

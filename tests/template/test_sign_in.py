@@ -7,7 +7,8 @@ import pytest
 
 from local.errors import TemplateError
 from local.intrinsics import resolve
-from tests.template.chosen import stack
+from local.parameters import parameter_values
+from tests.template.chosen import STACK, stack
 from tests.template.document import FUNCTION, resource, template
 
 ROUTES: Final = {"POST /mcp", "GET /mcp", "DELETE /mcp"}
@@ -18,6 +19,7 @@ METADATA_ROUTES: Final = {
 CHOICES: Final = ("jwt", "cognito", "iam", "none")
 WITH_TOKENS: Final = ("jwt", "cognito")
 ENDPOINT: Final = "Api.ApiEndpoint/mcp"
+OLD_STACK: Final = STACK["AWS::StackId"].replace("prod", "old").replace("0a1b2c3d", "1b2c3d4e")
 OWN_DOMAIN: Final = "https://mcp.example/mcp"
 
 
@@ -87,6 +89,40 @@ def test_the_function_is_told_how_callers_sign_in(choice: str) -> None:
     variables = stack(choice, PrincipalClaims="iss,sub,org_id").variables("McpFunction")
 
     assert (variables["AUTHORIZER"], variables["PRINCIPAL_CLAIMS"]) == (choice, "iss,sub,org_id")
+
+
+@pytest.mark.parametrize(
+    ("given", "salt"),
+    [("", STACK["AWS::StackId"]), (OLD_STACK, OLD_STACK), ("a-salt-of-ours", "a-salt-of-ours")],
+)
+def test_a_new_stack_finds_the_callers_of_an_old_one_by_its_salt_and_tells_the_next(given: str, salt: str) -> None:
+    made = stack("jwt", PrincipalSalt=given)
+
+    assert made.variables("McpFunction")["PRINCIPAL_SALT"] == salt
+    assert resolve(template()["Outputs"]["PrincipalSalt"]["Value"], made) == salt
+
+
+def test_another_salt_is_another_version_of_the_function() -> None:
+    described = [
+        stack("jwt", PrincipalSalt=salt).properties("McpFunction")["VersionDescription"]
+        for salt in ("", OLD_STACK, OLD_STACK.replace("1b2c3d4e", "2c3d4e5f"), "a-salt-of-ours")
+    ]
+
+    assert len(set(described)) == len(described)
+    assert max(map(len, described)) - min(map(len, described)) <= len("0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
+
+
+def test_a_salt_that_is_no_whole_id_of_a_stack_is_refused() -> None:
+    with pytest.raises(TemplateError, match="PrincipalSalt"):
+        parameter_values(template()["Parameters"], {"Authorizer": "jwt", "PrincipalSalt": OLD_STACK[:-1]})
+
+
+# T25
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_function_that_writes_of_tasks_knows_whether_their_ids_are_secrets(choice: str) -> None:
+    known = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], stack(choice))
+
+    assert known["AUTHORIZER"] == choice
 
 
 # ---------------------------------------------------------------------------------------------------------- tokens

@@ -25,6 +25,8 @@ from tests.template.document import (
 
 ROLE: Final = "AWS::IAM::Role"
 
+WORKFLOWS: Final = sorted((ROOT / "statemachines").glob("*.asl.yaml"))
+
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
     "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
@@ -170,6 +172,13 @@ def test_only_what_dynamodb_itself_removes_of_the_tasks_reaches_the_function() -
         "dynamodb": {"Keys": {"sk": {"S": [{"prefix": "task#"}]}}},
     }
     assert references(mapping["DestinationConfig"]) == {"DeadLetters"}
+
+
+@pytest.mark.parametrize("path", ["template.yaml", *(f"statemachines/{one.name}" for one in WORKFLOWS)])
+def test_no_arn_names_a_partition_for_the_stack_may_be_in_another(path: str) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+
+    assert "arn:aws:" not in text
 
 
 @pytest.mark.parametrize("machine", resources(STATE_MACHINE), ids=named)

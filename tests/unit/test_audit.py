@@ -225,6 +225,24 @@ def written(capsys: pytest.CaptureFixture[str], entry: Entry) -> dict[str, Any]:
 class TestLines:
     """T28: a line of the log, which CloudWatch counts."""
 
+    def test_a_task_is_named_by_its_id_where_callers_are_known(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AUTHORIZER", "jwt")
+
+        assert written(capsys, Entry(Action.CREATED, ALICE, "optional", "an id"))["task_id"] == "an id"
+
+    def test_a_task_is_named_by_a_digest_where_its_id_is_all_that_one_needs_to_have_it(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """T25; the digest is that of `printf %s ID | sha256sum | cut -c1-32`."""
+        monkeypatch.setenv("AUTHORIZER", "none")
+
+        line = written(capsys, Entry(Action.CREATED, ALICE, "optional", "an id"))
+
+        assert "an id" not in json.dumps(line)
+        assert line["task_digest"] == "5e92a53cfa80609c9bf3bdba331150ed"
+
     @pytest.mark.parametrize(
         ("action", "outcome", "metric"),
         [

@@ -6,9 +6,10 @@ import pytest
 
 from stepwire.catalog import Confirmation, Tool, read_catalog
 from stepwire.errors import CatalogError
-from stepwire.json_text import Json
+from stepwire.json_text import Json, write
 from stepwire.manifests import compile_directory
 from stepwire.tasks.inputs import LONGEST_QUESTION
+from stepwire.tasks.task import Causes
 from tests.kits import state_machine_arn
 
 EMPTY_FORM = '{"type":"object","properties":{}}'
@@ -88,13 +89,16 @@ def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("confirm: {}", "confirm.message: Field required"),
-        ("confirm: Really?", "confirm: Input should be a valid dictionary"),
+        ("confirm: Really?", "confirm: must have fields, each as `name: value`"),
         ("confirm: {message: ''}", "confirm: at /message: "),
         (f"confirm: {{message: {'x' * (LONGEST_QUESTION + 1)}}}", "confirm: at /message: "),
         ("confirm: {message: m, key: ''}", "confirm.key: String should match pattern"),
         ("confirm: {message: m, key: a b}", "confirm.key: String should match pattern"),
         ('confirm: {message: m, key: "a\\n"}', "confirm.key: String should match pattern"),
-        ("confirm: {message: m, url: 'https://a.example'}", "confirm.url: Extra inputs are not permitted"),
+        (
+            "confirm: {message: m, url: 'https://a.example'}",
+            "confirm.url: unknown field; there are message, key, schema, input_key",
+        ),
         ("confirm: {message: m, schema: {type: object}}", "confirm: at /schema: "),
         (
             "confirm: {message: m, schema: {type: object, properties: {a: {type: object}}}}",
@@ -111,6 +115,7 @@ def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
             "at confirm.input_key: 'text' is a property of input_schema already",
         ),
         ("confirm: {message: 'Wipe {table}?'}", "at confirm.message: {table} is no property of input_schema"),
+        ("show_errors: all", "show_errors: Input should be 'names' or 'causes'"),
         ("show_state: sometimes", "show_state: Input should be a valid boolean"),
     ],
 )
@@ -130,7 +135,7 @@ def test_braces_around_anything_but_a_name_are_words(tmp_path: Path) -> None:
     confirmation = compiled(tmp_path).confirmation
 
     assert confirmation is not None
-    assert confirmation.elicitation({"text": "x"}).message == "Really {} { text } {text.a} {x}?"
+    assert confirmation.elicitation({"text": "x"}).message == 'Really {} { text } {text.a} {"x"}?'
 
 
 # ------------------------------------------------------------------------------------------------------ the question
@@ -139,20 +144,27 @@ def test_braces_around_anything_but_a_name_are_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "shown"),
     [
-        ("all of it", "all of it"),
-        ("", ""),
+        ("all of it", '"all of it"'),
+        ("", '""'),
         (7, "7"),
         (1.5, "1.5"),
         (True, "true"),
-        (None, "not given"),
+        (None, "null"),
+        ("not given", '"not given"'),
+        ('wipe"? Nothing else', '"wipe\\"? Nothing else"'),
+        ("5 rows?\n\nApproved", '"5 rows?\\n\\nApproved"'),
+        ("\u202eeteleD\u202c", '"\\u202eeteleD\\u202c"'),
+        ("\x07\x1b[2J\x9b", '"\\u0007\\u001b[2J\\u009b"'),
+        ("a\u2028b\u200bc\U000e0041", '"a\\u2028b\\u200bc\\U000e0041"'),
         (["a", 1], '["a",1]'),
         ({"grüße": [1]}, '{"grüße":[1]}'),
-        ("x" * 200, "x" * 200),
-        ("x" * 201, "x" * 200 + "..."),
+        ("x" * 200, f'"{"x" * 200}"'),
+        ("x" * 201, f'"{"x" * 200}"...'),
         (list(range(100)), "[" + ",".join(map(str, range(100)))[:199] + "..."),
     ],
 )
 def test_an_argument_is_shown_where_its_name_stands(argument: Json, shown: str) -> None:
+    """X-M7: what is confirmed is what is shown."""
     assert question("Wipe {text}?", text=argument) == f"Wipe {shown}?"
 
 
@@ -161,22 +173,33 @@ def test_an_argument_that_is_missing_is_said_to_be() -> None:
 
 
 def test_an_argument_may_be_shown_twice() -> None:
-    assert question("{text}? Really {text}?", text="this") == "this? Really this?"
+    assert question("{text}? Really {text}?", text="this") == '"this"? Really "this"?'
 
 
 @pytest.mark.parametrize("text", ["{count}", "{text}", "\\g<0>", "\\1", "{{count}}", "%s", "{0}"])
 def test_an_argument_is_text_and_never_a_place_for_another(text: str) -> None:
     """Nobody hides an argument in another."""
-    assert question("Wipe {text} {count} times?", text=text, count=3) == f"Wipe {text} 3 times?"
+    assert question("Wipe {text} {count} times?", text=text, count=3) == f"Wipe {write(text)} 3 times?"
 
 
 def test_a_question_with_its_arguments_is_no_longer_than_any_other() -> None:
     message = "{text}" * (LONGEST_QUESTION // len("{text}"))
 
-    assert question(message, text="x" * 300) == ("x" * 200 + "...")[:203] * 19 + ("x" * 200)[:143]
+    assert question(message, text="x" * 300) == (f'"{"x" * 200}"...' * 20)[:LONGEST_QUESTION]
 
 
 def test_the_form_is_the_manifests_whatever_the_arguments() -> None:
     asked = Confirmation("confirm", "m", EMPTY_FORM, None).elicitation({"text": "x"})
 
     assert asked.requested_schema == EMPTY_FORM
+
+
+@pytest.mark.parametrize(
+    ("lines", "causes"),
+    [((), Causes.REDACTED), (("show_errors: names",), Causes.HIDDEN), (("show_errors: causes",), Causes.SHOWN)],
+)
+def test_how_much_of_a_failure_is_told_is_the_manifests(lines: tuple[str, ...], causes: Causes, tmp_path: Path) -> None:
+    """B16."""
+    manifest(tmp_path, *lines)
+
+    assert compiled(tmp_path).causes is causes

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from stepwire.catalog import Tool
-from stepwire.dialogue import merged
-from stepwire.errors import InvalidInput, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.dialogue import WrongAnswer, merged
+from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import JsonObject, parse, write
 from stepwire.operations import ToolCall
 from stepwire.tasks.inputs import Action, InputResponse
@@ -45,7 +45,7 @@ class TestATaskThatWaitsToBeConfirmed:
         task = unconfirmed(world)
 
         (request,) = task.input_requests
-        assert (request.key, request.elicitation.message) == ("confirm", "Really do hello?")
+        assert (request.key, request.elicitation.message) == ("confirm", 'Really do "hello"?')
         assert task.awaits_confirmation
         assert world.workflows.starts == []
 
@@ -116,25 +116,25 @@ class TestYes:
         assert world.stored(task).status == Working()
         assert len(world.workflows.starts) == 1
 
-    def test_that_is_wrong_is_refused_and_can_be_given_again(self) -> None:
+    def test_that_is_wrong_is_asked_for_again(self) -> None:
         world = World()
         task = unconfirmed(world)
 
-        with pytest.raises(InvalidInput, match="at content/reason: "):
-            respond(world, task, {"action": "accept", "content": {"reason": "x" * 21}})
+        after = respond(world, task, {"action": "accept", "content": {"reason": "x" * 21}})
 
-        assert world.stored(task) == task
-        assert respond(world, task, YES).status == Working()
+        (request,) = after.input_requests
+        assert (request.key, world.workflows.starts) == ("confirm#2", [])
+        assert "at content/reason: " in (request.refusal or "")
+        assert world.dialogue.respond(ALICE, task.task_id, {"confirm#2": YES}).status == Working()
 
-    def test_that_makes_the_input_too_large_is_refused_and_starts_nothing(self) -> None:
+    def test_that_makes_the_input_too_large_is_asked_for_again_and_starts_nothing(self) -> None:
         world = World()
         arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
         task = unconfirmed(world, arguments=arguments)
 
-        with pytest.raises(InvalidInput, match="larger than 262144 bytes"):
-            respond(world, task, YES)
+        after = respond(world, task, YES)
 
-        assert world.stored(task) == task
+        assert "larger than 262144 bytes" in (after.input_requests[0].refusal or "")
         assert world.workflows.starts == []
 
     def test_fails_the_task_when_step_functions_refuses_for_good(self) -> None:
@@ -246,7 +246,7 @@ class TestTwoAtOnce:
     def test_of_whom_one_says_no_while_the_question_is_asked_again_hear_the_no(self) -> None:
         world = World()
         task = unconfirmed(world)
-        world.store.before_save = lambda: world.dialogue.ask_again(task, "confirm", "wrong")
+        world.store.before_save = lambda: world.dialogue.ask_again(task, {"confirm": WrongAnswer("wrong")})
 
         after = respond(world, task, NO)
 

@@ -147,6 +147,13 @@ def test_the_members_of_the_arguments_may_come_in_another_order() -> None:
     assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
 
 
+def test_a_whole_number_may_come_in_another_form() -> None:
+    """JSON Schema takes 7 and 7.0 for the same."""
+    again = replace(SUBJECT, arguments={"why": "broken", "order": 7.0})
+
+    assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
+
+
 def test_a_state_is_good_until_its_time_is_over_and_not_from_then_on() -> None:
     """M45."""
     assert redeem(issued(), SUBJECT, UNTIL - timedelta(milliseconds=1), SECRET) == CONTINUATION

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from stepwire.audit import Action, Entry
 from stepwire.dialogue import LARGEST_UNDELIVERED
-from stepwire.errors import InvalidInput, UnknownTask
+from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from stepwire.tasks.task import Cancelled, Completed, Inputs, Task, Working
@@ -107,35 +108,53 @@ class TestAWrongAnswer:
     @pytest.mark.parametrize(
         "answer", [{"action": "accept", "content": {"amount": 0}}, {"action": "accept"}, {}, None, "yes"]
     )
-    def test_is_refused_with_its_key_and_can_be_given_again(self, answer: Any) -> None:
+    def test_is_asked_for_again_under_another_key(self, answer: Any) -> None:
         world = World()
         task = asking(world, "approval")
 
-        with pytest.raises(InvalidInput, match="The answer to 'approval' was not accepted, and can be given again: "):
-            respond(world, task, approval=answer)
+        after = respond(world, task, approval=answer)
 
-        assert world.stored(task) == task
-        assert respond(world, task, approval=YES).status == Working()
+        (request,) = after.input_requests
+        assert (request.key, request.number, bool(request.refusal)) == ("approval#2", 2, True)
+        assert got(world) == {}
+        assert world.dialogue.respond(ALICE, task.task_id, {"approval#2": YES}).status == Working()
 
-    def test_among_good_ones_leaves_all_open(self) -> None:
-        """All of them, or none."""
+    def test_that_comes_twice_is_asked_for_again_once(self) -> None:
+        """X16: a client may repeat a request whose answer was lost."""
+        world = World()
+        task = asking(world, "approval")
+
+        once, twice = (respond(world, task, approval={}) for _ in range(2))
+
+        assert twice == once
+
+    def test_beside_a_good_one_does_not_take_that_back(self) -> None:
+        """Clients answer a key once, so what they have answered well is not asked for again."""
         world = World()
         task = asking(world, "a", "b")
 
-        with pytest.raises(InvalidInput, match="'b'"):
-            respond(world, task, a=YES, b={"action": "accept"})
+        after = respond(world, task, a=YES, b={"action": "accept"})
 
-        assert world.stored(task) == task
-        assert got(world) == {}
+        assert [one.key for one in after.input_requests] == ["b#3"]
+        assert got(world) == {"token of a": DELIVERED_YES}
 
-    def test_is_asked_again_where_the_client_is_not_shown_what_is_open(self) -> None:
+    def test_is_written_down_without_what_it_was(self) -> None:
         world = World()
         task = asking(world, "approval")
 
-        world.dialogue.ask_again(task, "approval", "amount must be a number")
+        respond(world, task, approval={"action": "accept", "content": {"amount": 5_000}})
 
-        (request,) = world.stored(task).input_requests
-        assert (request.key, request.number, request.refusal) == ("approval", 2, "amount must be a number")
+        expected = Entry(Action.REFUSED, ALICE, task.work.tool, task.task_id, "WrongAnswer")
+        assert [one for one in world.audit if one.action is Action.REFUSED] == [expected]
+
+    def test_costs_one_save_for_all_of_a_request(self) -> None:
+        world = World()
+        task = asking(world, "a", "b", "c")
+        world.store.calls.clear()
+
+        respond(world, task, a={}, b=None, c="yes")
+
+        assert world.store.calls == ["load", "save"]
 
     def test_is_one_of_too_many_while_nobody_can_deliver_them(self) -> None:
         world = World()
@@ -145,12 +164,14 @@ class TestAWrongAnswer:
             world.ask(task.task_id, f"key-{number}", form)
         large = {"action": "accept", "content": {"a": "x" * (LARGEST_CONTENT - 10)}}
 
-        with pytest.raises(InvalidInput, match=f"larger than {LARGEST_UNDELIVERED} bytes together: give fewer"):
-            world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0", "key-1", "key-2"], large))
+        after = world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0", "key-1", "key-2"], large))
 
-        assert len(world.stored(task).input_requests) == 3
-        world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0", "key-1"], large))
-        world.dialogue.respond(ALICE, task.task_id, {"key-2": large})
+        assert [one.key for one in after.input_requests] == ["key-0#4", "key-1#5", "key-2#6"]
+        assert f"larger than {LARGEST_UNDELIVERED} bytes together: give fewer" in (
+            after.input_requests[0].refusal or ""
+        )
+        world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(["key-0#4", "key-1#5"], large))
+        world.dialogue.respond(ALICE, task.task_id, {"key-2#6": large})
         assert len(got(world)) == 3
 
 

@@ -77,31 +77,38 @@ def test_importing_a_function_needs_no_environment_and_builds_nothing(function: 
     assert found["schemas"] == 0
 
 
-def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tmp_path: Path) -> None:
-    schema = {"type": "object"}
-    tool = {
+def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
+    """Write the catalog of one tool, and give an environment in which it is found."""
+    entry = {
         "name": "greet",
         "description": "Greets.",
-        "input_schema": schema,
+        "input_schema": {"type": "object"},
         "task_support": "optional",
         "source": "a",
-    }
-    arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Greet"
-    entry = {
-        **tool,
-        "state_machine": arn,
+        "state_machine": "arn:aws:states:eu-central-1:123456789012:stateMachine:Greet",
         "ttl_ms": 60_000,
         "poll_interval_ms": 1000,
         "longest_poll_interval_ms": 1000,
         "show_state": True,
+        **more,
     }
-    (tmp_path / "catalog.json").write_text(json.dumps({"format": 2, "tools": [entry]}))
+    (folder / "catalog.json").write_text(json.dumps({"format": 2, "tools": [entry]}))
+    return {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(folder)}
 
-    found = after("import app; app.handler.warm()", "mcp", {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(tmp_path)})
+
+def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tmp_path: Path) -> None:
+    found = after("import app; app.handler.warm()", "mcp", catalog_in(tmp_path))
 
     assert not found["clients"]
     assert found["schemas"] == 0
     assert not set(NOT_IN_A_FUNCTION) & set(found["modules"])
+
+
+def test_scopes_that_nobody_would_check_show_when_a_function_is_warmed(tmp_path: Path) -> None:
+    environment = catalog_in(tmp_path, scopes=["refunds"])
+
+    with pytest.raises(AssertionError, match=r"SettingsError.*Authorizer=none knows no scopes.*the tool greet"):
+        after("import app; app.handler.warm()", "mcp", environment)
 
 
 def test_a_wrong_setting_shows_when_a_function_is_warmed(tmp_path: Path) -> None:

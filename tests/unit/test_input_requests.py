@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from stepwire.dialogue import WrongAnswer
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.input_requests import LARGEST_OPEN, Question
 from stepwire.json_text import Json, JsonObject, write
@@ -265,7 +266,7 @@ class TestWhatCannotBeAsked:
         task = world.call()
         for number in range(3):
             world.ask(task.task_id, f"large-{number}", large_form(16_000))
-        world.dialogue.ask_again(world.stored(task), "large-0", refusal)
+        world.dialogue.ask_again(world.stored(task), {"large-0": WrongAnswer(refusal)})
 
         world.ask(task.task_id, "small", large_form(1_000))
 

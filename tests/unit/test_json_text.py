@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, parse, write
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, equal_form, parse, write
 from tests.strategies import json_values
 
 
@@ -12,6 +12,19 @@ from tests.strategies import json_values
 def test_what_was_written_reads_the_same(value: Json) -> None:
     assert parse(write(value)) == value
     assert parse(write(value).encode()) == value
+
+
+@given(json_values)
+def test_the_form_in_which_equal_values_are_written_alike_is_an_equal_value(value: Json) -> None:
+    assert equal_form(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1"), (-0.0, "0"), ([{"a": 2e3}], '[{"a":2000}]'), (1.5, "1.5"), (True, "true"), (1e300, "1e+300")],
+)
+def test_a_whole_number_is_written_in_one_form(value: Json, text: str) -> None:
+    assert write(equal_form(value)) == text
 
 
 @given(st.binary() | st.text(st.characters()) | st.text('[]{}",:0123456789-+.eEtrufalsn\\ \t\n'))
@@ -68,6 +81,32 @@ def test_an_integer_that_every_reader_holds_is_taken(number: int) -> None:
 )
 def test_an_integer_that_would_lose_digits_is_refused(digits: str) -> None:
     with pytest.raises(JsonTextError):
+        parse(digits)
+
+
+@pytest.mark.parametrize(
+    "digits",
+    [
+        *("0.1", "1.10", "100.00", "-0.0", "0e5", "1e22", "1E5", "0.30000000000000004", "5e-324", "2.5e-310"),
+        "1.7976931348623157e308",
+        "0.10000000000000001",  # 0.1 as C prints it with 17 digits
+    ],
+)
+def test_a_decimal_that_some_writer_prints_for_a_double_is_taken(digits: str) -> None:
+    assert parse(digits) == float(digits)
+
+
+@pytest.mark.parametrize(
+    "digits",
+    [
+        *("12345678901234567.89", "9007199254740993.0", "123456789012345678e-2", "3.141592653589793238"),
+        *("0.12345678901234567", "1e-400", "-1e-400", "1.23456789e-320"),
+        f"0.{'1' * 1_000_000}",
+    ],
+    ids=lambda digits: digits[:30],
+)
+def test_a_decimal_that_would_lose_digits_is_refused_and_named(digits: str) -> None:
+    with pytest.raises(JsonTextError, match=f"the number {digits[:40]} would lose digits"):
         parse(digits)
 
 

@@ -60,6 +60,7 @@ def test_whatever_happens_a_task_stays_the_same_task(task: Task, event: TaskEven
 
     unchanged = replace(
         after,
+        ttl=task.ttl,
         status=task.status,
         last_updated_at=task.last_updated_at,
         checked_at=task.checked_at,
@@ -67,6 +68,17 @@ def test_whatever_happens_a_task_stays_the_same_task(task: Task, event: TaskEven
         progress=task.progress,
     )
     assert replace(unchanged, work=replace(after.work, input=task.work.input)) == task
+
+
+@given(tasks(statuses), events, moments)
+def test_a_task_lives_longer_only_when_it_ends_in_time_and_then_as_long_as_its_tool_promises(
+    task: Task, event: TaskEvent, at: datetime
+) -> None:
+    after = advance(task, event, at)
+
+    is_end = after.has_ended and not task.has_ended and after.last_updated_at < task.expires_at
+    promised = after.last_updated_at + task.keep_result if is_end else task.expires_at
+    assert after.expires_at == max(task.expires_at, promised)
 
 
 @given(tasks(statuses), events, moments)

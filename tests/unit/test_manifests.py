@@ -66,6 +66,7 @@ def test_the_smallest_manifest_gets_all_the_rest_by_default(folder: Path) -> Non
     assert tool.task_support.value == "optional"
     assert (tool.ttl.days, tool.poll_interval.total_seconds()) == (7, 2)
     assert (tool.title, tool.output_schema, tool.annotations, tool.client_capabilities) == (None, None, None, {})
+    assert (tool.keep_result.days, tool.result_bucket, tool.result_prefix) == (1, None, None)
 
 
 def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
@@ -80,6 +81,9 @@ def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
         output_schema: {{type: [object, "null"], enum: [null]}}
         task_support: required
         ttl: P1DT1H
+        keep_result: PT2H
+        result_bucket: my-reports
+        result_prefix: results/{{principal}}/{{task_id}}/
         poll_interval: 1.5
         annotations: {{readOnlyHint: true, title: A}}
         client_capabilities: {{elicitation: {{form: {{}}}}}}
@@ -94,6 +98,8 @@ def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
     assert tool.output_schema == '{"type":["object","null"],"enum":[null]}'
     assert tool.task_support.value == "required"
     assert (tool.ttl.total_seconds(), tool.poll_interval.total_seconds()) == (90_000, 1.5)
+    assert tool.keep_result.total_seconds() == 7_200
+    assert (tool.result_bucket, tool.result_prefix) == ("my-reports", "results/{principal}/{task_id}/")
     assert tool.annotations == {"readOnlyHint": True, "title": "A"}
     assert tool.client_capabilities == {"elicitation": {"form": {}}}
 
@@ -135,7 +141,20 @@ def test_the_manifests_of_this_repository_are_good() -> None:
         ("input_schema: {type: array}", "greet.yaml: input_schema: at type: must be 'object'"),
         (
             "input_schema: {type: object, properties: {a: {type: strin}}}",
-            "greet.yaml: input_schema: at /properties/a/type: ",
+            "greet.yaml: input_schema: at /properties/a/type: 'strin' is no type of JSON Schema; write 'string'",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {type: array, items: {anyOf: [{type: int}]}}}}",
+            "greet.yaml: input_schema: at /properties/a/items/anyOf/0/type: 'int' is no type of JSON Schema; "
+            "write 'integer'",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {type: [date, 'null']}}}",
+            "greet.yaml: input_schema: at /properties/a/type: 'date' is no type of JSON Schema; the types are string, ",
+        ),
+        (
+            "input_schema: {type: object, properties: {type: {default: {type: int}}, b: {minLength: -1}}}",
+            "greet.yaml: input_schema: at /properties/b/minLength: ",
         ),
         (
             "input_schema: {type: object, properties: {a: {$ref: 'https://schemas.example/a'}}}",
@@ -149,7 +168,10 @@ def test_the_manifests_of_this_repository_are_good() -> None:
             "input_schema: {type: object, properties: {a: {type: number, x-mcp-header: A}}}",
             "greet.yaml: input_schema: at /properties/a: x-mcp-header needs a type of ",
         ),
-        ("output_schema: {type: strin}", "greet.yaml: output_schema: at /type: "),
+        (
+            "output_schema: {type: Bool}",
+            "greet.yaml: output_schema: at /type: 'Bool' is no type of JSON Schema; write 'bo",
+        ),
         (
             f"output_schema: {{description: {'x' * LARGEST_SCHEMA}}}",
             "greet.yaml: output_schema: larger than 32768 bytes",
@@ -158,12 +180,25 @@ def test_the_manifests_of_this_repository_are_good() -> None:
         ("ttl: PT59S", "greet.yaml: ttl: Input should be greater than or equal to"),
         ("ttl: P31D", "greet.yaml: ttl: Input should be less than or equal to"),
         ("ttl: a week", "greet.yaml: ttl: Input should be a valid timedelta"),
+        ("keep_result: -PT1S", "greet.yaml: keep_result: Input should be greater than or equal to"),
+        ("keep_result: P31D", "greet.yaml: keep_result: Input should be less than or equal to"),
+        ("result_prefix: '{task_id}/'", "greet.yaml: the file: at result_prefix: there is no result_bucket"),
         ("poll_interval: 0", "greet.yaml: poll_interval: Input should be greater than or equal to"),
         ("poll_interval: PT2H", "greet.yaml: poll_interval: Input should be less than or equal to"),
         ("annotations: {readOnlyHint: 'yes'}", "greet.yaml: annotations.readOnlyHint: Input should be a valid boolean"),
-        ("annotations: {read_only: true}", "greet.yaml: annotations.read_only: Extra inputs are not permitted"),
+        (
+            "annotations: {read_only: true}",
+            "greet.yaml: annotations.read_only: unknown field; did you mean readOnlyHint?",
+        ),
         ("client_capabilities: {elicitation: true}", "greet.yaml: client_capabilities.elicitation: Input should be"),
-        ("timeout: 5", "greet.yaml: timeout: Extra inputs are not permitted"),
+        ("retries: 5", "greet.yaml: retries: unknown field; there are name, title, description, state_machine, "),
+        ("poll_intervall: 5", "greet.yaml: poll_intervall: unknown field; did you mean poll_interval?"),
+        (
+            "confirm: {mesage: Really, message: Really}",
+            "greet.yaml: confirm.mesage: unknown field; did you mean message?",
+        ),
+        ("confirm: {message: a, shema: {}}", "greet.yaml: confirm.shema: unknown field; did you mean schema?"),
+        ("confirm: Really?", "greet.yaml: confirm: must have fields, each as `name: value`"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(line: str, fault: str, folder: Path) -> None:
@@ -173,6 +208,28 @@ def test_a_wrong_field_is_named_with_its_file(line: str, fault: str, folder: Pat
     (found,) = faults(folder)
 
     assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "/",
+        "reports/",
+        "{principal}",
+        "/{principal}/",
+        "{owner}/",
+        "../{principal}/",
+        "{principal}/./",
+        "a//{task_id}/",
+    ],
+)
+def test_a_prefix_that_is_not_a_tasks_or_its_callers_own_is_refused(prefix: str, folder: Path) -> None:
+    put(folder, f"{dedent(SMALLEST)}result_bucket: my-reports\nresult_prefix: '{prefix}'\n")
+
+    (found,) = faults(folder)
+
+    assert "result_prefix" in found
 
 
 @pytest.mark.parametrize("field", ["name", "description", "state_machine", "input_schema"])
@@ -229,8 +286,17 @@ def test_names_are_told_apart_by_case(folder: Path) -> None:
         ("name: .nan", "greet.yaml: no JSON: "),
         ("name: 9007199254740992", "greet.yaml: no JSON: "),
         ("name: !!binary aGk=", "greet.yaml: no JSON: "),
-        ("", "greet.yaml: the file: Input should be a valid dictionary"),
-        ("- name: greet", "greet.yaml: the file: Input should be a valid dictionary"),
+        ("", "greet.yaml: the file is empty: write the tool's fields, `name: ...` first"),
+        ("# nothing but words", "greet.yaml: the file is empty: "),
+        ("- name: greet", "greet.yaml: the file: must have fields, each as `name: value`"),
+        (
+            "state_machine: !Ref Greet",
+            "greet.yaml: line 1: the tag !Ref means nothing here: write the name itself, or quote a text that begins",
+        ),
+        (
+            "name: greet\ntitle: Wait: and echo",
+            "greet.yaml: line 2: mapping values are not allowed here: quote texts with a colon",
+        ),
         ("name: a\n---\nname: b", "greet.yaml: line 2: "),
     ],
 )
@@ -243,11 +309,11 @@ def test_what_is_no_manifest_at_all_is_named_with_its_file(text: str, fault: str
 
 
 def test_a_file_that_is_not_utf_8_is_named(folder: Path) -> None:
-    (folder / "greet.yaml").write_bytes(b"name: gr\xfc\xdfe")
+    (folder / "greet.yaml").write_bytes(b"name: greet\ntitle: Gr\xfc\xdfe")
 
     (found,) = faults(folder)
 
-    assert found.startswith("greet.yaml: ")
+    assert found == "greet.yaml: line 2: byte 0xfc is not UTF-8: save the file as UTF-8"
 
 
 def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:

@@ -18,7 +18,8 @@ from stepwire.tasks.outcomes import (
     event_of,
     fitted,
 )
-from stepwire.tasks.task import LONGEST_MESSAGE, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.tool_results import MOST_BLOCKS
 from tests.kits import OUTPUT, OUTPUT_SCHEMA
 from tests.strategies import json_values
 
@@ -46,6 +47,19 @@ NEAR_MISSES: list[Json] = [
     [{"content": [TEXT]}],
 ]
 """Outputs that look like a CallToolResult and are none."""
+INEXACT = [
+    "",
+    "nonsense",
+    '{"a":1,"a":2}',
+    "NaN",
+    "9007199254740992",
+    '{"id":1234567890123456789}',
+    '{"amount":12345678901234567.89}',
+    '{"amount":1e-400}',
+    "[" * 1_000,
+    "9" * 5_000,
+]
+"""Outputs that some reader of JSON refuses, or reads differently than another."""
 
 
 def completed(end: ExecutionEnd, output_schema: JsonObject | None = None) -> WorkCompleted:
@@ -64,6 +78,12 @@ def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
     return value
 
 
+def value_of(event: WorkCompleted) -> JsonObject:
+    """Give the CallToolResult of an answer."""
+    assert isinstance(event.result, ToolResult)
+    return event.result.value()
+
+
 def error_of(cause: str) -> TaskError:
     """Give the error of a workflow that ended with a protocol error."""
     event = event_of(Broke(PROTOCOL_ERROR_NAME, cause), None)
@@ -76,6 +96,13 @@ def words_of(event: WorkCompleted) -> str:
     assert isinstance(event.result, ToolResult)
     (block,) = event.result.value()["content"]
     return block["text"]
+
+
+CAUSE = (
+    "User: arn:aws:sts::123456789012:assumed-role/Worker/f is not authorized to perform: dynamodb:GetItem on resource: "
+    '"arn:aws-cn:dynamodb:cn-north-1:123456789012:table/Orders" in account 123456789012'
+)
+REDACTED_CAUSE = 'User: [ARN] is not authorized to perform: dynamodb:GetItem on resource: "[ARN]" in account [account]'
 
 
 class TestAnOutput:
@@ -105,19 +132,31 @@ class TestAnOutput:
         assert isinstance(event.result, ToolResult)
         assert event.result.value()["content"]
 
-    @pytest.mark.parametrize("output", ["", "nonsense", '{"a":1,"a":2}', "NaN", "9007199254740992", "[" * 1_000])
-    def test_that_cannot_be_passed_on_is_an_answer_that_says_so(self, output: str) -> None:
-        """X11: the work is done, so the caller hears of it."""
+    @pytest.mark.parametrize("output", INEXACT)
+    def test_that_readers_could_understand_differently_arrives_as_the_text_that_it_is(self, output: str) -> None:
+        """X11: the work is done, so its caller gets what came of it, digit for digit."""
         event = completed(Succeeded(output))
 
+        assert not event.result.is_error
+        assert value_of(event) == {"content": [{"type": "text", "text": output}], "isError": False}
+
+    @pytest.mark.parametrize("output", INEXACT)
+    def test_that_cannot_be_the_promised_content_is_an_error_that_has_it_all_the_same(self, output: str) -> None:
+        """M36."""
+        event = completed(Succeeded(output), OUTPUT_SCHEMA)
+
         assert event.result.is_error
-        assert words_of(event).startswith("The workflow's output cannot be passed on: ")
+        why, whole = value_of(event)["content"]
+        assert why["text"].startswith("The workflow succeeded, but its output cannot be the structured content")
+        assert whole["text"] == output
 
-    def test_that_cannot_be_passed_on_is_quoted_in_part(self) -> None:
-        event = completed(Succeeded("x" * 10_000))
+    @pytest.mark.parametrize("is_error", ["true", "false"])
+    def test_that_is_a_call_tool_result_keeps_its_blocks_where_its_content_is_not_exact(self, is_error: str) -> None:
+        output = f'{{"content":[{write(TEXT)}],"structuredContent":{{"id":9007199254740993}},"isError":{is_error}}}'
 
-        assert words_of(event).endswith("x" * 500)
-        assert "x" * 501 not in words_of(event)
+        event = completed(Succeeded(output))
+
+        assert value_of(event) == {"content": [TEXT], "isError": is_error == "true"}
 
 
 class TestAnOutputThatIsACallToolResult:
@@ -168,6 +207,13 @@ class TestAnOutputThatIsACallToolResult:
         event = completed(Succeeded('{"content":[],"isError":true}'))
 
         assert event.message == "The tool reported an error."
+
+    def test_of_more_blocks_than_anybody_reads_is_data(self) -> None:
+        """A2."""
+        most, more = ({"content": [TEXT] * count} for count in (MOST_BLOCKS, MOST_BLOCKS + 1))
+
+        assert "structuredContent" not in answer(most)
+        assert answer(more)["structuredContent"] == more
 
     @pytest.mark.parametrize("near_miss", NEAR_MISSES, ids=write)
     def test_almost_is_data_like_any_other(self, near_miss: Json) -> None:
@@ -255,6 +301,32 @@ class TestAFailure:
         assert event.message is not None
         assert len(event.message) == LONGEST_MESSAGE
 
+    @pytest.mark.parametrize(
+        ("causes", "words"),
+        [
+            (Causes.HIDDEN, "The workflow failed with Some.Error."),
+            (Causes.REDACTED, f"The workflow failed with Some.Error: {REDACTED_CAUSE}"),
+            (Causes.SHOWN, f"The workflow failed with Some.Error: {CAUSE}"),
+        ],
+    )
+    def test_tells_as_much_of_the_account_as_its_tool_allows(self, causes: Causes, words: str) -> None:
+        """B16."""
+        event = event_of(Broke("Some.Error", CAUSE), None, causes)
+
+        assert isinstance(event, WorkCompleted)
+        assert words_of(event) == words
+        assert event.message == words
+
+    def test_tells_no_account_by_its_name_either(self) -> None:
+        """B16."""
+        event = completed(Broke("arn:aws:lambda:eu-central-1:123456789012:function:f", "of 123456789012"))
+
+        assert words_of(event) == "The workflow failed with [ARN]: of [account]"
+
+    @pytest.mark.parametrize("number", ["12345678901", "1234567890123"])
+    def test_keeps_numbers_that_are_no_account(self, number: str) -> None:
+        assert words_of(completed(Broke("E", f"row {number}"))).endswith(number)
+
     def test_by_time_out_is_an_answer(self) -> None:
         """X11."""
         event = completed(TimedOut())
@@ -311,6 +383,19 @@ class TestAProtocolError:
 
         assert error.code == -32603
         assert error.message == f"The workflow ended with a protocol error: {cause or 'no cause was given.'}"
+
+    @pytest.mark.parametrize(
+        ("causes", "words"),
+        [(Causes.HIDDEN, "."), (Causes.REDACTED, f": {REDACTED_CAUSE}"), (Causes.SHOWN, f": {CAUSE}")],
+    )
+    def test_that_is_malformed_tells_as_much_of_the_account_as_its_tool_allows(
+        self, causes: Causes, words: str
+    ) -> None:
+        """B16."""
+        event = event_of(Broke(PROTOCOL_ERROR_NAME, CAUSE), None, causes)
+
+        assert isinstance(event, WorkFailed)
+        assert event.error.message == f"The workflow ended with a protocol error{words}"
 
     def test_raised_by_a_lambda_function_is_put_into_words(self) -> None:
         error = error_of('{"errorMessage":"why","errorType":"Stepwire.ProtocolError","stackTrace":[]}')

@@ -20,6 +20,7 @@ from stepwire.tasks.events import (
     WorkStopped,
 )
 from stepwire.tasks.inputs import (
+    KEY_PATTERN,
     Action,
     Callback,
     FormElicitation,
@@ -85,7 +86,15 @@ def test_the_keys_of_a_task_are_never_used_twice(history: History) -> None:
     for task in lived(history):
         assert len(set(task.inputs.used_keys)) == len(task.inputs.used_keys)
         assert len(set(open_keys(task))) == len(open_keys(task))
-        assert set(open_keys(task)) <= set(task.inputs.used_keys)
+        assert {key.partition("#")[0] for key in open_keys(task)} <= set(task.inputs.used_keys)
+
+
+@given(histories)
+def test_a_key_that_was_shown_names_one_question(history: History) -> None:
+    """X14: not even after an answer that was wrong."""
+    shown = {(one.key, one.number) for task in lived(history) for one in task.input_requests}
+
+    assert len({key for key, _ in shown}) == len(shown)
 
 
 @given(st.lists(keys))
@@ -265,38 +274,59 @@ def test_a_delivery_is_no_change_that_a_client_could_see() -> None:
 # -------------------------------------------------------------------------------------------------------- asking again
 
 
-def test_a_question_that_is_asked_again_keeps_its_key_and_gets_another_number() -> None:
+def test_a_question_that_is_asked_again_gets_another_key_and_number_and_says_why() -> None:
+    """X14: clients answer each key once."""
     task = after(asked("a", "1"), asked("b", "2"))
 
-    then = advance(task, InputRefused("a", "amount must be a number"), START_OF_TIME)
+    then = advance(task, InputRefused({"a": "amount must be a number"}), START_OF_TIME)
 
     first, second = then.input_requests
-    assert (first.key, first.number, first.refusal) == ("a", 3, "amount must be a number")
+    assert (first.key, first.number, first.refusal) == ("a#3", 3, "amount must be a number")
     assert second == task.input_requests[1]
     assert then.inputs.used_keys == ("a", "b")
+
+
+def test_a_question_that_is_asked_a_third_time_has_the_key_of_its_author_and_its_number() -> None:
+    task = after(asked("a", "1"), InputRefused({"a": "wrong"}), InputRefused({"a#2": "wrong again"}))
+
+    assert [(one.key, one.refusal) for one in task.input_requests] == [("a#3", "wrong again")]
+
+
+def test_several_questions_are_asked_again_at_once() -> None:
+    task = after(asked("a", "1"), asked("b", "2"), asked("c", "3"), InputRefused({"a": "x", "c": "y"}))
+
+    assert [(one.key, one.refusal) for one in task.input_requests] == [("a#4", "x"), ("b", None), ("c#5", "y")]
+
+
+def test_no_author_can_use_the_key_of_a_question_that_is_asked_again() -> None:
+    task = after(asked("a", "1"), InputRefused({"a": "wrong"}))
+
+    assert not KEY_PATTERN.fullmatch(task.input_requests[0].key)
 
 
 def test_a_question_that_nobody_knows_is_not_asked_again() -> None:
     task = after(asked("a", "1"))
 
-    assert advance(task, InputRefused("b", "wrong"), START_OF_TIME) is task
+    assert advance(task, InputRefused({"b": "wrong"}), START_OF_TIME) is task
 
 
 def test_a_question_that_has_been_answered_is_not_asked_again() -> None:
     task = after(asked("a", "1"), InputAnswered({"a": YES}))
 
-    assert advance(task, InputRefused("a", "wrong"), START_OF_TIME) is task
+    assert advance(task, InputRefused({"a": "wrong"}), START_OF_TIME) is task
 
 
 def test_what_was_wrong_with_an_answer_is_said_at_some_length() -> None:
-    task = after(asked("a", "1"), InputRefused("a", "x" * 5_000))
+    task = after(asked("a", "1"), InputRefused({"a": "x" * 5_000}))
 
     assert task.input_requests[0].refusal == "x" * LONGEST_MESSAGE
 
 
 def test_what_was_wrong_with_all_answers_is_no_longer_than_with_one() -> None:
     """The task must fit where it is kept."""
-    task = after(*(asked(key, key) for key in "abc"), *(InputRefused(key, "x" * 600) for key in "abca"))
+    refusals = [InputRefused({key: "x" * 600}) for key in ("a", "b", "c", "a#4")]
+
+    task = after(*(asked(key, key) for key in "abc"), *refusals)
 
     first, second, third = task.input_requests
     assert [len(one.refusal or "") for one in (first, second, third)] == [600, 400, 0]

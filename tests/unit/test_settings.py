@@ -1,16 +1,18 @@
 """The settings of the functions: each fault is named."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from stepwire.access import Access
-from stepwire.aws.settings import McpSettings, SettingsError, read_mcp_settings, read_table_name
+from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings, read_table_name
 from stepwire.aws.sign_in import SignIn
 from stepwire.methods import Patience
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
+from tests.kits import REQUIRED, TELLING, catalog_of
 
 ENVIRONMENT = {
     "TABLE_NAME": "tasks",
@@ -98,6 +100,41 @@ def test_only_a_stack_that_asks_for_it_by_name_is_open(authorizer: str, *, is_op
     settings = read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": authorizer})
 
     assert (settings.sign_in.is_open, settings.access.knows_callers) == (is_open, not is_open)
+
+
+PROTECTED = catalog_of(TELLING, replace(REQUIRED, name="refund", scopes=("refunds",)))
+
+
+@pytest.mark.parametrize("authorizer", ["iam", "none", "nonsense"])
+def test_scopes_that_nobody_would_check_stop_the_start_and_the_tools_are_named(authorizer: str) -> None:
+    environment = ENVIRONMENT | {"AUTHORIZER": authorizer, "REQUIRED_SCOPE": ""}
+
+    with pytest.raises(SettingsError, match=rf"Authorizer={authorizer} knows no scopes.*the tool refund\. .*Unchecked"):
+        check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
+
+
+def test_a_scope_that_every_request_needs_stops_the_start_too() -> None:
+    environment = ENVIRONMENT | {"AUTHORIZER": "iam"}
+
+    with pytest.raises(SettingsError, match="every request"):
+        check_scopes(environment, read_mcp_settings(environment).access, catalog_of(TELLING))
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        ENVIRONMENT,
+        ENVIRONMENT | {"AUTHORIZER": "cognito"},
+        ENVIRONMENT | {"AUTHORIZER": "iam", "UNCHECKED_SCOPES": "allow"},
+    ],
+)
+def test_scopes_that_are_checked_or_that_an_operator_gives_up_stop_nothing(environment: dict[str, str]) -> None:
+    check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
+
+
+@pytest.mark.parametrize("value", ["", "refuse", "ALLOW", "yes"])
+def test_scopes_are_given_up_by_one_word_only(value: str) -> None:
+    assert not read_mcp_settings(ENVIRONMENT | {"UNCHECKED_SCOPES": value}).access.allows_unchecked
 
 
 def test_scopes_of_cognito_are_named_after_the_endpoint() -> None:

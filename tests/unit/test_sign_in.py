@@ -13,6 +13,7 @@ SALT = "arn:aws:cloudformation:eu-central-1:123456789012:stack/stepwire/0a1b2c3d
 ISSUER = "https://issuer.example/pool"
 SIGN_IN = SignIn(SALT)
 WITH_TENANT = SignIn(SALT, claims=("iss", "sub", "org_id"))
+WITH_MACHINES = SignIn(SALT, claims=("iss", "sub|client_id"))
 
 
 def caller(event: dict[str, Any], sign_in: SignIn = SIGN_IN) -> Caller:
@@ -40,11 +41,30 @@ class TestATokensOwner:
 
         assert caller(recorded("http_post_jwt")).principal == principal_of(("jwt", "iss", ISSUER, "sub", subject), SALT)
 
-    def test_that_is_a_machine_is_named_by_issuer_and_client(self) -> None:
-        machine = caller(recorded("http_post_jwt_without_subject"))
+    def test_that_is_a_machine_is_named_by_issuer_and_client_where_the_claims_say_so(self) -> None:
+        machine = caller(recorded("http_post_jwt_without_subject"), WITH_MACHINES)
 
         identity = ("jwt", "iss", ISSUER, "client_id", "3n4b5urk1ft4fl3mg5e62d9ado")
         assert machine.principal == principal_of(identity, SALT)
+
+    def test_is_not_the_client_for_all_of_its_users_would_be_one(self) -> None:
+        """An issuer may leave `sub` out of the tokens of people, too."""
+        with pytest.raises(IncompleteIdentity) as refused:
+            caller(recorded("http_post_jwt_without_subject"))
+
+        assert refused.value.data == {"missing": ["sub"]}
+
+    def test_with_a_subject_is_the_same_whether_clients_may_stand_in_or_not(self) -> None:
+        """So that no task is lost where an operator lets machines in."""
+        person = with_token(iss=ISSUER, sub="alice", client_id="an app")
+
+        assert caller(person) == caller(person, WITH_MACHINES)
+
+    def test_is_nobody_where_none_of_the_alternatives_is_there(self) -> None:
+        with pytest.raises(IncompleteIdentity) as refused:
+            caller(with_token(iss=ISSUER, client_id=""), WITH_MACHINES)
+
+        assert refused.value.data == {"missing": ["sub|client_id"]}
 
     def test_is_the_same_whatever_else_the_token_says(self) -> None:
         one = caller(with_token(iss=ISSUER, sub="alice", client_id="a", scope="tools", exp="1785588600"))
@@ -63,7 +83,7 @@ class TestATokensOwner:
             signed(userId="alice"),
         ]
 
-        assert len({caller(event).principal for event in events}) == len(events)
+        assert len({caller(event, WITH_MACHINES).principal for event in events}) == len(events)
 
     def test_is_another_in_another_tenant_where_the_tenant_counts(self) -> None:
         one, other = (with_token(iss=ISSUER, sub="alice", org_id=tenant) for tenant in ("acme", "initech"))
@@ -123,6 +143,13 @@ class TestScopes:
     )
     def test_are_words_or_a_list_of_words(self, claims: dict[str, str]) -> None:
         assert caller(with_token(iss=ISSUER, sub="alice", **claims)).scopes == {"tools:call", "refunds"}
+
+    @pytest.mark.parametrize(
+        "scope", ["a\u00a0reports", "a\treports", "a\nreports", "[reports", "reports]", "[reports] ", "[[reports]]"]
+    )
+    def test_are_divided_by_spaces_alone_and_lose_brackets_only_in_pairs(self, scope: str) -> None:
+        """RFC 6749 knows one separator."""
+        assert "reports" not in (caller(with_token(iss=ISSUER, sub="alice", scope=scope)).scopes or ())
 
     def test_may_be_told_by_the_route(self) -> None:
         assert caller(with_token(["tools:call"], iss=ISSUER, sub="alice")).scopes == {"tools:call"}

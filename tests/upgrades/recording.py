@@ -1,6 +1,6 @@
 """What this version writes, and what it gives clients to keep: recorded, so that later versions can be held against it.
 
-    python -m tests.upgrades.recording 5    # writes recorded/5.json; docs/upgrades.md says when
+    python -m tests.upgrades.recording 6    # writes recorded/6.json; docs/upgrades.md says when
 
 Each scenario leaves a table as this version leaves it at some moment in the life of a task. Nothing in it is left to
 chance: recorded again by the same version, it is the same.
@@ -10,13 +10,15 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
 from local.engine import shared_account
-from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.json_text import write
 from tests.fakes import InMemoryTaskStore
@@ -25,7 +27,8 @@ from tests.recorded import FOLDER as EVENTS
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
 from tests.server.messages import questions
-from tests.tables import new_table
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table, table_behind
 
 FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
@@ -44,6 +47,8 @@ TOOL: Final = replace(
     output_schema=write(OUTPUT_SCHEMA),
     shows_state=True,
     result_bucket="my-reports",
+    result_prefix="results/{principal}/",
+    keep_result=timedelta(days=1),
 )
 CATALOG: Final = catalog_of(TOOL, CONFIRMED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
@@ -61,24 +66,27 @@ class Scene:
 
 
 class Table(DynamoDbTaskStore):
-    """A table of its own, for a `World`."""
+    """The table of a `World`. All scenarios share one and start with it empty: making it, and its client, is slow."""
 
     calls: ClassVar[list[str]] = []
 
     def items(self) -> list[Json]:
-        """Give all that is in it."""
-        found = dynamodb_client().scan(TableName=self.table_name)["Items"]
-        return sorted((_plain(cast(Json, item)) for item in found), key=lambda item: str(item["sk"]))
+        """Return all items."""
+        found = (item.to_json()["Attributes"] for item in table_behind(self.table_name).all_items())
+        return sorted((_plain(item) for item in found), key=lambda item: str(item["sk"]))
 
     def fill(self, items: list[Json]) -> None:
-        """Put items as they are."""
+        """Replace all items."""
+        table_behind(self.table_name).items.clear()
         for item in items:
-            dynamodb_client().put_item(TableName=self.table_name, Item=item)
+            table_behind(self.table_name).put_item(deepcopy(item))
 
 
-def empty_table() -> Table:
-    """Make a table; needs the simulated account."""
-    return Table(new_table(), dynamodb_client)
+@contextmanager
+def simulated_table() -> Generator[Table]:
+    """Make a table in the simulated account."""
+    with shared_account():
+        yield Table(new_table(), quick_dynamodb_client)
 
 
 def world_on(table: Table) -> World:
@@ -241,9 +249,9 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
 # ---------------------------------------------------------------------------------------------------------- recording
 
 
-def record(scenario: Callable[[World], Scene]) -> Json:
+def record(scenario: Callable[[World], Scene], table: Table) -> Json:
     """Play a scenario, and give what it leaves and what clients of both eras are then told."""
-    table = empty_table()
+    table.fill([])
     world = world_on(table)
     scene = scenario(world)
     at = world.clock.now().isoformat()
@@ -281,9 +289,9 @@ def _shortened(value: Any) -> Any:
             return value
 
 
-def all_recorded() -> Json:
+def all_recorded(table: Table) -> Json:
     """Play all scenarios."""
-    return {scenario.__name__: record(scenario) for scenario in SCENARIOS}
+    return {scenario.__name__: record(scenario, table) for scenario in SCENARIOS}
 
 
 def events() -> Json:
@@ -295,8 +303,8 @@ def events() -> Json:
 def main(number: str) -> None:
     """Write the file of a version."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    with shared_account():
-        content = {"commit": commit.stdout.strip(), "scenarios": all_recorded(), "events": events()}
+    with simulated_table() as table:
+        content = {"commit": commit.stdout.strip(), "scenarios": all_recorded(table), "events": events()}
     path = FOLDER / f"{number}.json"
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 
 import pytest
 
-from local.engine import shared_account
 from stepwire.aws.callbacks import question_of
 from stepwire.aws.eventbridge import news_of
 from stepwire.aws.items import FORMAT, item_of, task_of
@@ -37,8 +36,8 @@ from tests.upgrades.recording import (
     Table,
     all_recorded,
     answers,
-    empty_table,
     events,
+    simulated_table,
     world_on,
 )
 
@@ -57,6 +56,7 @@ MAY_DIFFER: Final = {"statusMessage", "pollInterval", "pollIntervalMs", "_meta"}
 class Old:
     """What a version left, in the hands of this one."""
 
+    scenario: str
     scene: Json
     world: World
     table: Table
@@ -86,14 +86,13 @@ class Old:
         return self.modern().task("get", self.task_id).result["status"]
 
 
-def left_by(version: str, name: str) -> Old:
+def left_by(version: str, name: str, table: Table) -> Old:
     """Put what a version left where this one finds it; the workflow goes on meanwhile."""
     scene = VERSIONS[version]["scenarios"][name]
-    table = empty_table()
     table.fill(scene.get("items", []))
     world = world_on(table)
     world.clock.time = datetime.fromisoformat(scene["at"])
-    old = Old(scene, world, table)
+    old = Old(name, scene, world, table)
     if "items" in scene:
         go_on(world, old.task())
     return old
@@ -109,23 +108,30 @@ def go_on(world: World, task: Task) -> None:
         world.workflows.states[task.execution] = Running()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def aws() -> Iterator[None]:
-    with shared_account():
-        yield
+@pytest.fixture(scope="module")
+def table() -> Iterator[Table]:
+    with simulated_table() as table:
+        yield table
+
+
+@pytest.fixture(scope="module")
+def today(table: Table) -> Json:
+    """What this version writes."""
+    return all_recorded(table)
 
 
 @pytest.fixture(params=WITH_TASK, ids=" ".join)
-def old(request: pytest.FixtureRequest) -> Iterator[Old]:
-    """Each task that an earlier version left."""
-    old = left_by(*request.param)
+def old(request: pytest.FixtureRequest, table: Table) -> Iterator[Old]:
+    """Each task that an earlier version left; the scenarios that a test names with `left_in`."""
+    version, name = request.param
+    old = left_by(version, name, table)
     yield old
     assert old.world.faults == []
 
 
-def scenes(name: str) -> list[tuple[str, str]]:
-    """Name a scenario in each version that has it."""
-    return [one for one in SCENES if one[1] == name]
+def left_in(*names: str) -> pytest.MarkDecorator:
+    """Let a test have what each version left in some scenarios."""
+    return pytest.mark.parametrize("old", [one for one in SCENES if one[1] in names], indirect=True, ids=" ".join)
 
 
 # ---------------------------------------------------------------------------------------------------------- older tasks
@@ -212,9 +218,8 @@ def test_an_older_task_that_expires_is_stopped_and_told_of(old: Old) -> None:
     assert (None if change is None else change.status) == (None if task.has_ended else "expired")
 
 
-@pytest.mark.parametrize("scene", [*scenes("asking")], ids=" ".join)
-def test_questions_of_an_older_task_are_answered(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("asking")
+def test_questions_of_an_older_task_are_answered(old: Old) -> None:
     assert isinstance(old.task().status, InputRequired)
 
     old.modern().update(old.task_id, {"approval": ACCEPT, "signature": {"action": "accept"}})
@@ -223,20 +228,17 @@ def test_questions_of_an_older_task_are_answered(scene: tuple[str, str]) -> None
     assert answers_of(old.world) == {"token of approval": ACCEPT, "token of signature": {"action": "accept"}}
 
 
-@pytest.mark.parametrize("scene", [*scenes("answered_and_not_delivered")], ids=" ".join)
-def test_an_older_answer_that_was_not_delivered_is_delivered_as_it_was_given(scene: tuple[str, str]) -> None:
+@left_in("answered_and_not_delivered")
+def test_an_older_answer_that_was_not_delivered_is_delivered_as_it_was_given(old: Old) -> None:
     """Version 2 wrote it as a text in the text."""
-    old = left_by(*scene)
-
     old.status()
 
     assert answers_of(old.world) == {"token of approval": ACCEPT}
     assert old.task().inputs.undelivered == ()
 
 
-@pytest.mark.parametrize("scene", [*scenes("to_be_confirmed")], ids=" ".join)
-def test_an_older_task_begins_when_it_is_confirmed(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("to_be_confirmed")
+def test_an_older_task_begins_when_it_is_confirmed(old: Old) -> None:
     (request,) = old.task().input_requests
     assert isinstance(request.destination, WorkflowInput)
 
@@ -246,9 +248,8 @@ def test_an_older_task_begins_when_it_is_confirmed(scene: tuple[str, str]) -> No
     assert json.loads(start.input_text) == {**ARGUMENTS, "confirmation": CONFIRMING["content"]}
 
 
-@pytest.mark.parametrize("scene", [*scenes("repeatable")], ids=" ".join)
-def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("repeatable")
+def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(old: Old) -> None:
     params = {"name": TOOL.name, "arguments": ARGUMENTS}
 
     again = old.modern().ask("tools/call", params, headers={"idempotency-key": KEY})
@@ -261,11 +262,15 @@ def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(scene:
 
 
 @pytest.mark.parametrize(
-    ("version", "name"), [(version, name) for version, content in VERSIONS.items() for name in content["events"]]
+    ("old", "name", "event"),
+    [
+        pytest.param((version, "working"), name, event, id=f"{version} {name}")
+        for version, content in VERSIONS.items()
+        for name, event in content["events"].items()
+    ],
+    indirect=["old"],
 )
-def test_an_event_of_an_older_execution_is_understood(version: str, name: str) -> None:
-    old = left_by(version, "working")
-    event = VERSIONS[version]["events"][name]
+def test_an_event_of_an_older_execution_is_understood(old: Old, name: str, event: Json) -> None:
     before = old.task()
     if name.endswith("_output_left_out"):
         old.world.workflows.succeed(before.execution, OUTPUT)
@@ -284,10 +289,9 @@ def test_an_event_of_an_older_execution_is_understood(version: str, name: str) -
 # --------------------------------------------------------------------------------------------------- what clients keep
 
 
-@pytest.mark.parametrize("scene", [*scenes("plain_call"), *scenes("asking")], ids=" ".join)
-def test_a_stream_that_an_older_version_began_is_gone_on_with(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
-    is_call = scene[1] == "plain_call"
+@left_in("plain_call", "asking")
+def test_a_stream_that_an_older_version_began_is_gone_on_with(old: Old) -> None:
+    is_call = old.scenario == "plain_call"
     opened_by: Json = {
         "jsonrpc": "2.0",
         "id": 3 if is_call else 1,
@@ -302,9 +306,8 @@ def test_a_stream_that_an_older_version_began_is_gone_on_with(scene: tuple[str, 
     assert old.world.faults == []
 
 
-@pytest.mark.parametrize("scene", [*scenes("asking")], ids=" ".join)
-def test_a_stream_of_an_older_version_still_asks(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("asking")
+def test_a_stream_of_an_older_version_still_asks(old: Old) -> None:
     opened_by: Json = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": old.task_id}}
 
     answer = old.legacy().resume(old.carried["event_id"], opened_by=opened_by)
@@ -314,9 +317,8 @@ def test_a_stream_of_an_older_version_still_asks(scene: tuple[str, str]) -> None
     assert answers_of(old.world) == {"token of approval": ACCEPT}
 
 
-@pytest.mark.parametrize("scene", [*scenes("call_in_rounds")], ids=" ".join)
-def test_a_call_in_rounds_that_an_older_version_began_is_gone_on_with(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("call_in_rounds")
+def test_a_call_in_rounds_that_an_older_version_began_is_gone_on_with(old: Old) -> None:
     succeeds(old)
     client = ModernClient(old.world, capabilities=ASKING_CAPABILITY)
 
@@ -326,9 +328,8 @@ def test_a_call_in_rounds_that_an_older_version_began_is_gone_on_with(scene: tup
     assert old.world.workflows.starts == []
 
 
-@pytest.mark.parametrize("scene", [*scenes("to_be_confirmed_without_a_task")], ids=" ".join)
-def test_a_call_that_an_older_version_asked_about_begins_when_it_is_confirmed(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("to_be_confirmed_without_a_task")
+def test_a_call_that_an_older_version_asked_about_begins_when_it_is_confirmed(old: Old) -> None:
     more = {"requestState": old.carried["request_state"], "inputResponses": {"confirm": CONFIRMING}}
 
     answer = old.modern().call(CONFIRMED.name, more=more)
@@ -337,9 +338,8 @@ def test_a_call_that_an_older_version_asked_about_begins_when_it_is_confirmed(sc
     assert len(old.world.workflows.starts) == 1
 
 
-@pytest.mark.parametrize("scene", [*scenes("second_page")], ids=" ".join)
-def test_a_cursor_of_an_older_version_leads_to_the_next_page(scene: tuple[str, str]) -> None:
-    old = left_by(*scene)
+@left_in("second_page")
+def test_a_cursor_of_an_older_version_leads_to_the_next_page(old: Old) -> None:
     older = old.modern().start(TOOL.name)
 
     page = LegacyClient(old.world).ask("tasks/list", {"cursor": old.carried["cursor"]}).result
@@ -436,11 +436,11 @@ def _shape_of_text(text: str) -> Any:
     return shape_of(value) if isinstance(value, dict | list) else "text"
 
 
-def stored(content: Json) -> Json:
+def stored(scenarios: Json) -> Json:
     """Give the shapes of the items of all scenarios, and in which status the task of each is."""
     return {
         name: [[shape_of(item), item.get("status"), item.get("format")] for item in scene.get("items", [])]
-        for name, scene in content["scenarios"].items()
+        for name, scene in scenarios.items()
     }
 
 
@@ -450,15 +450,11 @@ CHANGED: Final = (
 )
 
 
-def test_what_is_stored_today_has_the_shape_of_the_newest_record() -> None:
-    today = {"scenarios": all_recorded()}
-
-    assert stored(today) == stored(VERSIONS[NEWEST]), CHANGED.format(int(NEWEST) + 1)
+def test_what_is_stored_today_has_the_shape_of_the_newest_record(today: Json) -> None:
+    assert stored(today) == stored(VERSIONS[NEWEST]["scenarios"]), CHANGED.format(int(NEWEST) + 1)
 
 
-def test_what_clients_keep_today_is_that_of_the_newest_record() -> None:
-    today = all_recorded()
-
+def test_what_clients_keep_today_is_that_of_the_newest_record(today: Json) -> None:
     carried = {name: scene["carried"] for name, scene in today.items()}
 
     recorded = {name: scene["carried"] for name, scene in VERSIONS[NEWEST]["scenarios"].items()}

@@ -1,7 +1,8 @@
 """What a caller may do by the scopes of its token.
 
 The rule: a tool that a caller may not call is not shown to it either, and a refusal names all that is needed at once
-(F6). Scopes are compared as they are: no scope holds another (F7). A sign-in that knows no scopes asks for none.
+(F6). Scopes are compared as they are: no scope holds another (F7). Where a sign-in knows no scopes, a tool that needs
+one is refused, unless the operator has said that scopes need not be checked.
 """
 
 from collections.abc import Iterable
@@ -26,6 +27,8 @@ class Access:
     """Where the Protected Resource Metadata are, for the challenge."""
     knows_callers: bool = True
     """False where nobody signs in: all callers are one, and must not be shown each other's tasks (T21)."""
+    allows_unchecked: bool = False
+    """Whether a caller whose scopes are unknown may do what needs some."""
 
     def check(self, held: Scopes) -> None:
         """Raise InsufficientScope where a caller may not call at all."""
@@ -39,13 +42,16 @@ class Access:
 
     def allows(self, tool: Tool, held: Scopes) -> bool:
         """Tell whether a caller may call a tool."""
-        return held is None or held.issuperset(self._needed(tool.scopes))
+        return self._holds(held, self._needed(tool.scopes))
+
+    def _holds(self, held: Scopes, needed: tuple[str, ...]) -> bool:
+        return (self.allows_unchecked or not needed) if held is None else held.issuperset(needed)
 
     def _needed(self, scopes: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.prefix + scope for scope in (*self.required, *scopes)))
 
     def _check(self, held: Scopes, needed: tuple[str, ...], known: tuple[str, ...]) -> None:
-        if held is None or held.issuperset(needed):
+        if self._holds(held, needed):
             return
-        kept = (scope for scope in known if scope in held)
+        kept = (scope for scope in known if scope in (held or ()))
         raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)

@@ -1,6 +1,6 @@
 """What is written down of what callers do: who, what, which task, how it went; never arguments, results or tokens.
 
-One entry for each creation, end, retrieval of a result, cancellation and refusal (T28). Principals are hashes.
+One entry for each creation, end, poll, retrieval of a result, cancellation and refusal (T28). Principals are hashes.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Action(Enum):
     ENDED = "ended"
     EXPIRED = "expired"
     POLLED = "polled"
-    """Counted only: it happens too often to be written down."""
+    """A client asked how a task is; it is counted by its entry, as all else."""
     RETRIEVED = "retrieved"
     CANCELLED = "cancelled"
     REFUSED = "refused"

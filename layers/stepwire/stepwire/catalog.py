@@ -14,15 +14,16 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.errors import CatalogError, UnknownTool
-from stepwire.json_text import Json, JsonObject, as_object, read_back, write
+from stepwire.json_text import JsonObject, as_object, read_back, write
 from stepwire.protocol.parameter_headers import ParameterHeader, parameter_headers
 from stepwire.schemas import compile_ahead
 from stepwire.tasks.inputs import LONGEST_QUESTION, FormElicitation
+from stepwire.tasks.task import Causes
+from stepwire.visible_text import quoted
 
 FORMAT: Final = 2
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
-_LONGEST_ARGUMENT: Final = 200  # characters of one argument in a question
 _ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+")
 
 
@@ -48,7 +49,9 @@ class Confirmation:
 
     def elicitation(self, arguments: JsonObject) -> FormElicitation:
         """Ask about a call with these arguments."""
-        message = ARGUMENT_PATTERN.sub(lambda found: _shown(arguments.get(found[1])), self.message)
+        # A model may have written the arguments to mislead: what is confirmed is what is shown.
+        shown = {name: quoted(arguments[name]) for name in ARGUMENT_PATTERN.findall(self.message) if name in arguments}
+        message = ARGUMENT_PATTERN.sub(lambda found: shown.get(found[1], "not given"), self.message)
         return FormElicitation(message[:LONGEST_QUESTION], self.requested_schema)
 
 
@@ -77,6 +80,12 @@ class Tool:
     """Whether the caller may read the names of the workflow's states."""
     result_bucket: str | None = None
     """The bucket in S3 where its workflow leaves what is too large for an output."""
+    result_prefix: str | None = None
+    """What the keys of such objects begin with, with variables; None: the default of `tasks.links`."""
+    keep_result: timedelta = timedelta()
+    """How long a task is kept after its end at least, whatever is left of its ttl."""
+    causes: Causes = Causes.REDACTED
+    """How much of the cause of a failure its callers get to read."""
     scopes: tuple[str, ...] = ()
     """What a caller's token must allow, beside what every call needs."""
 
@@ -154,6 +163,9 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         confirmation=_confirmation(entry.get("confirm")),
         shows_state=entry["show_state"],
         result_bucket=entry.get("result_bucket"),
+        result_prefix=entry.get("result_prefix"),
+        keep_result=timedelta(milliseconds=entry.get("keep_result_ms", 0)),
+        causes=Causes(entry.get("show_errors", Causes.REDACTED.value)),
         scopes=tuple(entry.get("scopes", ())),
     )
 
@@ -162,11 +174,6 @@ def _confirmation(entry: JsonObject | None) -> Confirmation | None:
     if entry is None:
         return None
     return Confirmation(entry["key"], entry["message"], write(entry["schema"]), entry.get("input_key"))
-
-
-def _shown(argument: Json) -> str:
-    text = argument if isinstance(argument, str) else "not given" if argument is None else write(argument)
-    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}..."
 
 
 def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from stepwire.errors import InvalidRequestState
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, equal_form
 from stepwire.principal import Principal
 from stepwire.protocol.request_state import seal, unseal
 
@@ -92,6 +92,6 @@ def redeem(state: str, subject: Subject, at: datetime, secret: bytes) -> Continu
 
 def _bindings(subject: Subject) -> JsonObject:
     # Sorted: a client may write the members of an object in another order when it calls again.
-    text = json.dumps(subject.arguments, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(equal_form(subject.arguments), sort_keys=True, separators=(",", ":"))
     digest = hashlib.blake2b(text.encode(), digest_size=16, person=b"stepwire").hexdigest()
     return {"owner": subject.owner, "tool": subject.tool, "arguments": digest}

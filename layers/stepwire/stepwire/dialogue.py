@@ -1,14 +1,18 @@
 """Take the answers of callers: hold them against the questions, record them, deliver them.
 
 Recorded, then delivered: an answer that was acknowledged is never lost, because the next reader delivers it. A wrong
-answer changes nothing; its question stays open. What nobody asked, or what has been answered, is ignored (X16).
+answer is no error, for some clients give up a task, or their whole session, on one: its question is asked again under
+another key and number, with what was wrong (`Dialogue.ask_again`). What nobody asked, or what has been answered, is
+ignored (X16).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from stepwire.errors import InvalidInput, StartRefusedForNow, StartUnclear
+from stepwire.audit import Action as AuditAction
+from stepwire.audit import Entry
+from stepwire.errors import StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, read_back, write
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder
@@ -39,6 +43,18 @@ _REFUSALS: Final = {
 _UNASKED: Final = "The client cannot ask its user, so nothing was started."
 
 
+Permit: TypeAlias = Callable[[Task], None]
+"""Raises where a caller may not answer the questions of a task."""
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """An answer that is not what was asked for."""
+
+    reason: str
+    """What is wrong, and what would be right."""
+
+
 @dataclass(frozen=True)
 class Dialogue:
     """Records what callers answer."""
@@ -47,16 +63,21 @@ class Dialogue:
     upkeep: Upkeep
     report: Callable[[Exception], None]
 
-    def respond(self, owner: Principal, task_id: object, responses: Mapping[str, Json]) -> Task:
-        """Take answers, by the keys of their questions: all of them, or none where one is wrong.
+    def respond(
+        self, owner: Principal, task_id: object, responses: Mapping[str, Json], permit: Permit | None = None
+    ) -> Task:
+        """Take answers, by the keys of their questions; what was answered wrongly is asked again.
 
         Raises:
             UnknownTask: no such task for this caller.
-            InvalidInput: an answer is not what was asked for, or all together are too large.
         """
         task = self.recorder.known(owner, task_id)
-        asked = [one for one in task.input_requests if one.key in responses]
-        return self._recorded(task, {one.key: read_answer(one, responses[one.key]) for one in asked})
+        if permit is not None:
+            permit(task)
+        read = {one.key: read_answer(one, responses[one.key]) for one in task.input_requests if one.key in responses}
+        answers = {key: answer for key, answer in read.items() if not isinstance(answer, WrongAnswer)}
+        wrong = {key: answer for key, answer in read.items() if isinstance(answer, WrongAnswer)}
+        return self.ask_again(self._recorded(task, answers), wrong)
 
     def give_up(self, owner: Principal, task_id: object, key: str) -> Task:
         """Take note that a client cannot ask its user after all.
@@ -67,9 +88,13 @@ class Dialogue:
         task = self.recorder.known(owner, task_id)
         return self._recorded(task, {one.key: Unanswerable() for one in task.input_requests if one.key == key})
 
-    def ask_again(self, task: Task, key: str, explanation: str) -> None:
-        """Ask anew, because the answer was wrong: for clients that are asked once and not shown what is open."""
-        self.recorder.record(task, InputRefused(key, explanation))
+    def ask_again(self, task: Task, wrong: Mapping[str, WrongAnswer]) -> Task:
+        """Ask questions again, by their keys. Every wrong answer of both eras to a question of a task comes here."""
+        if not wrong:
+            return task
+        self.recorder.audit(Entry(AuditAction.REFUSED, task.owner, task.work.tool, task.task_id, WrongAnswer.__name__))
+        refused = InputRefused({key: answer.reason for key, answer in wrong.items()})
+        return self.recorder.record(task, refused) or task
 
     def _recorded(self, task: Task, answers: Mapping[str, Answer]) -> Task:
         if not answers:
@@ -77,15 +102,20 @@ class Dialogue:
         confirmation = next((one for one in task.input_requests if isinstance(one.destination, WorkflowInput)), None)
         if confirmation is not None:
             return self._decided(task, confirmation, answers[confirmation.key])
-        _check_size(task, answers)
+        if _undelivered_size(task, answers) > LARGEST_UNDELIVERED:
+            reason = f"the answers are larger than {LARGEST_UNDELIVERED} bytes together: give fewer at a time"
+            return self.ask_again(task, dict.fromkeys(answers, WrongAnswer(reason)))
         recorded = self.recorder.record(task, InputAnswered(answers)) or task
         return self.upkeep.delivered(recorded)
 
     def _decided(self, task: Task, confirmation: InputRequest, answer: Answer) -> Task:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
             return self.recorder.record(task, WorkDeclined(declined(answer))) or task
-        waited = self.recorder.now() - task.created_at
-        confirmed = WorkConfirmed(_input_of(task, confirmation, answer), waited)
+        member = confirmation.destination.member if isinstance(confirmation.destination, WorkflowInput) else None
+        input_text = merged(task.work.input, member, answer)
+        if isinstance(input_text, WrongAnswer):
+            return self.ask_again(task, {confirmation.key: input_text})
+        confirmed = WorkConfirmed(input_text, self.recorder.now() - task.created_at)
         begun = self.recorder.record(task, confirmed) or task
         if begun.has_ended or begun.awaits_confirmation:
             return begun
@@ -96,18 +126,12 @@ class Dialogue:
             return begun  # the next reader starts it
 
 
-def read_answer(request: InputRequest, value: Json) -> InputResponse:
-    """Read the answer to a question.
-
-    Raises:
-        InvalidInput: it is not what was asked for.
-    """
+def read_answer(request: InputRequest, value: Json) -> InputResponse | WrongAnswer:
+    """Read the answer to a question."""
     try:
         return response_of(request.elicitation, value)
     except InvalidResponse as error:
-        raise InvalidInput(
-            f"The answer to {request.key!r} was not accepted, and can be given again: {error}."
-        ) from None
+        return WrongAnswer(str(error))
 
 
 def declined(answer: Answer) -> ToolResult:
@@ -116,33 +140,23 @@ def declined(answer: Answer) -> ToolResult:
     return tool_error(words)
 
 
-def merged(input_text: str, member: str | None, answer: InputResponse) -> str:
-    """Put what the user answered into a workflow's input.
-
-    Raises:
-        InvalidInput: Step Functions does not take so much.
-    """
+def merged(input_text: str, member: str | None, answer: InputResponse) -> str | WrongAnswer:
+    """Put what the user answered into a workflow's input; wrong is an answer with which it gets too large."""
     if member is None:
         return input_text
     text = write({**read_back(input_text), member: read_back(answer.content or "{}")})
     if len(text.encode()) > LARGEST_INPUT:
-        raise InvalidInput(f"The answer and the arguments together are larger than {LARGEST_INPUT} bytes of JSON.")
+        return WrongAnswer(f"the answer and the arguments together are larger than {LARGEST_INPUT} bytes of JSON")
     return text
 
 
-def _input_of(task: Task, confirmation: InputRequest, answer: InputResponse) -> str:
-    member = confirmation.destination.member if isinstance(confirmation.destination, WorkflowInput) else None
-    return merged(task.work.input, member, answer)
-
-
-def _check_size(task: Task, answers: Mapping[str, Answer]) -> None:
+def _undelivered_size(task: Task, answers: Mapping[str, Answer]) -> int:
     given = (
         UndeliveredAnswer(one.destination.token, answers[one.key])
         for one in task.input_requests
         if one.key in answers and isinstance(one.destination, Callback)
     )
-    if sum(map(_size, (*task.inputs.undelivered, *given))) > LARGEST_UNDELIVERED:
-        raise InvalidInput(f"The answers are larger than {LARGEST_UNDELIVERED} bytes together: give fewer at a time.")
+    return sum(map(_size, (*task.inputs.undelivered, *given)))
 
 
 def _size(one: UndeliveredAnswer) -> int:

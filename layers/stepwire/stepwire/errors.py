@@ -9,13 +9,14 @@
     │   │   ├── UnknownSession                 HTTP 404
     │   │   ├── NotAcceptable                  HTTP 406
     │   │   ├── BodyTooLarge                   HTTP 413
-    │   │   └── UnsupportedMediaType           HTTP 415
+    │   │   ├── UnsupportedMediaType           HTTP 415
+    │   │   ├── UnclearId                      the id is given twice
+    │   │   └── ClientNotCapable               2025-11-25: the tool needs what the client has not declared
     │   ├── MethodNotFound             -32601
     │   ├── InvalidParams              -32602
     │   │   ├── UnknownTool
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
-    │   │   ├── InvalidInput                   an answer is not what was asked for
     │   │   ├── InvalidRequestState            tampered with, expired, used, or another call's
     │   │   └── TaskAlreadyEnded               a legacy cancel that came too late
     │   ├── InternalError              -32603
@@ -43,12 +44,13 @@
     ├── StartUnclear                   a port's: Step Functions may or may not have begun
     └── WorkflowsUnavailable           a port's: Step Functions gives no answer
 
-A message says what is wrong and what would be right; it never carries the text of another exception.
+A message says what is wrong and what would be right; it never carries the text of another exception. A wrong answer to
+a question is no error: the question is asked again (`stepwire.dialogue`).
 """
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 
 class StepwireError(Exception):
@@ -58,13 +60,15 @@ class StepwireError(Exception):
 class ProtocolError(StepwireError):
     """Answered to the client as a JSON-RPC error.
 
-    `status` is the HTTP status in the modern era; `legacy_status` that of 2025-11-25, which puts the errors of a
-    request that was understood in a body with status 200.
+    `status` is the HTTP status in the modern era, and in both eras of what is refused before the message is understood:
+    by the Origin, the sign-in, the HTTP method, a header, the size, the JSON, the envelope, the session, the version.
+    `legacy_status` is that of every request of 2025-11-25 and before that was understood. No error may have another:
+    `mcp` 1.30 closes its session, with all other calls in it, on any status of 400 and above but 404.
     """
 
     code: int
     status: ClassVar[int] = 400
-    legacy_status: ClassVar[int] = 200
+    legacy_status: Final = 200
     headers: Mapping[str, str] = {}
 
     def __init__(self, message: str, data: Any = None) -> None:
@@ -78,51 +82,58 @@ class ParseError(ProtocolError):
     """The body is not JSON."""
 
     code = -32700
-    legacy_status = 400
 
 
 class InvalidRequest(ProtocolError):
     """The body is not one JSON-RPC request or notification, or came in a way that HTTP does not allow."""
 
     code = -32600
-    legacy_status = 400
 
 
 class OriginNotAllowed(InvalidRequest):
     """A web page that is not on the list tried to call."""
 
-    status = legacy_status = 403
+    status = 403
 
 
 class HttpMethodNotAllowed(InvalidRequest):
     """Only POST carries messages, and GET goes on with a response that is not whole yet."""
 
-    status = legacy_status = 405
+    status = 405
     headers: Mapping[str, str] = {"allow": "POST"}
 
 
 class UnknownSession(InvalidRequest):
     """The session's id is none of ours; clients answer by opening another (L10)."""
 
-    status = legacy_status = 404
+    status = 404
 
 
 class NotAcceptable(InvalidRequest):
     """The client does not take JSON."""
 
-    status = legacy_status = 406
+    status = 406
 
 
 class BodyTooLarge(InvalidRequest):
     """The body is over the limit."""
 
-    status = legacy_status = 413
+    status = 413
 
 
 class UnsupportedMediaType(InvalidRequest):
-    """The body does not say that it is JSON."""
+    """The body does not say that it is JSON, or is encoded, such as with gzip."""
 
-    status = legacy_status = 415
+    status = 415
+    headers: Mapping[str, str] = {"accept-encoding": "identity"}
+
+
+class UnclearId(InvalidRequest):
+    """The message has two ids, so nobody can say which request is answered."""
+
+
+class ClientNotCapable(InvalidRequest):
+    """The tool needs something of the client that it has not declared; 2025-11-25 has no error of its own for it."""
 
 
 class MethodNotFound(ProtocolError):
@@ -158,10 +169,6 @@ class InvalidCursor(InvalidParams):
         super().__init__("The cursor is not valid. Leave it out to begin with the first page.")
 
 
-class InvalidInput(InvalidParams):
-    """An answer is not what was asked for; the question stays open."""
-
-
 class InvalidRequestState(InvalidParams):
     """A requestState cannot be gone on with (M45)."""
 
@@ -189,14 +196,13 @@ class WorkflowNotStarted(InternalError):
 class NotSignedIn(InternalError):
     """The stack asks for sign-in, and the request came without: the endpoint is wired wrongly."""
 
-    status = legacy_status = 401
+    status = 401
 
 
 class HeaderMismatch(ProtocolError):
     """A header is missing, malformed, or differs from the body."""
 
     code = -32020
-    legacy_status = 400
 
 
 class MissingClientCapability(ProtocolError):
@@ -213,7 +219,6 @@ class UnsupportedProtocolVersion(ProtocolError):
     """The client speaks a version that we do not."""
 
     code = -32022
-    legacy_status = 400
 
     def __init__(self, requested: str, supported: tuple[str, ...]) -> None:
         """Name both sides' versions."""
@@ -252,8 +257,6 @@ class LimitReached(ProtocolError):
 class TooManyPolls(LimitReached):
     """One task is asked for far too often."""
 
-    legacy_status = 429
-
     def __init__(self, retry_after: float) -> None:
         """Say when to ask again; `retry_after` is seconds."""
         super().__init__("The task is polled too often: keep to its poll interval.", "polls per second", retry_after)
@@ -270,13 +273,13 @@ class AccessDenied(ProtocolError):
     """The caller has signed in, but not in a way that is enough."""
 
     code = -31004
-    status = legacy_status = 403
+    status = 403
 
 
 class InvalidToken(AccessDenied):
     """F4: the token is good, but not for calling this server."""
 
-    status = legacy_status = 401
+    status = 401
     headers: Mapping[str, str] = {"www-authenticate": 'Bearer error="invalid_token"'}
 
 

@@ -52,7 +52,7 @@ class ExecutionEvents:
         state = self._with_output(change)
         if isinstance(state, (Running, Missing)):
             return
-        self.recorder.record(task, fitted(event_of(state, task.work.output_schema)), Source.EVENT)
+        self.recorder.record(task, fitted(event_of(state, task.work.output_schema, task.work.causes)), Source.EVENT)
 
     def record_progress(self, made: ProgressMade) -> None:
         """Record progress in the task of an execution that still runs; the lifecycle lets none go back."""

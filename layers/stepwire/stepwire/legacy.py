@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.catalog import TaskSupport, Tool
-from stepwire.errors import InvalidParams, InvalidRequest, MethodNotFound, TaskStillRunning
+from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning
 from stepwire.json_text import JsonObject
 from stepwire.methods import (
     INSTRUCTIONS,
@@ -137,12 +137,12 @@ def _check_client(kit: Kit, call: Call, tool: Tool) -> None:
     missing = missing_capabilities(tool, call)
     if missing:
         needed = ", ".join(sorted(missing))
-        raise InvalidRequest(
+        raise ClientNotCapable(
             f"The tool {tool.name} needs a client that declares these capabilities when it initializes, and sends the "
             f"MCP-Session-Id that it gets: {needed}."
         )
     if tool.confirmation is not None and not can_resume(kit, call):
-        raise InvalidRequest(f"The tool {tool.name} asks before it begins, and this client cannot be asked.")
+        raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and this client cannot be asked.")
 
 
 def _origin(kit: Kit, call: Call) -> Origin:

@@ -9,17 +9,20 @@ import argparse
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from stepwire.catalog import ARGUMENT_PATTERN, FORMAT, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, parse, write
+from stepwire.manifest_faults import EMPTY, not_utf8, unknown_field, wrong_types, yaml_problem
 from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas import SchemaError, check_schema
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidElicitation, elicitation_of
+from stepwire.tasks.links import PRINCIPAL, TASK_ID
 from stepwire.tasks.task import LONGEST_TTL
 
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
@@ -39,7 +42,7 @@ def _schema(schema: JsonObject) -> JsonObject:
     try:
         check_schema(schema)
     except SchemaError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(next(wrong_types(schema), str(error))) from None
     return schema
 
 
@@ -89,6 +92,7 @@ class Manifest(BaseModel):
     output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
     task_support: TaskSupport = TaskSupport.OPTIONAL
     ttl: timedelta = Field(default=timedelta(days=7), ge=timedelta(minutes=1), le=LONGEST_TTL)
+    keep_result: timedelta = Field(default=timedelta(days=1), ge=timedelta(), le=LONGEST_TTL)
     poll_interval: timedelta = Field(
         default=timedelta(seconds=2), ge=timedelta(milliseconds=100), le=timedelta(hours=1)
     )
@@ -100,8 +104,26 @@ class Manifest(BaseModel):
     confirm: Confirm | None = None
     show_state: bool = True
     result_bucket: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    # What S3 calls safe characters, and the variables.
+    result_prefix: str | None = Field(
+        default=None, pattern=r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$", max_length=200
+    )
+    show_errors: Literal["names", "causes"] | None = None
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
+
+    @model_validator(mode="after")
+    def links_to_what_is_its_callers(self) -> Self:
+        """A link below a prefix that all callers share would give each of them the others' results."""
+        if self.result_prefix is None:
+            return self
+        if self.result_bucket is None:
+            raise ValueError("at result_prefix: there is no result_bucket that it could be in")
+        if PRINCIPAL not in self.result_prefix and TASK_ID not in self.result_prefix:
+            raise ValueError(f"at result_prefix: must have {PRINCIPAL} or {TASK_ID} in it")
+        if {".", ".."} & set(self.result_prefix.split("/")):
+            raise ValueError("at result_prefix: must have no . or .. between slashes")
+        return self
 
     @model_validator(mode="after")
     def asks_of_arguments_that_there_are(self) -> Self:
@@ -119,7 +141,10 @@ class Manifest(BaseModel):
     def compiled(self) -> JsonObject:
         """Give the form that the function reads; times are milliseconds."""
         entry = self.model_dump(
-            mode="json", exclude_none=True, exclude={"ttl", "poll_interval", "longest_poll_interval"}, by_alias=True
+            mode="json",
+            exclude_none=True,
+            exclude={"ttl", "keep_result", "poll_interval", "longest_poll_interval"},
+            by_alias=True,
         )
         # As written: dumping a schema through the model would drop its nulls.
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
@@ -127,9 +152,13 @@ class Manifest(BaseModel):
             **entry,
             **schemas,
             "ttl_ms": _milliseconds(self.ttl),
+            "keep_result_ms": _milliseconds(self.keep_result),
             "poll_interval_ms": _milliseconds(self.poll_interval),
             "longest_poll_interval_ms": _milliseconds(max(self.poll_interval, self.longest_poll_interval)),
         }
+
+
+_NESTED: Final[dict[str, type[BaseModel]]] = {"annotations": Annotations, "confirm": Confirm}
 
 
 class _Loader(yaml.SafeLoader):
@@ -182,13 +211,12 @@ def compile_directory(folder: Path) -> str:
 
 def _read(path: Path) -> Manifest:
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a subclass of SafeLoader
+        document = yaml.load(_text_of(path), _Loader)  # noqa: S506 - a subclass of SafeLoader
+        if document is None:
+            raise CatalogError(f"{path}: {EMPTY}")
         return Manifest.model_validate(parse(write(document)))
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise CatalogError(
-            f"{path}: line {mark.line + 1 if mark else '?'}: {getattr(error, 'problem', 'bad YAML')}"
-        ) from None
+        raise CatalogError(f"{path}: {_yaml_fault(error)}") from None
     except ValidationError as error:
         raise CatalogError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
     except OSError as error:
@@ -201,11 +229,34 @@ def _read(path: Path) -> Manifest:
         raise CatalogError(f"{path}: no JSON: {error}") from None
 
 
+def _text_of(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path}: {not_utf8(content, error.start)}") from None
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    mark, problem = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or "bad YAML")
+    return f"line {mark.line + 1 if mark else '?'}: {yaml_problem(problem)}"
+
+
 def _faults(error: ValidationError) -> list[str]:
     return [
-        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg'].removeprefix('Value error, ')}"
-        for fault in error.errors(include_url=False, include_input=False, include_context=False)
+        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {_words_of(fault)}"
+        for fault in error.errors(include_url=False, include_input=False)
     ]
+
+
+def _words_of(fault: ErrorDetails) -> str:
+    if fault["type"] == "extra_forbidden":
+        *path, name = map(str, fault["loc"])
+        fields = (_NESTED[path[0]] if path else Manifest).model_fields
+        return unknown_field(name, [field.alias or known for known, field in fields.items()])
+    if fault["type"] == "model_type":
+        return "must have fields, each as `name: value`"
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def _milliseconds(duration: timedelta) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from stepwire import __version__
 from stepwire.access import Access, Scopes
 from stepwire.catalog import Catalog, Tool
-from stepwire.dialogue import Dialogue
+from stepwire.dialogue import Dialogue, Permit
 from stepwire.errors import InvalidCursor, WorkflowError
 from stepwire.json_text import JsonObject
 from stepwire.operations import Operations
@@ -61,6 +61,8 @@ class Kit:
     report: Callable[[Exception], None]
     """Told of what went wrong where the client is served all the same."""
     access: Access = field(default_factory=Access)
+    other_secrets: Callable[[], tuple[bytes, ...]] = tuple
+    """Those that may have sealed what the secret has not, before or after a rotation."""
 
     def now(self) -> datetime:
         """Tell the time."""
@@ -166,6 +168,23 @@ def tool_of(kit: Kit, call: Call) -> Tool:
     tool = kit.catalog.find(read.text(call.params, "name"))
     kit.access.check_tool(tool, call.scopes, kit.catalog)
     return tool
+
+
+def permit(kit: Kit, scopes: Scopes) -> Permit:
+    """Return the check whether a caller may answer the questions of a task.
+
+    Answers drive the work on, and a confirmation begins it; so they need what a call of the tool needs.
+
+    Raises:
+        InsufficientScope: by the check, where the caller may not call the task's tool.
+    """
+
+    def check(task: Task) -> None:
+        tool = kit.catalog.tools.get(task.work.tool)
+        if tool is not None:  # a tool that is no longer served asks for no scopes
+            kit.access.check_tool(tool, scopes, kit.catalog)
+
+    return check
 
 
 def arguments_of(call: Call) -> JsonObject:

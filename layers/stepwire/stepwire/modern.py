@@ -16,7 +16,18 @@ from stepwire.errors import (
     UnknownTask,
 )
 from stepwire.json_text import Json, JsonObject
-from stepwire.methods import INSTRUCTIONS, SERVER_INFO, Call, Kit, Method, Reply, Stream, next_cursor, tools_page
+from stepwire.methods import (
+    INSTRUCTIONS,
+    SERVER_INFO,
+    Call,
+    Kit,
+    Method,
+    Reply,
+    Stream,
+    next_cursor,
+    permit,
+    tools_page,
+)
 from stepwire.modern_calls import TASKS_CAPABILITY, call_tool, declares_tasks
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
@@ -55,10 +66,14 @@ def get_task(kit: Kit, call: Call) -> JsonObject:
 
 
 def update_task(kit: Kit, call: Call) -> JsonObject:
-    """Take answers to input requests; keys that nobody asked under, or that were answered, are ignored (X15 to X17)."""
+    """Take answers to input requests; keys that nobody asked under, or that were answered, are ignored (X15 to X17).
+
+    A wrong answer is acknowledged as well, and asked for again under another key: on an error, `ext-tasks` gives up.
+    """
     _check_declared(call)
     kit.polls.check(call.owner, call.params.get("taskId"))
-    kit.dialogue.respond(call.owner, call.params.get("taskId"), read.required_object(call.params, "inputResponses"))
+    responses = read.required_object(call.params, "inputResponses")
+    kit.dialogue.respond(call.owner, call.params.get("taskId"), responses, permit(kit, call.scopes))
     return {}
 
 

@@ -6,15 +6,14 @@ What a tool wants confirmed is asked before there is a task (X9).
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from stepwire.catalog import Confirmation, TaskSupport, Tool
 from stepwire.continuations import Continuation, Kind, Subject, issue, redeem
-from stepwire.dialogue import declined, merged, read_answer
-from stepwire.errors import InvalidInput, MissingClientCapability
+from stepwire.dialogue import WrongAnswer, declined, merged, read_answer
+from stepwire.errors import MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, read_back, write
 from stepwire.methods import (
     SERVER_INFO,
@@ -32,6 +31,7 @@ from stepwire.operations import ToolCall, confirmation_request, faults_of, key_o
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.parameter_headers import check_parameter_headers
+from stepwire.protocol.request_state import is_sealed
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import TASKS_EXTENSION
@@ -94,7 +94,7 @@ class _Started:
     def again(self, state: str) -> Reply:
         """Go on where a requestState says."""
         kit, subject = self.kit, self._subject
-        continuation = redeem(state, subject, kit.now(), kit.secret())
+        continuation = redeem(state, subject, kit.now(), _secret_of(kit, state))
         if continuation.kind is Kind.CONFIRM and self.tool.confirmation is not None:
             return self._confirmed(continuation, self.tool.confirmation)
         kit.polls.check(self.call.owner, continuation.task_id)
@@ -123,9 +123,10 @@ class _Started:
             return self._awaited(task, Continuation(Kind.FOLLOW, task.task_id))
         return {**modern_task(task, self.kit.now()), "resultType": "task"}
 
-    def _ask(self, confirmation: Confirmation) -> JsonObject:
-        # M46: asked anew where the answer is missing, and no answer counts that comes without the question's state.
-        question = confirmation_request(confirmation, self.arguments)
+    def _ask(self, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
+        # M46: asked anew where the answer is missing or wrong, and none counts that comes without the question's state.
+        refusal = None if wrong is None else wrong.reason
+        question = replace(confirmation_request(confirmation, self.arguments), refusal=refusal)
         until = self.kit.now() + min(LONGEST_CONFIRMATION, self.tool.ttl)
         # Dated from when the question closes, for an old id without its task would pass for a call that died.
         continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id(until))
@@ -140,9 +141,14 @@ class _Started:
             return self._ask(confirmation)
         question = confirmation_request(confirmation, self.arguments)
         answer = read_answer(question, self.responses[confirmation.key])
+        if isinstance(answer, WrongAnswer):
+            return self._ask(confirmation, answer)
         if answer.action is not Action.ACCEPT:
             return modern_result(declined(answer))
-        arguments = as_object(read_back(merged(write(self.arguments), confirmation.input_key, answer)))
+        input_text = merged(write(self.arguments), confirmation.input_key, answer)
+        if isinstance(input_text, WrongAnswer):
+            return self._ask(confirmation, input_text)
+        arguments = as_object(read_back(input_text))
         call, operations = self._tool_call(arguments), self.kit.operations
         # M46: the same confirmation again is the same call again, and gets its task.
         begun = operations.once(call, lambda task_id: operations.call(call, task_id), TaskId(continuation.task_id))
@@ -167,10 +173,9 @@ class _Started:
             given = {one.key: self.responses[one.key] for one in seen[-1].input_requests if one.key in self.responses}
             if not given:
                 return seen
-            with suppress(InvalidInput):  # then it is asked for anew
-                seen.append(self.kit.dialogue.respond(task.owner, task.task_id, given))
-                continue
-            return seen
+            seen.append(self.kit.dialogue.respond(task.owner, task.task_id, given))
+            if seen[-1].inputs.asked > seen[-2].inputs.asked:
+                return seen  # more wrong answers in advance, under the keys to come, would cost a write each
 
     def _wants_client(self, task: Task) -> bool:
         return task.has_ended or bool(modern_requests(task.input_requests, self.call.modes))
@@ -204,6 +209,14 @@ class _Started:
 
     def _issued(self, continuation: Continuation, until: datetime) -> str:
         return issue(continuation, self._subject, until, self.kit.secret())
+
+
+def _secret_of(kit: Kit, state: str) -> bytes:
+    """Return the secret with which a state was sealed; after a rotation that may be another than this instance has."""
+    secret = kit.secret()
+    if is_sealed(state, secret):
+        return secret
+    return next((other for other in kit.other_secrets() if is_sealed(state, other)), secret)
 
 
 def _check_capabilities(tool: Tool, call: Call) -> None:

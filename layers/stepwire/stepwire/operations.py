@@ -23,7 +23,7 @@ from stepwire.errors import (
     UnknownTask,
     WorkflowNotStarted,
 )
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder, outcome_of
@@ -32,7 +32,7 @@ from stepwire.schemas import Violation, violations_of
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
-from stepwire.tasks.links import Sign, signed
+from stepwire.tasks.links import Sign, place_of, signed
 from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.task import (
     LONGEST_TTL,
@@ -223,7 +223,7 @@ class Operations:
         match task.status:
             case Completed(result):
                 whole = result if isinstance(result, ToolResult) else self._fetched(task)
-                return signed(whole, task.work.result_bucket, self.sign)
+                return signed(whole, place_of(task), self.sign)
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
@@ -280,6 +280,8 @@ class Operations:
                 tool.output_schema,
                 tool.shows_state,
                 tool.result_bucket,
+                tool.result_prefix,
+                tool.causes,
             ),
             status=status,
             created_at=now,
@@ -289,12 +291,13 @@ class Operations:
             longest_poll_interval=tool.longest_poll_interval,
             checked_at=now,
             origin=call.origin,
+            keep_result=tool.keep_result,
         )
 
     def _fetched(self, task: Task) -> ToolResult:
         match self.workflows.describe(task.execution):
             case Succeeded() as end:
-                event = event_of(end, task.work.output_schema)
+                event = event_of(end, task.work.output_schema, task.work.causes)
             case _:
                 event = None
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):
@@ -306,7 +309,7 @@ def key_of(key: str | None, tool: Tool, arguments: JsonObject) -> IdempotencyKey
     """Make of a caller's key what the store keeps of it: it stands for this tool with these arguments."""
     if key is None:
         return None
-    return IdempotencyKey(_digest(key), _digest(json.dumps([tool.name, arguments], sort_keys=True)))
+    return IdempotencyKey(_digest(key), _digest(json.dumps([tool.name, equal_form(arguments)], sort_keys=True)))
 
 
 def _digest(text: str) -> str:

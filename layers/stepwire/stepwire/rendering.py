@@ -25,7 +25,10 @@ from stepwire.tasks.task import (
     ToolResult,
     Working,
 )
+from stepwire.visible_text import visible
 
+# Lines of a text that a workflow's author wrote stay lines.
+_LINE_ENDS = "\n\t"
 # Ours, on a result that stands for work still going on: where it goes on.
 UNFINISHED_TASK = "stepwire/task"
 
@@ -52,7 +55,7 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
 def modern_requests(requests: Iterable[InputRequest], modes: frozenset[Mode]) -> JsonObject:
     """Write the questions that a client can ask, by their keys; what it did not declare is not shown (M44, M48)."""
     return {
-        one.key: {"method": "elicitation/create", "params": params_of(one.elicitation)}
+        one.key: {"method": "elicitation/create", "params": _asked(one)}
         for one in requests
         if mode_of(one.elicitation) in modes
     }
@@ -96,11 +99,18 @@ def unfinished_result(task: Task) -> JsonObject:
     return {"content": [{"type": "text", "text": words}], "isError": is_error, "_meta": meta}
 
 
+def _asked(request: InputRequest) -> JsonObject:
+    """Write the parameters of an `elicitation/create`; where it is asked again, its message says why."""
+    params = params_of(request.elicitation)
+    message = visible(params["message"], _LINE_ENDS)  # a workflow may have put what its caller sent into its words
+    if request.refusal is not None:
+        message = f"{message} (The answer before was not accepted: {request.refusal}.)"
+    return {**params, "message": message}
+
+
 def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
     """Write the parameters of an `elicitation/create`, with its task's id where the client knows it (T30)."""
-    params = params_of(request.elicitation)
-    if request.refusal is not None:
-        params["message"] = f"{params['message']} ({request.refusal})"
+    params = _asked(request)
     if not isinstance(request.elicitation, FormElicitation):
         params["elicitationId"] = message_id  # L19
     return params if related_task is None else {**params, "_meta": {RELATED_TASK: {"taskId": related_task}}}
@@ -108,7 +118,7 @@ def legacy_request(request: InputRequest, related_task: str | None, message_id: 
 
 def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:
     """Write the parameters of a `notifications/progress`."""
-    said = {"total": progress.total, "message": message}
+    said = {"total": progress.total, "message": None if message is None else visible(message)}
     return {
         "progressToken": token,
         "progress": progress.done,
@@ -188,7 +198,7 @@ def _message(task: Task) -> JsonObject:
             words = f"{_so_far(task.progress)}: {words}" if words else _so_far(task.progress)
         case _:
             pass
-    return {} if words is None else {"statusMessage": words[:LONGEST_MESSAGE]}
+    return {} if words is None else {"statusMessage": visible(words)[:LONGEST_MESSAGE]}
 
 
 def _so_far(progress: Progress) -> str:

@@ -8,7 +8,17 @@ from dataclasses import dataclass, replace
 
 from stepwire import legacy, modern, streams
 from stepwire.audit import Action, Entry
-from stepwire.errors import InternalError, InvalidRequest, MethodNotFound, ProtocolError, TooManyPolls
+from stepwire.errors import (
+    AccessDenied,
+    InternalError,
+    InvalidParams,
+    MethodNotFound,
+    ProtocolError,
+    TooManyPolls,
+    UnclearId,
+    UnknownTask,
+)
+from stepwire.json_text import is_exact
 from stepwire.methods import Call, Kit, Reply, SessionOpened, Stream, Written
 from stepwire.protocol.headers import LAST_EVENT_ID, SESSION, header, idempotency_key
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -51,7 +61,7 @@ class McpServer:
             return self._answer(request)
         except ProtocolError as error:
             self._note(request, error)
-            return _error(message_id, error, error.status)
+            return _error(None if isinstance(error, UnclearId) else message_id, error, error.status)
         except Exception as fault:  # noqa: BLE001 - the outermost place that can still answer
             self.report(fault)
             error = InternalError("The server failed to answer. Try again later.")
@@ -82,6 +92,7 @@ class McpServer:
         message = inbound.message
         if isinstance(message, Notification):
             return HttpResponse(202)  # M6: this era has none that a client sends
+        _check_numbers(message)
         call = Call(
             request.principal,
             message.params,
@@ -97,6 +108,7 @@ class McpServer:
     def _legacy(self, inbound: Legacy, message: Request, request: HttpRequest) -> HttpResponse:
         method = legacy.METHODS[inbound.version].get(message.method)
         try:
+            _check_numbers(message)
             call = Call(
                 request.principal,
                 message.params,
@@ -116,22 +128,31 @@ class McpServer:
             return _error(message.id, error, error.legacy_status)
 
     def _take_note(self, inbound: Legacy, request: HttpRequest) -> HttpResponse:
-        """Take a message that has no response; L6: accepted, or an error of HTTP."""
+        """Take a message that has no response (L6), and accept it whatever it says: what is wrong is asked again."""
         try:
             match inbound.message:
                 case Response() as response:
-                    streams.answer(self.kit, request.principal, response)
+                    streams.answer(self.kit, request.principal, response, request.scopes)
                 case Notification("notifications/cancelled", params):
                     streams.cancel_request(self.kit, request.principal, inbound.session, params)
                 case _:
                     pass  # no other notification changes anything here
-        except ProtocolError as error:
+        except AccessDenied:
+            raise  # with a challenge, as for requests: the client may get a token that allows more
+        except UnknownTask as error:
             self._note(request, error)
-            return _error(None, error, InvalidRequest.status)
         except Exception as fault:  # noqa: BLE001 - as for requests, but said in HTTP
             self.report(fault)
             return _error(None, InternalError("The server failed to take this. Send it again later."), 503)
         return HttpResponse(202)
+
+
+def _check_numbers(message: Request) -> None:
+    """Refuse numbers that lose digits, but where the client's user answers: there the question is asked again."""
+    if message.inexact is None:
+        return
+    if not is_exact({name: value for name, value in message.params.items() if name != "inputResponses"}):
+        raise InvalidParams(f"The parameters of {message.method[:80]!r} cannot be read exactly: {message.inexact}.")
 
 
 def refusal(error: ProtocolError) -> HttpResponse:

@@ -12,16 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from stepwire.errors import (
-    HttpMethodNotAllowed,
-    InvalidRequest,
-    ProtocolError,
-    TaskAlreadyEnded,
-    TooManyPolls,
-    UnknownTask,
-)
+from stepwire.access import Scopes
+from stepwire.errors import HttpMethodNotAllowed, ProtocolError, TaskAlreadyEnded, TooManyPolls, UnknownTask
 from stepwire.json_text import Json, JsonObject
-from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise
+from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise, permit
 from stepwire.principal import Principal
 from stepwire.protocol.messages import (
     MessageId,
@@ -120,23 +114,25 @@ def cancel_request(kit: Kit, owner: Principal, session: Session, params: JsonObj
             kit.operations.cancel(owner, task_id)
 
 
-def answer(kit: Kit, owner: Principal, response: Response) -> None:
+def answer(kit: Kit, owner: Principal, response: Response, scopes: Scopes = None) -> None:
     """Take a client's answer to an `elicitation/create`: its id says which task, and which question.
 
+    An answer to a question that is not open changes nothing, whether it was ever asked or not.
+
     Raises:
-        InvalidRequest: no request of ours has that id.
-        InvalidInput: it is not what was asked for; the question is asked again, under another id.
+        InsufficientScope: the caller may not call the task's tool.
+        UnknownTask: no such task for this caller.
     """
     task_id, _, number = str(response.id).partition(".")
-    try:
-        task = kit.operations.recorder.known(owner, task_id)
-    except UnknownTask:
-        raise InvalidRequest("This server has not asked anything under that id.") from None
+    task = kit.operations.recorder.known(owner, task_id)
     request = next((one for one in task.input_requests if str(one.number) == number), None)
-    if request is not None:
-        _take(kit, task, request, response)
-    elif not task.has_ended and number not in map(str, range(1, task.inputs.asked + 1)):
-        raise InvalidRequest("This server has not asked anything under that id.")
+    if request is None:
+        return
+    permit(kit, scopes)(task)
+    if response.result is None:
+        kit.dialogue.give_up(owner, task_id, request.key)
+    else:
+        kit.dialogue.respond(owner, task_id, {request.key: response.result})
 
 
 @dataclass(frozen=True)
@@ -258,14 +254,3 @@ def _followed(kit: Kit, owner: Principal, session: Session, position: StreamPosi
     if followed.task is None:
         raise UnknownTask
     return kit.operations.upkeep.kept(followed.task)
-
-
-def _take(kit: Kit, task: Task, request: InputRequest, response: Response) -> None:
-    if response.result is None:
-        kit.dialogue.give_up(task.owner, task.task_id, request.key)
-        return
-    try:
-        kit.dialogue.respond(task.owner, task.task_id, {request.key: response.result})
-    except ProtocolError as error:
-        kit.dialogue.ask_again(task, request.key, error.message)
-        raise

@@ -102,7 +102,7 @@ class Upkeep:
             case Missing():
                 return self.started(task) if self._is_wanted(task) else self._given_up(task)
             case end:
-                event = fitted(event_of(end, task.work.output_schema))
+                event = fitted(event_of(end, task.work.output_schema, task.work.causes))
                 return self.recorder.record(task, event, Source.LOOK) or task
 
     def _is_wanted(self, task: Task) -> bool:

@@ -27,7 +27,7 @@ from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.eventbridge import ForeignEvent, MalformedProgress, news_of
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.settings import McpSettings, read_mcp_settings, read_sweep_interval, read_table_name
+from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings, read_sweep_interval, read_table_name
 from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.streams import expired_task_of
 from stepwire.catalog import read_catalog
@@ -92,8 +92,10 @@ class McpHandler:
     def _server(self) -> McpServer:
         settings = self._settings
         catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
+        check_scopes(os.environ, settings.access, catalog)
         recorder, workflows = _recorder(settings.table_name), StepFunctionsWorkflows(step_functions_client)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
+        secret = Secret(settings.secret_arn, secrets_manager_client)
         kit = Kit(
             catalog=catalog,
             operations=Operations(
@@ -107,7 +109,8 @@ class McpHandler:
             ),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
-            secret=Secret(settings.secret_arn, secrets_manager_client),
+            secret=secret,
+            other_secrets=secret.others,
             no_resume=settings.no_resume,
             polls=PollLimit(settings.polls_per_second, recorder.clock),
             report=self._report,

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 # A request has 29 seconds in all; three tries of at most 5 leave time to answer.
 _CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+# By default boto3 signs URLs with Signature Version 2 in the Regions that still know it, for the global host.
+_S3_CONFIG: Final = _CONFIG.merge(
+    Config(signature_version="s3v4", s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"})
+)
 # A client that signs nothing asks for no credentials either.
 _NOBODYS: Final = Config(signature_version=UNSIGNED)
 # boto3 may not build two clients at the same time in one session.
@@ -37,7 +41,7 @@ def step_functions_client() -> "SFNClient":
 def s3_client() -> "S3Client":
     """Build a client of S3."""
     with _LOCK:
-        return boto3.client("s3", config=_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+        return boto3.client("s3", config=_S3_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
 
 
 def secrets_manager_client() -> "SecretsManagerClient":

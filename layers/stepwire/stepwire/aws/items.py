@@ -31,6 +31,7 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.task import (
     Cancelled,
+    Causes,
     Completed,
     Failed,
     InputRequired,
@@ -66,6 +67,8 @@ def item_of(task: Task) -> Item:
         "input": task.work.input,
         "output_schema": task.work.output_schema,
         "result_bucket": task.work.result_bucket,
+        "result_prefix": task.work.result_prefix,
+        "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
         **_texts_of(task.status),
         "open": _shard_of(task) if task.needs_looking_after else None,
         "origin": None if task.origin == Origin() else _origin_text(task.origin),
@@ -79,6 +82,7 @@ def item_of(task: Task) -> Item:
         "last_updated_at": milliseconds_of(task.last_updated_at),
         "checked_at": milliseconds_of(task.checked_at),
         "ttl_ms": task.ttl // _MILLISECOND,
+        "keep_result_ms": task.keep_result // _MILLISECOND,
         "poll_interval_ms": task.poll_interval // _MILLISECOND,
         "longest_poll_interval_ms": task.longest_poll_interval // _MILLISECOND,
         "shows_state": int(task.work.shows_state),
@@ -105,6 +109,8 @@ def task_of(item: Item) -> Task:
             _maybe(item, "output_schema"),
             shows_state="shows_state" in item and bool(_number(item, "shows_state")),
             result_bucket=_maybe(item, "result_bucket"),
+            result_prefix=_maybe(item, "result_prefix"),
+            causes=Causes(_maybe(item, "causes") or Causes.REDACTED.value),
         ),
         status=_status_of(item),
         created_at=_moment(item, "created_at"),
@@ -117,6 +123,7 @@ def task_of(item: Item) -> Task:
         inputs=_inputs_of(_json(item, "inputs")),
         progress=_progress_of(_json(item, "progress")),
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
+        keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
     )
 

@@ -9,11 +9,15 @@ from urllib.parse import urlsplit
 
 from stepwire.access import Access
 from stepwire.aws.sign_in import ISSUER_AND_SUBJECT, SignIn
+from stepwire.catalog import Catalog
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, parse
 from stepwire.methods import Patience
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
+
+# The sign-ins whose tokens have scopes.
+_WITH_SCOPES = ("jwt", "cognito")
 
 # Parts of a function's environment that Lambda itself sets.
 TASK_ROOT = "LAMBDA_TASK_ROOT"
@@ -76,6 +80,25 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
     )
 
 
+def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalog) -> None:
+    """Stop a start after which scopes that somebody relies on would be checked by nobody.
+
+    Raises:
+        SettingsError: the sign-in knows no scopes, and some are needed; the message names the tools.
+    """
+    if _text(environment, "AUTHORIZER") in _WITH_SCOPES or access.allows_unchecked:
+        return
+    needing = [f"the tool {tool.name}" for tool in catalog.in_order if tool.scopes]
+    if access.required:
+        needing.insert(0, "every request (REQUIRED_SCOPE)")
+    if needing:
+        raise SettingsError(
+            f"Authorizer={environment['AUTHORIZER']} knows no scopes, so nobody would check those of "
+            f"{', '.join(needing)}. Sign in with jwt or cognito, take the scopes out of the manifests, or allow "
+            "everybody to call these tools with UncheckedScopes=allow."
+        )
+
+
 def read_table_name(environment: Mapping[str, str]) -> str:
     """Read the name of the table of the tasks.
 
@@ -119,6 +142,7 @@ def _access(environment: Mapping[str, str]) -> Access:
         prefix=f"{resource}/" if _text(environment, "AUTHORIZER") == "cognito" else "",
         metadata_url=_metadata_url(resource),
         knows_callers=not _is_open(environment),
+        allows_unchecked=environment.get("UNCHECKED_SCOPES") == "allow",
     )
 
 

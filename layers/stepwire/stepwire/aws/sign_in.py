@@ -36,7 +36,7 @@ class SignIn:
     is_open: bool = False
     """Whether anybody may call; all callers are then one."""
     claims: Sequence[str] = ISSUER_AND_SUBJECT
-    """The claims of a token that name its owner, all of them together."""
+    """The claims of a token that name its owner, all of them together; of `sub|client_id`, the first that there is."""
 
     def caller_of(self, event: Mapping[str, Any]) -> Caller:
         """Name the caller of a request.
@@ -67,20 +67,16 @@ def _check_kind_of_token(claims: Mapping[str, Any]) -> None:
 def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     """Give the kind of identity, and the names and values of the claims that make it."""
     identity, missing = ["jwt"], list[str]()
-    for name in (_subject(claims) if name == "sub" else name for name in names):
-        value = _value(claims, name)
-        if value is None:
-            missing.append(name)
+    for alternatives in names:
+        # Only a stand-in that the operator names counts: else everybody whose token lacks `sub` would be one caller.
+        found = next((name for name in alternatives.split("|") if _value(claims, name) is not None), None)
+        if found is None:
+            missing.append(alternatives)
         else:
-            identity += [name, value]
+            identity += [found, str(claims[found])]
     if missing:
         raise IncompleteIdentity(missing)
     return tuple(identity)
-
-
-def _subject(claims: Mapping[str, Any]) -> str:
-    """Name the claim of the subject: a machine's token may have none, and its client stands for it."""
-    return "client_id" if _value(claims, "sub") is None and _value(claims, "client_id") else "sub"
 
 
 def _value(claims: Mapping[str, Any], name: str) -> str | None:
@@ -102,8 +98,12 @@ def _iam_identity(signature: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _scopes(token: Mapping[str, Any], claims: Mapping[str, Any]) -> frozenset[str]:
-    """Read `scope`, else `scp`: words, in brackets where the token has a list; a route that asks for some tells too."""
+    """Return the words of `scope`, else of `scp`, and the scopes that the route asked for.
+
+    RFC 6749 separates scopes by a space and by no other white space. API Gateway writes a list as `[a b]`.
+    """
     told: Any = token.get("scopes")
     listed = [str(scope) for scope in cast(list[Any], told)] if isinstance(told, list) else []
-    text = str(claims.get("scope") or claims.get("scp") or "").removeprefix("[").removesuffix("]")
-    return frozenset(listed) | frozenset(text.split())
+    text = str(claims.get("scope") or claims.get("scp") or "")
+    words = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    return frozenset(listed) | frozenset(filter(None, words.split(" ")))

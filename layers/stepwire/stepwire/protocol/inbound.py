@@ -3,10 +3,10 @@
 Both eras, cheapest and most protective first:
   1. the Origin is allowed: nothing is read for a foreign web page (M2, L5)
   2. it is a POST, which alone carries messages, or a GET that goes on with a stream (L9)
-  3. it brings and takes JSON (M7); a GET takes events
+  3. it brings JSON that is not compressed, and takes JSON (M7); a GET takes events
   4. the body is JSON within the limits (M5), and one object; from here on, errors carry the request's id (M20)
   5. the body is one message, and cannot be understood in two ways (M5, M25)
-  6. the era: modern `_meta` decides, then the version header (A2); never what other headers there are
+  6. the era: modern `_meta` decides, then `initialize`, then the version header (A2); nothing else
 Legacy only: the session, where there is one, can be read (L10)
 Modern only:
   7. `_meta` is complete (M15)
@@ -16,6 +16,7 @@ Modern only:
  10. the method exists (M18): by the dispatch table, before Mcp-Name is held against anything
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
@@ -48,6 +49,7 @@ from stepwire.protocol.versions import (
 
 # The largest workflow input, 262,144 bytes, fits twice over: JSON may escape what Step Functions counts plain.
 LARGEST_BODY: Final = 1_048_576  # bytes
+_NO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def check_transport(request: HttpRequest, allowed_origins: Collection[str]) -> N
         raise HttpMethodNotAllowed("Only POST is served here; a session holds nothing, and needs no end.")
     if _media_type(header(request.headers, "content-type")) != "application/json":
         raise UnsupportedMediaType("The Content-Type must be application/json.")
+    if (header(request.headers, "content-encoding") or "identity").lower() != "identity":
+        raise UnsupportedMediaType("The body must not be encoded: leave the header Content-Encoding out.")
     if not takes(request.headers, "application/json"):
         raise NotAcceptable("The Accept header must allow application/json.")
     if len(request.body) > LARGEST_BODY:
@@ -121,9 +125,10 @@ def check_legacy_version(headers: Mapping[str, str]) -> str | None:
 
 def takes(headers: Mapping[str, str], media_type: str) -> bool:
     """Tell whether a client takes answers of that kind."""
-    # Absent means anything (RFC 9110).
-    ranges = {_media_type(part) for part in (header(headers, "accept") or "*/*").split(",")}
-    return bool(ranges & {media_type, f"{media_type.partition('/')[0]}/*", "*/*"})
+    # Absent means anything, and the most precise range counts (RFC 9110).
+    ranges = dict(map(_range, (header(headers, "accept") or "*/*").split(",")))
+    known = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+    return next((ranges[one] for one in known if one in ranges), False)
 
 
 def classify(message: Message, headers: Mapping[str, str], modern_methods: Collection[str]) -> Inbound:
@@ -134,13 +139,14 @@ def classify(message: Message, headers: Mapping[str, str], modern_methods: Colle
     """
     meta = {} if isinstance(message, Response) else as_object(message.params.get("_meta"))
     version = header(headers, names.VERSION)
-    if META_VERSION in meta or META_CAPABILITIES in meta or version in MODERN_VERSIONS:
+    has_modern_meta = META_VERSION in meta or META_CAPABILITIES in meta
+    if has_modern_meta or (version in MODERN_VERSIONS and not _is_initialize(message)):
         return _modern(message, meta, headers, modern_methods)
     return _legacy(message, headers)
 
 
 def _legacy(message: Message, headers: Mapping[str, str]) -> Legacy:
-    if isinstance(message, Request) and message.method == "initialize":
+    if _is_initialize(message):
         return Legacy(message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
     version = check_legacy_version(headers)
     session = session_of(header(headers, names.SESSION))
@@ -166,6 +172,16 @@ def _modern(message: Message, meta: JsonObject, headers: Mapping[str, str], mode
         raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {version}.")
     check_routing_headers(headers, message)
     return Modern(message, cast(JsonObject, capabilities))
+
+
+def _is_initialize(message: Message) -> bool:
+    return isinstance(message, Request) and message.method == "initialize"
+
+
+def _range(part: str) -> tuple[str, bool]:
+    """Read one media range of an Accept header, and whether its weight lets it count."""
+    weights = (one.strip().lower() for one in part.split(";")[1:])
+    return _media_type(part), not any(_NO_WEIGHT.fullmatch(one) for one in weights)
 
 
 def _media_type(value: str | None) -> str:

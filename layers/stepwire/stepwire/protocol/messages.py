@@ -1,15 +1,16 @@
 """JSON-RPC messages: from the body of a POST, and back.
 
 A body is one request, one notification or one response; batches are refused (M5, L6). An id is a string or an integer
-and comes back as it came (M25).
+and comes back as it came (M25). A message with a number that loses digits is still a message, and its sender gets an
+answer; what has NaN in place of such a number never reaches a workflow, for nothing writes NaN.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
-from stepwire.errors import InvalidRequest, ParseError, ProtocolError
-from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, glance, reread, write
+from stepwire.errors import InvalidRequest, ParseError, ProtocolError, UnclearId
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, as_object, examine, glance, write
 
 MessageId: TypeAlias = str | int
 LONGEST_ID: Final = 256  # characters
@@ -22,6 +23,8 @@ class Request:
     id: MessageId
     method: str
     params: JsonObject
+    inexact: str | None = None
+    """Says why a number cannot be read exactly, in place of which is NaN; None: all can."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,10 @@ class Notification:
 class Response:
     """What a client answers to a request of ours."""
 
-    id: MessageId
+    id: MessageId | None
+    """None where an error names no request; MCP allows that."""
     result: JsonObject | None
-    """None where the client answers with an error."""
+    """None where the client answers with an error; NaN is in place of each number that loses digits."""
 
 
 Message: TypeAlias = Request | Notification | Response
@@ -72,12 +76,13 @@ def message_of(body: bytes) -> Message:
     """Make a message of a body that is an object.
 
     Raises:
-        InvalidRequest: it is none, or could be understood in two ways.
+        InvalidRequest: it is none, or a key is given twice.
     """
-    try:
-        value = as_object(reread(body))
-    except JsonTextError as error:
-        raise InvalidRequest(f"The body could be understood in two ways: {error}.") from None
+    reading = examine(body)
+    if reading.repeated is not None:
+        kind = UnclearId if reading.outermost.count("id") > 1 else InvalidRequest
+        raise kind(f"The body could be understood in two ways: {reading.repeated}.")
+    value = as_object(reading.value)
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
     if "method" not in value and ("result" in value or "error" in value):
@@ -90,13 +95,13 @@ def message_of(body: bytes) -> Message:
         raise InvalidRequest("params must be an object.")
     if "id" not in value:
         return Notification(method, cast(JsonObject, params))
-    return Request(_message_id(value), method, cast(JsonObject, params))
+    return Request(_message_id(value), method, cast(JsonObject, params), reading.inexact)
 
 
 def _response_of(value: JsonObject) -> Response:
-    message_id = _message_id(value)
     if "error" in value and "result" not in value:
-        return Response(message_id, None)
+        return Response(None if value.get("id") is None else _message_id(value), None)
+    message_id = _message_id(value)
     if "error" in value or not isinstance(value["result"], dict):
         raise InvalidRequest("A response must have either a result, an object, or an error.")
     return Response(message_id, cast(JsonObject, value["result"]))
@@ -104,7 +109,9 @@ def _response_of(value: JsonObject) -> Response:
 
 def _message_id(value: JsonObject) -> MessageId:
     if not is_id(value.get("id")):
-        raise InvalidRequest(f"The id must be an integer, or a string of at most {LONGEST_ID} characters.")
+        raise InvalidRequest(
+            f"The id must be an integer within ±(2^53 - 1), or a string of at most {LONGEST_ID} characters."
+        )
     return value["id"]
 
 
@@ -124,7 +131,7 @@ def notification_text(method: str, params: JsonObject) -> str:
 
 
 def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
-    """Write the response that carries an error; its id is null where the request's could not be read."""
+    """Write the response that carries an error; its id is null where the request's could not be read (record 0019)."""
     content: JsonObject = {"code": error.code, "message": error.message}
     if error.data is not None:
         content["data"] = error.data
@@ -135,4 +142,4 @@ def is_id(value: Json) -> TypeGuard[MessageId]:
     """Tell whether a value can be the id of a message."""
     if isinstance(value, str):
         return len(value) <= LONGEST_ID
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INTEGER

@@ -23,15 +23,21 @@ def seal(payload: JsonObject, secret: bytes) -> str:
     return f"{body}.{encode(_tag(body, secret))}"
 
 
+def is_sealed(text: str, secret: bytes) -> bool:
+    """Tell whether a text was sealed with this secret, and is as it was then."""
+    body, _, tag = text.partition(".")
+    return len(text) <= LONGEST_STATE and hmac.compare_digest(encode(_tag(body, secret)).encode(), tag.encode())
+
+
 def unseal(text: str, secret: bytes) -> JsonObject:
     """Read a payload.
 
     Raises:
         InvalidRequestState: it was not sealed with this secret, or has been changed since.
     """
-    body, _, tag = text.partition(".")
-    if len(text) > LONGEST_STATE or not hmac.compare_digest(encode(_tag(body, secret)).encode(), tag.encode()):
+    if not is_sealed(text, secret):
         raise InvalidRequestState("The requestState is not valid: call the tool again without it.")
+    body = text.partition(".")[0]
     return as_object(read_back(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()))
 
 

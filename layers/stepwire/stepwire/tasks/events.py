@@ -49,10 +49,10 @@ class InputAnswered:
 
 @dataclass(frozen=True)
 class InputRefused:
-    """An answer was not what was asked for, so the question is asked again."""
+    """Answers were not what was asked for, so their questions are asked again."""
 
-    key: str
-    explanation: str
+    reasons: Mapping[str, str]
+    """What is wrong with each, and what would be right, by the key of its question."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from stepwire.json_text import Json, JsonObject, as_object, is_object, read_back
 from stepwire.schemas import SchemaError, Violation, check_schema, violations_of
 
 KEY_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_AGAIN: Final = "#"
 LARGEST_ELICITATION: Final = 16_384  # bytes of JSON
 LARGEST_CONTENT: Final = 16_384  # bytes of JSON in one answer
 LONGEST_QUESTION: Final = 4_000  # characters
@@ -128,6 +129,15 @@ class UndeliveredAnswer:
     answer: Answer
 
 
+def key_again(key: str, number: int) -> str:
+    """Make the key under which a question is asked again: its author's, and its number.
+
+    No author's key has the mark between them (`KEY_PATTERN`), and no number is used twice: so it is unique for the life
+    of the task, with no list of such keys.
+    """
+    return f"{key.partition(_AGAIN)[0]}{_AGAIN}{number}"
+
+
 def modes_of(capability: Json) -> frozenset[Mode]:
     """Read a client's capability `elicitation`; an empty one means forms."""
     if not isinstance(capability, dict):
@@ -188,7 +198,10 @@ def _content(elicitation: FormElicitation, value: Json) -> str:
     if value is not None and not is_object(value):
         raise InvalidResponse('at content: it must be an object with the fields of "requestedSchema"')
     asked_for = read_back(elicitation.requested_schema)["properties"]
-    text = write({name: item for name, item in as_object(value).items() if name in asked_for})
+    try:
+        text = write({name: item for name, item in as_object(value).items() if name in asked_for})
+    except ValueError:  # it is NaN by now
+        raise InvalidResponse("at content: it has a number that is too large to be read exactly") from None
     if len(text.encode()) > LARGEST_CONTENT:
         raise InvalidResponse(f"at content: it is larger than {LARGEST_CONTENT} bytes of JSON")
     violations = violations_of(elicitation.requested_schema, read_back(text))

@@ -34,7 +34,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput, key_again
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -75,7 +75,7 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
             return _asked_again(task, event)
         case _:
             changed = _changed(task, event)
-            return task if changed is task else _dated(changed, at)
+            return task if changed is task else _kept(_dated(changed, at))
 
 
 def as_of(task: Task, at: datetime) -> Task:
@@ -99,6 +99,13 @@ def _dated(task: Task, at: datetime) -> Task:
     dated = replace(task, last_updated_at=max(at, task.last_updated_at))
     # Whoever is about to start its execution has until the next look to do so.
     return replace(dated, checked_at=max(at, task.checked_at)) if dated.may_begin else dated
+
+
+def _kept(task: Task) -> Task:
+    """Prolong the life of a task that has ended, so that its result is kept as long as its tool promises."""
+    if not task.has_ended or task.last_updated_at >= task.expires_at:  # what is gone for its readers stays gone
+        return task
+    return replace(task, ttl=max(task.ttl, task.last_updated_at - task.created_at + task.keep_result))
 
 
 def _changed(
@@ -166,16 +173,21 @@ def _answered(task: Task, event: InputAnswered) -> Task:
 
 
 def _asked_again(task: Task, event: InputRefused) -> Task:
-    number = task.inputs.asked + 1
+    """Ask questions again, under another key and number: clients answer each key, and each number, once (X14)."""
+    number, again = task.inputs.asked, list[InputRequest]()
     # So many words for all that is open: each question may be asked again, and the task must fit where it is kept.
-    said = sum(len(one.refusal or "") for one in task.input_requests if one.key != event.key)
-    refusal = event.explanation[: max(0, LONGEST_MESSAGE - said)] or None
-    again = tuple(
-        replace(one, number=number, refusal=refusal) if one.key == event.key else one for one in task.input_requests
-    )
-    if again == task.input_requests or number > MOST_QUESTIONS:  # it stays open as it was asked last
+    room = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.input_requests if one.key not in event.reasons)
+    for one in task.input_requests:
+        if one.key not in event.reasons or number >= MOST_QUESTIONS:  # then it stays open as it was asked last
+            again.append(one)
+            continue
+        number += 1
+        refusal = event.reasons[one.key][: max(0, room)]
+        room -= len(refusal)
+        again.append(replace(one, key=key_again(one.key, number), number=number, refusal=refusal or None))
+    if number == task.inputs.asked:
         return task
-    return _with(replace(task, inputs=replace(task.inputs, asked=number)), again)
+    return _with(replace(task, inputs=replace(task.inputs, asked=number)), tuple(again))
 
 
 def _delivered(task: Task, event: AnswersDelivered) -> Task:

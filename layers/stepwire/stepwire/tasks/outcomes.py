@@ -3,15 +3,19 @@
 The rule: a workflow that fails has answered, with `isError`, so that a model can act on it (X11, T18). Only a workflow
 that fails with the error name `Stepwire.ProtocolError` ends its task with a JSON-RPC error (X12); its cause is the
 JSON text {"code": integer, "message": string, "data"?: any}.
+
+A workflow that succeeds has an answer that is no error, whatever its output looks like, unless its tool promised more:
+what JSON readers might understand differently is passed on as the text that it is, digit for digit.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeGuard
 
-from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, parse, write
+from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, parse, read_back, write
 from stepwire.schemas import violations_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
-from stepwire.tasks.task import LONGEST_MESSAGE, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
@@ -19,10 +23,13 @@ PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
 LARGEST_INLINE_RESULT: Final = 100_000  # bytes
 LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as it is kept
 LONGEST_CAUSE: Final = 8_000  # characters of what a model gets to read of a failure
+_LONGEST_BEGINNING: Final = 500  # characters of an error that is not passed on whole
 
 _INTERNAL_ERROR: Final = -32603
 _STANDARD_CODES: Final = frozenset({-32700, -32600, -32601, -32602, _INTERNAL_ERROR})
 _RESERVED_CODES: Final = range(-32768, -31999)
+_ARN: Final = re.compile(r"arn:[a-z0-9-]+:[^\s\"'<>,;()\[\]{}]+")
+_ACCOUNT: Final = re.compile(r"(?<!\d)\d{12}(?!\d)")
 _RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 
 
@@ -65,20 +72,22 @@ ExecutionEnd: TypeAlias = Succeeded | Broke | TimedOut | Aborted
 ExecutionState: TypeAlias = Running | Missing | ExecutionEnd
 
 
-def event_of(end: ExecutionEnd, output_schema: str | None) -> TaskEvent:
+def event_of(end: ExecutionEnd, output_schema: str | None, causes: Causes = Causes.REDACTED) -> TaskEvent:
     """Say what an execution's end means for its task.
 
     Args:
         end: how it ended; the output of a success must be there.
         output_schema: JSON text of the schema that the tool promised for its structured content.
+        causes: how much of the cause of a failure the caller gets to read.
     """
     match end:
         case Succeeded(output):
-            return _answered(output, output_schema)
+            return _answered(output if output is not None else "null", output_schema)
         case Broke(error, cause) if error == PROTOCOL_ERROR_NAME:
-            return WorkFailed(_protocol_error(cause))
+            return WorkFailed(_protocol_error(cause, causes))
         case Broke(error, cause):
-            return _tool_error(f"The workflow failed with {error or 'an unnamed error'}: {_readable(cause)}")
+            name = _shown(error, causes) or "an unnamed error"
+            return _tool_error(f"The workflow failed with {name}{_told(cause, causes)}")
         case TimedOut():
             return _tool_error("The workflow did not finish within its time limit (States.Timeout) and was stopped.")
         case Aborted():
@@ -103,16 +112,38 @@ def _tool_error(text: str) -> WorkCompleted:
     return WorkCompleted(tool_error(text), text[:LONGEST_MESSAGE])
 
 
-def _answered(output: str | None, output_schema: str | None) -> WorkCompleted:
+def _answered(output: str, output_schema: str | None) -> WorkCompleted:
     try:
-        value = parse(output if output is not None else "null")
+        value = parse(output)
     except JsonTextError as error:
-        return _tool_error(f"The workflow's output cannot be passed on: {error}. The output: {(output or '')[:500]}")
+        return _answered_with_text(output, f"{error}", output_schema)
     result = _tool_result(value) if is_tool_result(value) else _wrapped(value)
     is_error = result.get("isError") is True
     if output_schema is None or is_error:
         return WorkCompleted(ToolResult(write(result), is_error), _first_text(result) if is_error else None)
     return _promised(result, output_schema)
+
+
+def _answered_with_text(output: str, reason: str, output_schema: str | None) -> WorkCompleted:
+    """Pass on an output that readers of JSON might understand differently, so that it cannot be structured content."""
+    result = _blocks_of(output) or {"content": [_text(output)], "isError": False}
+    if output_schema is None or result["isError"]:
+        message = _first_text(result) if result["isError"] else None
+        return WorkCompleted(ToolResult(write(result), is_error=result["isError"]), message)
+    message = (
+        "The workflow succeeded, but its output cannot be the structured content that the tool promises: "
+        f"{reason}. The output follows as text."
+    )
+    return _broken_promise(message, result)
+
+
+def _blocks_of(output: str) -> JsonObject | None:
+    """Read the blocks of a CallToolResult whose structured content cannot be passed on; None where it is none."""
+    try:
+        value = read_back(output)
+    except (ValueError, RecursionError):
+        return None
+    return {"content": value["content"], "isError": value.get("isError", False)} if is_tool_result(value) else None
 
 
 def _promised(result: JsonObject, output_schema: str) -> WorkCompleted:
@@ -121,14 +152,23 @@ def _promised(result: JsonObject, output_schema: str) -> WorkCompleted:
     if not violations:
         return WorkCompleted(ToolResult(write(result), is_error=False))
     wrong = "; ".join(map(str, violations))
-    message = f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}."
-    blocks = [{"type": "text", "text": message}, *result["content"]]
+    return _broken_promise(
+        f"The workflow succeeded, but its output is not what the tool's output schema promises: {wrong}.", result
+    )
+
+
+def _broken_promise(message: str, result: JsonObject) -> WorkCompleted:
+    blocks = [_text(message), *result["content"]]
     text = write({"content": blocks, "isError": True})
     return WorkCompleted(ToolResult(text, is_error=True), message[:LONGEST_MESSAGE])
 
 
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
 def _wrapped(value: Json) -> JsonObject:
-    return {"content": [{"type": "text", "text": write(value)}], "structuredContent": value, "isError": False}
+    return {"content": [_text(write(value))], "structuredContent": value, "isError": False}
 
 
 def _tool_result(value: JsonObject) -> JsonObject:
@@ -143,10 +183,19 @@ def _first_text(result: JsonObject) -> str | None:
     return next(texts, "The tool reported an error.")[:LONGEST_MESSAGE]
 
 
-def _readable(cause: str) -> str:
+def _told(cause: str, causes: Causes) -> str:
+    return "." if causes is Causes.HIDDEN else f": {_readable(cause, causes)}"
+
+
+def _readable(cause: str, causes: Causes) -> str:
     """Take the message out of what Lambda gives as a cause; its stack trace is none of the caller's business."""
     said = as_object(_parsed(cause)).get("errorMessage", cause)
-    return str(said)[:LONGEST_CAUSE] or "no cause was given."
+    return _shown(str(said), causes)[:LONGEST_CAUSE] or "no cause was given."
+
+
+def _shown(text: str, causes: Causes) -> str:
+    """Leave out what tells of the account: an error of AWS names roles, tables and queues by their ARNs."""
+    return text if causes is Causes.SHOWN else _ACCOUNT.sub("[account]", _ARN.sub("[ARN]", text))
 
 
 def _parsed(cause: str) -> Json:
@@ -156,14 +205,15 @@ def _parsed(cause: str) -> Json:
         return None
 
 
-def _protocol_error(cause: str) -> TaskError:
+def _protocol_error(cause: str, causes: Causes) -> TaskError:
     error = as_object(_parsed(cause))
     code, message = error.get("code"), error.get("message")
     if not (_is_code(code) and isinstance(message, str) and message):
-        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error: {_readable(cause)}")
+        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error{_told(cause, causes)}")
     # Measured as it is written and not as it came: 1e15 becomes 1000000000000000.0.
     if len(write(error).encode()) > LARGEST_PROTOCOL_ERROR:
-        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error that is too large: {cause[:500]}")
+        beginning = _told(message, causes)[:_LONGEST_BEGINNING]
+        return TaskError(_INTERNAL_ERROR, f"The workflow ended with a protocol error that is too large{beginning}")
     return TaskError(code, message[:LONGEST_CAUSE], error.get("data"))
 
 

@@ -6,6 +6,7 @@ changes a task is `lifecycle.advance` and nothing else.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, read_back
@@ -90,6 +91,17 @@ class Cancelled:
 Status: TypeAlias = Working | InputRequired | Completed | Failed | Cancelled
 
 
+class Causes(Enum):
+    """How much of the cause of a failure reaches the caller."""
+
+    HIDDEN = "names"
+    """The name of the error alone."""
+    REDACTED = "redacted"
+    """The cause, without ARNs and account numbers."""
+    SHOWN = "causes"
+    """The cause as it is."""
+
+
 @dataclass(frozen=True)
 class Work:
     """What the task runs. All that a later reader needs to start it, or to understand its end, is here."""
@@ -104,6 +116,9 @@ class Work:
     """Whether the caller may read the names of the workflow's states."""
     result_bucket: str | None = None
     """The bucket in S3 into which its results may link."""
+    result_prefix: str | None = None
+    """What the keys of such links begin with, with variables (`links`); None: the default."""
+    causes: Causes = Causes.REDACTED
 
 
 @dataclass(frozen=True)
@@ -164,6 +179,8 @@ class Task:
     progress: Progress | None = None
     may_begin: bool = False
     """Whether the execution of a task that was cancelled may still begin, as somebody may be about to start it."""
+    keep_result: timedelta = timedelta()
+    """How long the task is kept after its end at least; then `ttl` grows where that is longer."""
     version: int = 0
     """How often it has been saved; only the store changes it."""
 

@@ -4,11 +4,12 @@ Strict on purpose: a block of content that a client's types refuse makes the who
 output that is almost a CallToolResult is data like any other.
 """
 
-from typing import Final, TypeGuard
+from typing import Final, TypeGuard, cast
 
-from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.schemas import violations_of
+from stepwire.json_text import Json, JsonObject, as_object, is_object, write
+from stepwire.schemas import fits
 
+MOST_BLOCKS: Final = 1_000
 _TEXT: Final[JsonObject] = {"type": "string"}
 _URI: Final[JsonObject] = {"type": "string", "format": "uri"}
 # A pattern, because 2020-12 only notes contentEncoding and checks nothing.
@@ -33,8 +34,8 @@ def _closed(required: JsonObject, optional: JsonObject) -> JsonObject:
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
-def _block(kind: str, required: JsonObject, optional: JsonObject | None = None) -> JsonObject:
-    more = {**(optional or {}), "annotations": _ANNOTATIONS, "_meta": _META}
+def _block(kind: str, required: JsonObject, optional: JsonObject) -> JsonObject:
+    more = {**optional, "annotations": _ANNOTATIONS, "_meta": _META}
     return _closed({"type": {"const": kind}, **required}, more)
 
 
@@ -42,26 +43,39 @@ def _contents(required: JsonObject) -> JsonObject:
     return _closed({"uri": _URI, **required}, {"mimeType": _TEXT, "_meta": _META})
 
 
-_CONTENT: Final = (
-    _block("text", {"text": _TEXT}),
-    _block("image", {"data": _BASE64, "mimeType": _TEXT}),
-    _block("audio", {"data": _BASE64, "mimeType": _TEXT}),
-    _block("resource", {"resource": {"oneOf": [_contents({"text": _TEXT}), _contents({"blob": _BASE64})]}}),
-    _block(
-        "resource_link",
-        {"uri": _URI, "name": _TEXT},
-        {"title": _TEXT, "description": _TEXT, "mimeType": _TEXT, "size": {"type": "integer", "minimum": 0}},
-    ),
-)
-_SCHEMA: Final = write(
-    _closed(
-        {"content": {"type": "array", "items": {"oneOf": _CONTENT}}},
-        {"structuredContent": True, "isError": {"type": "boolean"}, "_meta": _META},
+_CONTENT: Final = {
+    kind: write(_block(kind, required, optional))
+    for kind, required, optional in (
+        ("text", {"text": _TEXT}, {}),
+        ("image", {"data": _BASE64, "mimeType": _TEXT}, {}),
+        ("audio", {"data": _BASE64, "mimeType": _TEXT}, {}),
+        ("resource", {"resource": {"oneOf": [_contents({"text": _TEXT}), _contents({"blob": _BASE64})]}}, {}),
+        (
+            "resource_link",
+            {"uri": _URI, "name": _TEXT},
+            {"title": _TEXT, "description": _TEXT, "mimeType": _TEXT, "size": {"type": "integer", "minimum": 0}},
+        ),
     )
-)
+}
+"""The schema of each kind of block: one is chosen by its type, for a choice of five costs as much as all of them."""
+_MEMBERS: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
 
 
 def is_tool_result(value: Json) -> TypeGuard[JsonObject]:
-    """Tell whether every client can read the value as a CallToolResult."""
-    # The first look costs nothing: most outputs have no content, and need no schema compiled.
-    return "content" in as_object(value) and not violations_of(_SCHEMA, value)
+    """Tell whether every client can read the value as a CallToolResult of at most `MOST_BLOCKS` blocks."""
+    # What a look at the shape can tell comes first: most outputs are no CallToolResult, and some are long.
+    members = as_object(value)
+    content = members.get("content")
+    if not isinstance(content, list) or members.keys() - _MEMBERS or not _has_right_flags(members):
+        return False
+    blocks = cast(list[Json], content)
+    return len(blocks) <= MOST_BLOCKS and all(map(_is_block, blocks))
+
+
+def _has_right_flags(members: JsonObject) -> bool:
+    return isinstance(members.get("isError", False), bool) and is_object(members.get("_meta", {}))
+
+
+def _is_block(block: Json) -> bool:
+    kind = as_object(block).get("type")
+    return isinstance(kind, str) and kind in _CONTENT and fits(_CONTENT[kind], block)

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import shared
@@ -26,6 +27,14 @@ def _sleep(event: dict[str, Any]) -> Any:
     return {"statusCode": 204}
 
 
+def _wait(event: dict[str, Any]) -> Any:
+    """Say by a file that the request is here, and wait for another file."""
+    Path(event["headers"]["x-arrived"]).touch()
+    while not Path(event["headers"]["x-until"]).exists():
+        time.sleep(0.05)
+    return {"statusCode": 204}
+
+
 def _answer(event: dict[str, Any]) -> Any:
     cookies = ["a=1; Secure", "b=2"]
     return {
@@ -46,6 +55,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "echo": _echo,
     "fail": _fail,
     "sleep": _sleep,
+    "wait": _wait,
     "answer": _answer,
     "bad status": lambda event: {"statusCode": "many"},
     "text": lambda event: "just text",

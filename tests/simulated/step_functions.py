@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from stepwire.ports import Clock
-from tests.faults.boundary import answered
+from tests.simulated.wire import answered
 
 RUNNING: Final = "RUNNING"
 Json = dict[str, Any]
@@ -88,7 +88,9 @@ class StepFunctions:
         known = self.executions.get(arn)
         if known is not None and (known.status != RUNNING or known.input != body["input"]):
             raise Refused("ExecutionAlreadyExists")
-        self.executions.setdefault(arn, Execution(body["input"], self.clock.now()))
+        if known is None:
+            self.executions[arn] = Execution(body["input"], self.clock.now())
+            self._begin(arn)
         return {"executionArn": arn, "startDate": 0}
 
     def _describe(self, body: Json) -> Json:
@@ -112,7 +114,14 @@ class StepFunctions:
         if not state.waits:
             raise Refused("TaskTimedOut")
         state.waits = False
+        self._go_on(state, body)
         return {}
+
+    def _begin(self, arn: str) -> None:
+        """Let a new execution do what it does first: nothing by itself."""
+
+    def _go_on(self, state: Waiting, answer: Json) -> None:
+        """Let a state that has its answer go on: not by itself."""
 
     def _known(self, body: Json) -> Execution:
         known = self.executions.get(body["executionArn"])
@@ -139,3 +148,13 @@ class StepFunctions:
         now = self.clock.now()
         for state in self.states.values():
             state.waits = state.waits and (state.until is None or state.until > now)
+
+
+class OneStateThatWaits(StepFunctions):
+    """Executions whose one state waits for an answer, which is their end."""
+
+    def _begin(self, arn: str) -> None:
+        self.states[f"token of {arn}"] = Waiting(arn, None)
+
+    def _go_on(self, state: Waiting, answer: Json) -> None:
+        self.end(state.arn, "SUCCEEDED" if "output" in answer else "FAILED", answer)

@@ -1,0 +1,89 @@
+"""A clock that a test moves: the time of a stack's handlers, and of the Wait states of all workflows.
+
+It stands still unless the test moves it, or lets handlers that sleep move it. So a response whose wait is over, a task
+that is overdue and a workflow that takes minutes are the same on every machine, and nobody waits for them.
+"""
+
+import threading
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from unittest.mock import patch
+
+from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
+
+from local import LocalStack
+from tests.waiting import until
+
+_TURN: Final = 0.02  # seconds; others get on meanwhile
+
+
+class Clock:
+    """Tells handlers and workflows what time it is."""
+
+    def __init__(self) -> None:
+        # Whole seconds: what handlers round to milliseconds stays exact.
+        self._now = datetime.now(UTC).replace(microsecond=0)
+        self._lock = threading.Lock()
+        self._to_sleep = timedelta()
+        self._asleep: list[str] = []
+
+    def now(self) -> datetime:
+        """Tell the time."""
+        return self._now
+
+    def move(self, *, seconds: float) -> None:
+        """Let time pass."""
+        with self._lock:
+            self._now += timedelta(seconds=seconds)
+
+    def move_on(self, task_id: str, *, seconds: float) -> None:
+        """Let time pass once the workflow of a task sleeps, and not before: it would sleep through that time too."""
+        until(lambda: any(execution.endswith(task_id) for execution in self._asleep))
+        self.move(seconds=seconds)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep as a handler does: as long as it takes where it may not move the clock any further."""
+        with self._lock:
+            asleep = min(timedelta(seconds=seconds), self._to_sleep)
+            self._to_sleep -= asleep
+            self._now += asleep
+        time.sleep(_TURN)
+
+    @contextmanager
+    def passing(self, *, seconds: float) -> Generator[None]:
+        """Let handlers that sleep move the clock, so far at most, until the block ends."""
+        self._to_sleep = timedelta(seconds=seconds)
+        try:
+            yield
+        finally:
+            self._to_sleep = timedelta()
+
+    @contextmanager
+    def drives(self, stack: LocalStack) -> Generator[None]:
+        """Put it in the place of the machine's clock in every handler of a stack, and in Wait states."""
+        with ExitStack() as undo:
+            undo.enter_context(patch.object(WaitFunction, "_wait_interval", self._wait_state()))
+            for kind in _clocks_of(stack):
+                # A method that is bound already is given no instance.
+                undo.enter_context(patch.object(kind, "now", self.now))
+                undo.enter_context(patch.object(kind, "sleep", self.sleep))
+            yield
+
+    def _wait_state(self) -> Any:
+        def wait(_: Any, env: Any, wait_seconds: int) -> None:
+            end = self.now() + timedelta(seconds=wait_seconds)
+            self._asleep.append(env.states.context_object.context_object_data["Execution"]["Id"])
+            while self.now() < end and env.is_running():
+                time.sleep(_TURN)
+
+        return wait
+
+
+def _clocks_of(stack: LocalStack) -> set[type]:
+    """Return the clock that each handler builds: instances have copies of the module that defines it."""
+    handlers = [handler for function in stack.functions.values() for handler in function.handlers]
+    found = [getattr(type(handler).__call__, "__globals__", {}).get("SystemClock") for handler in handlers]
+    return {kind for kind in found if kind is not None}

@@ -1,0 +1,191 @@
+"""Stepwire over the fakes, on a port of its own: for released clients, that are to be refused in every way there is.
+
+The name of a tool says what becomes of its workflow, and words in a request say whether a limit is reached while it
+is answered. Everything else is as deployed.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any, Final
+
+from stepwire.access import Access
+from stepwire.audit import Action
+from stepwire.catalog import TaskSupport
+from stepwire.errors import HttpMethodNotAllowed, StartRefused, WorkflowError
+from stepwire.json_text import read_back, write
+from stepwire.methods import Kit
+from stepwire.polls import PollLimit
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.server import McpServer
+from stepwire.tasks.task import Execution
+from stepwire.tasks.usage import Limits
+from tests.fakes import FakeWorkflows
+from tests.kits import ALICE, CONFIRMED, ELICITING, FORBIDDEN, OPTIONAL, REQUIRED, World, catalog_of, state_machine_arn
+
+SCOPE: Final = "call"
+SOON: Final = timedelta(milliseconds=50)
+AT_THE_LIMIT: Final = "at_the_limit"
+POLLED_TOO_OFTEN: Final = "polled-too-often"
+OUTPUT: Final = {"said": "done"}
+PROTOCOL_ERROR: Final = '{"code": 4001, "message": "Not for you."}'
+
+_WITH_HEADER: Final = {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}
+
+
+def _named(name: str, **changes: Any) -> Any:
+    return replace(OPTIONAL, name=name, state_machine_arn=state_machine_arn(name), poll_interval=SOON, **changes)
+
+
+TOOLS: Final = (
+    _named("instant", task_support=TaskSupport.FORBIDDEN),
+    _named("endless"),
+    _named("asking"),
+    _named("refused"),
+    _named("failing", task_support=TaskSupport.FORBIDDEN),
+    _named(AT_THE_LIMIT),
+    _named("broken"),
+    _named("costly", scopes=("refunds",)),
+    _named("with_header", input_schema=write(_WITH_HEADER)),
+    replace(CONFIRMED, state_machine_arn=state_machine_arn("instant"), poll_interval=SOON),
+    REQUIRED,
+    FORBIDDEN,
+    ELICITING,
+)
+
+
+@dataclass
+class ScriptedWorkflows(FakeWorkflows):
+    """Executions whose state machine's name says how they go on."""
+
+    begun: list[Execution] = field(default_factory=list[Execution])
+    answered: list[str] = field(default_factory=list[str])
+    """The tokens of questions that were answered."""
+
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
+        """Begin, or refuse."""
+        match _machine(execution):
+            case "refused":
+                raise StartRefused("it is being deleted")
+            case "broken":
+                raise RuntimeError
+            case _:
+                pass
+        super().start(execution, input_text, trace_header)
+        self.begun.append(execution)
+
+    def resume(self, token: str, output: str) -> None:
+        """Take an answer; the state that asked goes on."""
+        super().resume(token, output)
+        self.answered.append(token)
+
+
+class Endpoint:
+    """The server, and what happens around it while it waits and after it has answered."""
+
+    def __init__(self) -> None:
+        self.workflows = ScriptedWorkflows()
+        self.world = World(catalog=catalog_of(*TOOLS), workflows=self.workflows)
+        self.world.clock.on_sleep = self._go_on
+        self._kit = replace(self.world.kit, access=Access((SCOPE,)))
+        self._lock = Lock()
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        with self._lock:
+            try:
+                return McpServer(self._kit_for(request.body), frozenset(), self.world.faults.append).handle(request)
+            finally:
+                self._go_on()
+
+    def refusals(self) -> list[str]:
+        """Name the errors that messages were answered with, as the audit has them.
+
+        Left out are those of GET and DELETE, which each client tries, and what a workflow ended its task with.
+        """
+        refused = (entry.outcome for entry in self.world.audit if entry.action is Action.REFUSED)
+        not_ours = {HttpMethodNotAllowed.__name__, WorkflowError.__name__}
+        return [name for name in refused if name and name not in not_ours]
+
+    def _kit_for(self, body: bytes) -> Kit:
+        kit = self._kit
+        if AT_THE_LIMIT.encode() in body:
+            return replace(kit, operations=replace(kit.operations, limits=Limits(active=0)))
+        if POLLED_TOO_OFTEN.encode() in body:
+            return replace(kit, polls=PollLimit(0.1, self.world.clock))
+        return kit
+
+    def _go_on(self) -> None:
+        begun, self.workflows.begun = self.workflows.begun, []
+        for execution in begun:
+            task_id = execution.name.rpartition("-")[2]
+            match _machine(execution):
+                case "asking":
+                    self.world.ask(task_id, token=f"token {task_id}")
+                case "failing":
+                    self.world.fail(task_id, "Stepwire.ProtocolError", PROTOCOL_ERROR)
+                case "instant":
+                    self.world.succeed(task_id, OUTPUT)
+                case _:
+                    pass  # it never ends
+        answered, self.workflows.answered = self.workflows.answered, []
+        for token in answered:
+            given = read_back(self.workflows.resumptions[-1].output or "null")
+            self.world.succeed(token.removeprefix("token "), given)
+
+
+def _machine(execution: Execution) -> str:
+    return execution.state_machine_arn.rpartition(":")[2]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients go when they have seen enough."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """An endpoint that can be reached."""
+
+    url: str
+    endpoint: Endpoint
+
+
+@contextmanager
+def served() -> Generator[Served]:
+    """Serve an endpoint on a free port of 127.0.0.1."""
+    endpoint = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = HttpRequest(self.command, headers, body, ALICE, frozenset({SCOPE}))
+            response = endpoint.handle(request)
+            octets = response.body.encode()
+            self.send_response(response.status)
+            for name, value in {**response.headers, "content-length": str(len(octets))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(octets)
+
+        do_GET = do_POST = do_DELETE = _answer  # noqa: N815 - http.server's names
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server names it so
+            """Say nothing."""
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield Served(f"http://127.0.0.1:{server.server_port}/mcp", endpoint)
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,83 @@
+"""What `mcp` 1.30 sees of refusals, all in one session. It runs in an environment of its own, with nothing of ours.
+
+.venv-legacy/bin/python tests/refusals/mcp_1.py URL < plan.json
+"""
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+
+import json
+import sys
+import warnings
+from typing import Any
+
+import anyio
+import mcp.types
+from mcp import ClientSession, McpError
+from mcp.client.streamable_http import streamable_http_client
+
+warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
+
+
+async def asked(session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Send a request, and give its result or its error."""
+    request = mcp.types.ClientRequest.model_validate({"method": method, "params": params})
+    try:
+        result = await session.send_request(request, mcp.types.Result)
+    except McpError as error:
+        return {"error": error.error.model_dump(mode="json")}
+    return {"result": result.model_dump(mode="json", by_alias=True)}
+
+
+async def walked(session: ClientSession, requests: list[Any]) -> dict[str, Any]:
+    """Send the requests of a way, and give what came of the last."""
+    seen: dict[str, Any] = {}
+    task_id = ""
+    for method, params in requests:
+        seen = await asked(
+            session, method, {**params, "taskId": task_id} if params.get("taskId") == "$task" else params
+        )
+        task_id = task_id or seen.get("result", {}).get("task", {}).get("taskId", "")
+    return seen
+
+
+class User:
+    """Gives one answer after the other."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+        self.asked: list[str] = []
+
+    async def elicit(self, _context: Any, params: Any) -> Any:
+        self.asked.append(params.message)
+        return mcp.types.ElicitResult.model_validate(self.answers.pop(0))
+
+
+async def talked(session: ClientSession, user: User, talk: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool that asks, answer as the plan says, and give the result with what was asked."""
+    user.answers, user.asked = list(talk["answers"]), []
+    if talk["as_task"]:
+        created = await session.experimental.call_tool_as_task(talk["tool"], talk["arguments"])
+        result = await session.experimental.get_task_result(created.task.taskId, mcp.types.CallToolResult)
+    else:
+        result = await session.call_tool(talk["tool"], talk["arguments"])
+    return {"asked": user.asked, "result": result.model_dump(mode="json", by_alias=True)}
+
+
+async def main(url: str, plan: dict[str, Any]) -> None:
+    """Go each way, and after each make one more call in the same session."""
+    user, seen = User(), {}
+    callback = user.elicit if plan["can_ask"] else None
+    info = mcp.types.Implementation(name=plan["name"], version="1")
+    async with (
+        streamable_http_client(url) as (incoming, outgoing, _session),
+        ClientSession(incoming, outgoing, elicitation_callback=callback, client_info=info) as session,
+    ):
+        await session.initialize()
+        for name, requests in plan["ways"].items():
+            seen[name] = [await walked(session, requests), await asked(session, *plan["then"])]
+        for name, talk in plan["talks"].items():
+            seen[name] = [await talked(session, user, talk), await asked(session, *plan["then"])]
+    sys.stdout.write(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    anyio.run(main, sys.argv[1], json.load(sys.stdin))

@@ -1,0 +1,100 @@
+"""Every refusal there is, and how a released client comes by it; or why none can, in an open session.
+
+The tree of `stepwire.errors` is the list: test_refusals.py holds each of its leaves against these tables.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepwire import errors
+from stepwire.errors import ProtocolError
+from stepwire.json_text import JsonObject
+from tests.refusals.endpoint import AT_THE_LIMIT, POLLED_TOO_OFTEN
+
+LEGACY: Final = "2025-11-25"
+MODERN: Final = "2026-07-28"
+BOTH: Final = (LEGACY, MODERN)
+TEXT: Final = {"text": "hello"}
+TASK: Final = "$task"
+"""In a request: the id of the task that the first one of its way has made."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Requests, of which the last is refused."""
+
+    error: type[ProtocolError]
+    requests: tuple[tuple[str, JsonObject], ...]
+    versions: tuple[str, ...] = BOTH
+    is_audited: bool = True
+    """Whether the name of the error is written down; what a task ended with is not refused, and many polls are not."""
+
+    @property
+    def has_task(self) -> bool:
+        """Tell whether its client must know tasks."""
+        return any(params.get("taskId") == TASK for _, params in self.requests)
+
+
+def _call(tool: str, **more: Any) -> tuple[str, JsonObject]:
+    return "tools/call", {"name": tool, "arguments": TEXT, **more}
+
+
+def _keyed(text: str) -> tuple[str, JsonObject]:
+    return _call("instant", arguments={"text": text}, _meta={"stepwire/idempotencyKey": "order-7"})
+
+
+WAYS: Final = {
+    "a method that there is not": Way(errors.MethodNotFound, (("prompts/list", {}),)),
+    "a tool that is no task": Way(errors.MethodNotFound, (_call("forbidden", task={}),), (LEGACY,)),
+    "a tool that is a task only": Way(errors.MethodNotFound, (_call("required"),), (LEGACY,)),
+    "an integer of 19 digits": Way(
+        errors.InvalidParams, (_call("endless", arguments={"text": "x", "tweet": 1_859_999_999_999_999_999}),)
+    ),
+    "bad arguments of a task": Way(errors.InvalidParams, (_call("endless", arguments={}, task={}),), (LEGACY,)),
+    "a tool that there is not": Way(errors.UnknownTool, (_call("nobody"),)),
+    "a task that there is not": Way(errors.UnknownTask, (("tasks/get", {"taskId": "nobody-knows-it"}),)),
+    "a result that there is not": Way(errors.UnknownTask, (("tasks/result", {"taskId": "nobody"}),), (LEGACY,)),
+    "a cursor of somebody else": Way(errors.InvalidCursor, (("tools/list", {"cursor": "x"}),)),
+    "a state of somebody else": Way(errors.InvalidRequestState, (_call("endless", requestState="x.y"),), (MODERN,)),
+    "a cancel that is too late": Way(
+        errors.TaskAlreadyEnded,
+        (_call("endless", task={}), ("tasks/cancel", {"taskId": TASK}), ("tasks/cancel", {"taskId": TASK})),
+        (LEGACY,),
+    ),
+    "a workflow that is not started": Way(errors.WorkflowNotStarted, (_call("refused"),)),
+    "a fault of ours": Way(errors.InternalError, (_call("broken"),), is_audited=False),
+    "a header that is missing": Way(errors.HeaderMismatch, (_call("with_header"),), (MODERN,)),
+    "a capability that is missing": Way(errors.MissingClientCapability, (_call("eliciting"),), (MODERN,)),
+    "a client that cannot be asked": Way(errors.ClientNotCapable, (_call("eliciting"),), (LEGACY,)),
+    "a result that takes too long": Way(
+        errors.TaskStillRunning, (_call("endless", task={}), ("tasks/result", {"taskId": TASK})), (LEGACY,)
+    ),
+    "too many tasks": Way(errors.LimitReached, (_call(AT_THE_LIMIT),)),
+    "too many polls": Way(errors.TooManyPolls, (("tasks/get", {"taskId": POLLED_TOO_OFTEN}),), is_audited=False),
+    "a key with other arguments": Way(errors.IdempotencyKeyReused, (_keyed("a"), _keyed("b"))),
+    "a scope that is missing": Way(errors.InsufficientScope, (_call("costly"),)),
+    "an error of the workflow": Way(errors.WorkflowError, (_call("failing"),), is_audited=False),
+}
+
+BEFORE_THE_MESSAGE: Final = {
+    errors.ParseError: "the libraries send JSON",
+    errors.OriginNotAllowed: "sent by web pages only",
+    errors.HttpMethodNotAllowed: "each library gets it for its first GET, and takes it as meant",
+    errors.UnknownSession: "the answer that makes a client open another session (L10)",
+    errors.NotAcceptable: "the libraries take JSON and events",
+    errors.BodyTooLarge: "a body over 1 MiB is not read, so its id is not known",
+    errors.UnsupportedMediaType: "the libraries send JSON that is not compressed",
+    errors.UnclearId: "the libraries send one id",
+    errors.NotSignedIn: "the endpoint is wired wrongly: no session was ever opened",
+    errors.InvalidToken: "the sign-in decides before the message is read, and 401 makes a client sign in (F5)",
+    errors.IncompleteIdentity: "the sign-in decides before the message is read: no session was ever opened",
+    errors.UnsupportedProtocolVersion: "each library keeps to the version that was agreed on",
+}
+"""Refused before the message is understood; so these have HTTP statuses of their own in both eras."""
+
+
+def leaves(error: type[ProtocolError] = ProtocolError) -> set[type[ProtocolError]]:
+    """Give the errors of the tree that nothing is more precise than, and those that are raised themselves."""
+    children = error.__subclasses__()
+    below = set[type[ProtocolError]]().union(*map(leaves, children))
+    return below if children else {error}

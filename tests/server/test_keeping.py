@@ -1,0 +1,108 @@
+"""How long results are kept: for as long as the tool promises after the end, whatever was left of the ttl."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from stepwire.tasks.task import Task
+from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
+
+KEEP: Final = timedelta(days=1)
+KEEPING: Final = replace(OPTIONAL, name="keeping", keep_result=KEEP)
+BRIEF: Final = replace(OPTIONAL, name="brief", keep_result=timedelta(minutes=1))
+CAREFUL: Final = replace(CONFIRMED, name="careful", keep_result=KEEP)
+JUST_BEFORE: Final = OPTIONAL.ttl - timedelta(seconds=1)
+
+
+@pytest.fixture
+def world() -> World:
+    """A world with tools that promise to keep results."""
+    return World(catalog=catalog_of(KEEPING, BRIEF, CAREFUL))
+
+
+def succeeds(world: World, task_id: str) -> None:
+    world.succeed(task_id, OUTPUT)
+
+
+def fails(world: World, task_id: str) -> None:
+    world.fail(task_id)
+
+
+def is_cancelled(world: World, task_id: str) -> None:
+    ModernClient(world).task("cancel", task_id)
+
+
+def only_task(world: World) -> Task:
+    (task,) = world.store.tasks.values()
+    return task
+
+
+@pytest.mark.parametrize("ends", [succeeds, fails, is_cancelled])
+def test_what_ends_just_before_its_time_is_kept_for_as_long_as_was_promised(
+    world: World, ends: Callable[[World, str], None]
+) -> None:
+    client = ModernClient(world)
+    task_id = client.start("keeping")
+    world.clock.time += JUST_BEFORE
+    ends(world, task_id)
+
+    world.clock.time += KEEP - timedelta(seconds=1)
+    at_the_end = client.task("get", task_id)
+    world.clock.time += timedelta(seconds=1)
+    after_it = client.task("get", task_id)
+
+    assert at_the_end.result["ttlMs"] == (JUST_BEFORE + KEEP) / timedelta(milliseconds=1)
+    assert after_it.code == -32602
+
+
+def test_what_ends_early_is_kept_until_its_ttl_is_over(world: World) -> None:
+    task_id = ModernClient(world).start("brief")
+    world.succeed(task_id, OUTPUT)
+
+    assert only_task(world).ttl == BRIEF.ttl
+
+
+def test_what_has_not_ended_expires_with_its_ttl(world: World) -> None:
+    task_id = ModernClient(world).start("keeping")
+
+    world.clock.time += KEEPING.ttl
+
+    assert ModernClient(world).task("get", task_id).code == -32602
+
+
+def test_a_result_that_is_kept_is_given_to_legacy_clients_too(world: World) -> None:
+    client = LegacyClient(world)
+    task_id = client.start("keeping")
+    world.clock.time += JUST_BEFORE
+    world.succeed(task_id, OUTPUT)
+    world.clock.time += KEEP / 2
+
+    assert client.task("result", task_id).result["structuredContent"] == OUTPUT
+    assert [one["taskId"] for one in client.ask("tasks/list").result["tasks"]] == [task_id]
+
+
+def test_what_was_declined_is_kept_too(world: World) -> None:
+    client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
+    task_id = client.call("careful", task={}).id_in("task")
+    world.clock.time += timedelta(minutes=5)
+    ModernClient(world, capabilities={"extensions": {"io.modelcontextprotocol/tasks": {}}}).update(
+        task_id, {"confirm": {"action": "decline"}}
+    )
+
+    assert only_task(world).ttl == timedelta(minutes=5) + KEEP
+
+
+def test_no_later_event_prolongs_what_has_ended(world: World) -> None:
+    task_id = ModernClient(world).start("keeping")
+    world.succeed(task_id, OUTPUT)
+    ended = only_task(world)
+    world.clock.time += timedelta(minutes=30)
+
+    world.progress(task_id, 50)
+    ModernClient(world).task("cancel", task_id)
+
+    assert only_task(world) == ended

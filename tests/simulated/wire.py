@@ -1,0 +1,33 @@
+"""Requests to AWS as botocore sends them, and answers as it reads them, of the services that speak JSON."""
+
+import json
+from collections.abc import Generator, Mapping
+from io import BytesIO
+from typing import Any, cast
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+
+
+def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:
+    """Write an answer of AWS."""
+    headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
+    return AWSResponse(request.url, status, headers, cast(Any, _Body(json.dumps(body).encode())))
+
+
+class _Body(BytesIO):
+    def stream(self, **_: object) -> Generator[bytes]:
+        yield self.read()
+
+
+def subject_of(request: AWSPreparedRequest) -> str:
+    """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
+    body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
+    if "TransactItems" in body:
+        return "task and key"
+    if "RequestItems" in body:
+        return "tasks"
+    if "KeyConditionExpression" in body:
+        return body.get("IndexName", "tasks")
+    sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
+    return sort_key.partition("#")[0]

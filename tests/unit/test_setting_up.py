@@ -1,0 +1,83 @@
+"""Setting an environment up: how far it is, and one line that says what to do when it fails."""
+
+import io
+import sys
+
+import pytest
+
+from requirements.install import explained, install, packages_in, progress
+
+LOCK = """\
+# made by make lock
+annotated-types==0.8.0 \\
+    --hash=sha256:0
+rich==15.0.0 ; python_version > '3' \\
+    --hash=sha256:1
+"""
+COLLECTING = ["Collecting annotated-types==0.8.0 (from -r dev.txt)\n", "  Using cached annotated_types.whl\n"]
+NOT_FOUND = "ERROR: Could not find a version that satisfies the requirement a==1 (from versions: {})\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_packages_of_a_lock_are_counted() -> None:
+    assert packages_in(LOCK) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ([], "[..............................] 0 of 2 packages"),
+        (COLLECTING, "[###############...............] 1 of 2 packages"),
+        (COLLECTING * 9, "[##############################] 9 of 2 packages"),
+        ([*COLLECTING, "Installing collected packages: a, b\n"], "[##############################] unpacking"),
+    ],
+)
+def test_a_bar_says_how_far_it_is(said: list[str], shown: str) -> None:
+    assert progress(said, 2) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        (
+            ["WARNING: Retrying: Failed to establish a new connection: [Errno -3]\n"],
+            "cannot be fetched: check the network",
+        ),
+        (
+            ["WARNING: ProxyError('Cannot connect to proxy.')\n"],
+            "cannot be fetched: check the network, or set HTTPS_PROXY",
+        ),
+        ([NOT_FOUND.format("none")], "cannot be fetched: check the network"),
+        (["SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED\n"], "cannot be fetched: a certificate is not trusted."),
+        ([NOT_FOUND.format("2, 3")], "cannot be installed. pip says:"),
+        (["ERROR: No space left on device\n"], "cannot be installed. pip says:"),
+    ],
+)
+def test_a_failure_begins_with_what_to_do(said: list[str], first: str) -> None:
+    assert next(iter(explained(said))).startswith(f"The packages {first}")
+
+
+@pytest.mark.parametrize(
+    ("screen", "shows"), [(io.StringIO(), False), (Terminal(), True)], ids=["a pipe", "a terminal"]
+)
+def test_what_pip_says_is_for_the_bar_only(screen: io.StringIO, shows: bool) -> None:
+    command = [sys.executable, "-c", "print('Collecting rich'); print('WARNING: Location is ignored')"]
+
+    code = install(command, 2, screen)
+
+    assert code == 0
+    assert "Location" not in screen.getvalue()
+    assert ("1 of 2 packages" in screen.getvalue()) is shows
+
+
+def test_the_code_of_pip_is_handed_on() -> None:
+    screen = io.StringIO()
+
+    code = install([sys.executable, "-c", "print('ERROR: no'); raise SystemExit(3)"], 2, screen)
+
+    assert code == 3
+    assert screen.getvalue() == "The packages cannot be installed. pip says:\nERROR: no\n"

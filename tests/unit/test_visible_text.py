@@ -1,0 +1,53 @@
+"""Texts that a person reads: nothing in a value hides, reorders or imitates the words around it."""
+
+import sys
+import unicodedata
+
+import pytest
+
+from stepwire.json_text import Json
+from stepwire.visible_text import quoted, visible
+
+INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
+
+
+# X-M7
+def test_every_control_and_direction_character_of_unicode_is_written_as_an_escape() -> None:
+    characters = "".join(map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))))
+
+    kept = set(visible(characters))
+
+    assert {one for one in kept if unicodedata.category(one) in INVISIBLE} == set()
+
+
+def test_every_other_character_stays_as_it_is() -> None:
+    characters = map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1)))
+    others = "".join(one for one in characters if unicodedata.category(one) not in INVISIBLE | {"Cn"})
+
+    assert visible(others) == others
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("5 rows?\n\nApproved", "5 rows?\\u000a\\u000aApproved"),
+        ("\u202esresu lla eteleD\u202c", "\\u202esresu lla eteleD\\u202c"),
+        ("\x07\x1b[2J", "\\u0007\\u001b[2J"),
+        ("tag \U000e0041", "tag \\U000e0041"),
+        ("grüße 你好 שלום", "grüße 你好 שלום"),
+    ],
+)
+def test_what_would_act_is_shown(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_lines_stay_where_they_are_kept() -> None:
+    assert visible("one\ntwo\tthree\r\u2028", keep="\n\t") == "one\ntwo\tthree\\u000d\\u2028"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("a", '"a"'), ('"', '"\\""'), (1, "1"), (None, "null"), ({"a\u202e": "\n"}, '{"a\\u202e":"\\n"}')],
+)
+def test_a_value_in_a_sentence_shows_where_it_begins_and_ends(value: Json, shown: str) -> None:
+    assert quoted(value) == shown

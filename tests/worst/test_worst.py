@@ -1,0 +1,204 @@
+"""No input of legal size takes more than 250 ms of processor time or 64 MB, in any function.
+
+What may not depend on the machine is judged in every run: how many faults are named, and that the estimate keeps back
+what would take long. What is measured is judged by `make test ALL=1`; `python -m benchmarks.worst_cases` prints it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stepwire.json_text import JsonObject, write
+from stepwire.schema_work import ENDLESS, SchemaWork, size_of, states_of
+from stepwire.schemas import MOST_SECONDS, SchemaError, Violation, check_schema, compile_ahead, violations_of
+from tests.worst.inputs import inputs
+from tests.worst.measuring import MOST_MEMORY, Taken, taken_by
+from tests.worst.shapes import SCHEMAS, TEXTS, Shape, by_chance, known
+
+CHANCES = 500
+SEED = 20_261_121
+
+
+def shape(schema: str, value: str) -> Shape:
+    """Find a shape by the names of its parts."""
+    return next(one for one in known() if one.name == f"{schema} / {value}")
+
+
+# A1: the validator builds an error for each of 130,000 items before it gives the first
+@pytest.mark.parametrize(
+    ("schema", "value", "pointer"),
+    [
+        ("few items", "ones", ""),
+        ("choices of items", "ones", "/0"),
+        ("negated", "ones", "/0"),
+        ("a row", "rows", "/0"),
+        ("an optional member", "list in a member", "/a"),
+        ("names", "members", ""),
+        ("closed items", "objects", "/0"),
+    ],
+)
+def test_of_a_large_value_one_fault_is_named_with_its_place(schema: str, value: str, pointer: str) -> None:
+    found = shape(schema, value)
+
+    (violation,) = violations_of(write(found.schema), found.value)
+
+    assert violation.pointer == pointer
+    assert "too large" not in violation.expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ("many choices of one", "texts"),
+        ("mixed options", "ones"),
+        ("all of many", "ones"),
+        ("dependent", "members"),
+        ("names by pattern", "members"),
+        ("pattern [ab]*a[ab]{300}c", "long ab"),
+    ],
+)
+def test_what_might_take_long_is_not_begun(schema: str, value: str) -> None:
+    found = shape(schema, value)
+    estimate = SchemaWork(found.schema).deciding().seconds(size_of(found.value))
+
+    (violation,) = violations_of(write(found.schema), found.value)
+
+    assert estimate > MOST_SECONDS
+    assert violation.expected.startswith("is too large to be checked against the schema in time")
+
+
+# The validator remembers what it has checked while it decides, and not while it explains.
+def test_what_would_be_explained_twice_at_each_level_is_not_explained() -> None:
+    found = shape("a tree of two with leaves", "deep")
+
+    (violation,) = violations_of(write(found.schema), found.value)
+
+    assert violation == Violation("", "does not fit the schema")
+
+
+def test_a_small_value_has_all_its_faults_listed() -> None:
+    schema = {"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "required": ["b", "c"]}
+
+    pointers = [one.pointer for one in violations_of(write(schema), {"a": 1})]
+
+    assert sorted(pointers) == ["", "", "/a"]
+
+
+# M35: linear time, so no look-around and no backreferences
+@pytest.mark.parametrize("pattern", ["(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b", "(a)\\1", "(\\w{1,999}){99}"])
+@pytest.mark.parametrize("place", ["pattern", "patternProperties"])
+def test_a_pattern_that_may_take_long_is_refused(pattern: str, place: str) -> None:
+    schema: JsonObject = {place: pattern if place == "pattern" else {pattern: {}}}
+
+    with pytest.raises(SchemaError, match="linear time"):
+        check_schema(schema)
+
+
+def doubling(levels: int) -> JsonObject:
+    """Give a schema in which each part is reached twice as often as the one around it."""
+    links = {str(level): {"allOf": [{"$ref": f"#/$defs/{level + 1}"}] * 2} for level in range(levels)}
+    return {"$ref": "#/$defs/0", "$defs": {**links, str(levels): {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        doubling(20),
+        doubling(300),
+        {"items": {"anyOf": [{"contains": {"const": number}} for number in range(700)] * 3}},
+        {"allOf": [{"pattern": f"a{{99}}{number}"} for number in range(900)]},
+    ],
+    ids=["doubling 20 times", "doubling 300 times", "thousands of choices", "hundreds of patterns"],
+)
+def test_a_schema_that_takes_long_for_a_small_value_is_refused(schema: JsonObject) -> None:
+    with pytest.raises(SchemaError, match="takes too long"):
+        check_schema(schema)
+
+
+@pytest.mark.parametrize("name", ["a tree", "a tree of choices", "many choices of one", "many options", "a row"])
+def test_a_schema_of_everyday_kinds_is_served(name: str) -> None:
+    check_schema(SCHEMAS[name])
+
+
+def test_an_estimate_never_grows_beyond_all_bounds() -> None:
+    node: JsonObject = {"$ref": "#/$defs/node"}
+    schema: JsonObject = {**node, "$defs": {"node": {"allOf": [{"items": node}, {"items": node}, node]}}}
+
+    assert SchemaWork(schema).explaining(200).part == ENDLESS.part
+    assert SchemaWork(schema).deciding().part < ENDLESS.part
+
+
+@pytest.mark.parametrize(
+    ("pattern", "states"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("a{5}", 5),
+        ("a{2,7}b", 8),
+        ("a{3,}", 3),
+        ("a{0}b", 2),
+        ("(?:ab{2}){3}", 12),
+        ("[a-z\\]]+\\d", 2),
+        ("\\p{L}{4}", 4),
+        (")(", 1),
+    ],
+)
+def test_the_states_of_a_pattern_are_estimated_from_above(pattern: str, states: int) -> None:
+    assert states_of(pattern) == states
+
+
+def test_a_schema_that_is_not_served_any_more_is_said_to_be() -> None:
+    """A task keeps the schema that was promised when it was made, maybe by an earlier version."""
+    (violation,) = violations_of('{"pattern":"(?=a)b"}', "ab")
+
+    assert violation.expected.startswith("cannot be checked, because the schema is not served any more")
+
+
+# ------------------------------------------------------------------------------------------------ what is measured
+
+
+counted_by_the_kernel = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is counted by Linux"
+)
+
+
+def over(measured: Iterator[tuple[str, Taken]]) -> list[str]:
+    """Name what is over the bounds."""
+    return [
+        f"{name}: {taken.seconds:.3f} s, {taken.megabytes:.0f} MB"
+        for name, taken in measured
+        if not taken.is_within_bounds
+    ]
+
+
+@counted_by_the_kernel
+@pytest.mark.parametrize("name", ["ones", "objects", "members", "rows"])
+def test_no_answer_about_a_large_value_takes_much_memory(name: str) -> None:
+    found = shape("a row", name)
+    schema = write(found.schema)
+    compile_ahead(schema)
+
+    assert taken_by(lambda: violations_of(schema, found.value)).megabytes < MOST_MEMORY
+
+
+@counted_by_the_kernel
+@pytest.mark.long
+def test_no_shape_takes_much_time_or_memory() -> None:
+    def measured() -> Iterator[tuple[str, Taken]]:
+        for one in (*known(), *by_chance(CHANCES, SEED)):
+            schema = write(one.schema)
+            compile_ahead(schema)
+            yield one.name, taken_by(lambda schema=schema, one=one: violations_of(schema, one.value))
+
+    assert over(measured()) == []
+
+
+@counted_by_the_kernel
+@pytest.mark.long
+def test_no_input_of_a_function_takes_much_time_or_memory() -> None:
+    assert over((f"{one.function}, {one.name}", taken_by(one.act)) for one in inputs()) == []
+
+
+def test_every_value_is_as_large_as_it_may_be() -> None:
+    assert {name for name, text in TEXTS.items() if not 200_000 < len(text.encode()) <= 262_144} == {"deep"}
