@@ -13,6 +13,7 @@ from typing import Final
 
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import parse
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.outcomes import Aborted, Broke, Succeeded
 from stepwire.tasks.task import Cancelled, Completed, Failed, Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
@@ -237,7 +238,7 @@ def _slots(site: Site) -> tuple[str, ...]:
     left = site.slots() - open_tasks
     if not left:
         return ()
-    site.clock.time += timedelta(minutes=2)
+    site.clock.time += LONGEST_CONFIRMATION + timedelta(minutes=2)
     site.restart(replace(site.limits, active=len(site.slots())))
     called = modern(site).start()
     assert site.slots() - open_tasks == {called}, "a slot was lost"
