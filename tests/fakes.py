@@ -16,17 +16,19 @@ from stepwire.errors import (
     StartUnclear,
     StoreBusy,
     TaskExists,
+    WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import Json, write
-from stepwire.ports import Followed, KeyClaim, Randomness, TaskPage
+from stepwire.ports import Followed, KeyClaim, Lease, NeglectedPage, Randomness, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits, Usage, admitted, without
 
+NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
 
 
@@ -88,6 +90,8 @@ class InMemoryTaskStore:
         """The tasks of idempotency keys."""
         self.usage: dict[Principal, Usage] = {}
         """What each caller uses."""
+        self.kept_bookmark: str | None = None
+        """Where the list of the neglected was left."""
         self.is_available = True
         """Whether reads give an answer."""
 
@@ -181,12 +185,22 @@ class InMemoryTaskStore:
         del self.tasks[task.key]
         return True
 
-    def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
+    def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
         self.calls.append("neglected")
         self._check_available()
         waiting = [one for one in self.tasks.values() if one.needs_looking_after]
-        oldest = sorted((one for one in waiting if one.checked_at <= since), key=lambda one: one.checked_at)
-        return tuple(one.key for one in oldest[:limit])
+        oldest = sorted((one for one in waiting if one.checked_at <= since), key=_turn)
+        rest = [one for one in oldest if after is None or _turn(one) > after]
+        page = rest[:NEGLECTED_PAGE]
+        return NeglectedPage(tuple(one.key for one in page), _turn(page[-1]) if len(rest) > len(page) else None)
+
+    def bookmark(self) -> str | None:
+        self.calls.append("bookmark")
+        return self.kept_bookmark
+
+    def keep_bookmark(self, after: str | None) -> None:
+        self.calls.append("keep_bookmark")
+        self.kept_bookmark = after
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         self.calls.append("page")
@@ -207,6 +221,31 @@ class InMemoryTaskStore:
     def _is_as_loaded(self, task: Task) -> bool:
         stored = self.tasks.get(task.key)
         return stored is not None and stored.version == task.version
+
+
+def _turn(task: Task) -> str:
+    return f"{task.checked_at.isoformat()} {task.task_id}"
+
+
+class InMemoryPlaces:
+    """Places in a dictionary."""
+
+    def __init__(self) -> None:
+        self.rooms: dict[str, set[Lease]] = {}
+        """The leases of each room, lapsed ones with them."""
+        self.most_held = 0
+        """The most leases that a room ever had at one moment."""
+
+    def take(self, room: str, lease: Lease, most: int, at: datetime) -> bool:
+        held = {one for one in self.rooms.get(room, set[Lease]()) if one.until >= at}
+        if len(held) >= most:
+            return False
+        self.rooms[room] = held | {lease}
+        self.most_held = max(self.most_held, len(held) + 1)
+        return True
+
+    def give_back(self, room: str, lease: Lease) -> None:
+        self.rooms.get(room, set[Lease]()).discard(lease)
 
 
 @dataclass(frozen=True)
@@ -251,6 +290,8 @@ class FakeWorkflows:
     """Called by every start before it begins: what happens meanwhile."""
     is_available: bool = True
     """Whether anything but `start` and `stop` gives an answer."""
+    throttled: set[str] = field(default_factory=set[str])
+    """The names of the methods that are refused, because a quota is used up."""
 
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
@@ -262,6 +303,8 @@ class FakeWorkflows:
     """The state that each execution entered last, where its history tells."""
     looked_at: list[Execution] = field(default_factory=list[Execution])
     """The executions whose history was asked for."""
+    listed: list[str] = field(default_factory=list[str])
+    """The state machines whose running executions were asked for."""
     waiting: set[str] = field(default_factory=set[str])
     """The tokens of the states that wait for an answer."""
     resumptions: list[Resumption] = field(default_factory=list[Resumption])
@@ -279,21 +322,34 @@ class FakeWorkflows:
 
     def describe(self, execution: Execution) -> ExecutionState:
         self.described.append(execution)
+        self._check_quota("describe")
         if not self.is_available:
             raise WorkflowsUnavailable
         return self.states.get(execution, Missing())
 
     def current_state(self, execution: Execution) -> str | None:
         self.looked_at.append(execution)
+        self._check_quota("current_state")
         if not self.is_available:
             raise WorkflowsUnavailable
         return self.current_states.get(execution) if self.states.get(execution) == Running() else None
+
+    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+        self.listed.append(state_machine_arn)
+        self._check_quota("list_running")
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return frozenset(one.name for one in self.running() if one.state_machine_arn == state_machine_arn)
 
     def resume(self, token: str, output: str) -> None:
         self._answer(Resumption(token, output=output))
 
     def break_off(self, token: str, error: str, cause: str) -> None:
         self._answer(Resumption(token, error=error, cause=cause))
+
+    def _check_quota(self, method: str) -> None:
+        if method in self.throttled:
+            raise WorkflowsThrottled
 
     def _answer(self, resumption: Resumption) -> None:
         if not self.is_available:

@@ -21,7 +21,8 @@ from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
-from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore, counting
+from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
+from tests.fakes import FakeWorkflows, FixedClock, InMemoryPlaces, InMemoryTaskStore, counting
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
 BOB: Final = principal_of(("jwt", "https://issuer.example", "bob"), "a stack")
@@ -137,9 +138,11 @@ class World:
     limits: Limits = field(default_factory=Limits)
     polls_per_second: float = 0
     """0: as many as anybody likes."""
+    waits: WaitLimits = field(default_factory=WaitLimits)
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
+    places: InMemoryPlaces = field(default_factory=InMemoryPlaces)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     faults: list[Exception] = field(default_factory=list[Exception])
     """The faults of ours that the server has reported."""
@@ -151,8 +154,16 @@ class World:
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.store, self.clock, self.audit.append)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
+        room = WaitingRoom(self.places, self.waits, counting(), self.troubles.append)
         self.operations = Operations(
-            self.recorder, self.workflows, counting(), self.upkeep, self.limits, signed_url, self.troubles.append
+            self.recorder,
+            self.workflows,
+            counting(),
+            self.upkeep,
+            self.limits,
+            signed_url,
+            self.troubles.append,
+            Waiting(self.recorder, self.upkeep, room, self.troubles.append),
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)

@@ -17,6 +17,8 @@ GIVE_UP: Final = ("UpdateItem", "GetItem", "StopExecution", "PutItem", "UpdateIt
 """Giving up a plain call. Where nobody knows of a task, it is the first call only."""
 POLL: Final = ("GetItem",)
 """tasks/get, tasks/result, the first body of a stream, a round of a plain call: as long as nobody is overdue."""
+WAIT: Final = ("UpdateItem",) * 4
+"""A request that waits: its place among the caller's and among all, taken and given back."""
 STREAM_POLL: Final = ("BatchGetItem",)
 """Coming back for a stream (GET with Last-Event-ID): the task, and whether the request was given up."""
 LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")

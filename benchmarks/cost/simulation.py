@@ -39,7 +39,7 @@ class Assumptions:
     memory: float = 0.5  # GB
     audit_line: int = 370  # bytes, as the functions write them
     platform_lines: int = 600  # bytes that Lambda itself writes for an invocation
-    state_after: float = 30  # seconds; StateAfterSeconds
+    state_after: float = 60  # seconds; StateAfterSeconds
     inline_wait: float = 2  # seconds; InlineWaitSeconds
     lost_events: float = 0.001  # share of the status events that never come
     cold: float = 0.01  # share of the requests that start an instance
@@ -186,7 +186,7 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
     """Run one task, and count its steps; a lost event counts by its share."""
     waits = min(seconds, assumed.inline_wait) if client.streams else 0
     heard = 1 - assumed.lost_events
-    create = (*calls.CREATE, *calls.POLL * _reads_within(waits))
+    create = (*calls.CREATE, *calls.WAIT * (waits > 0), *calls.POLL * _reads_within(waits))
     begun = Step(create, 1, assumed.item, waits=waits, index_writes=calls.INDEX_WRITES[calls.CREATE])
     coming = Step(calls.STREAM_POLL, 0, assumed.item) if client.streams else Step(calls.POLL, 1, assumed.item)
     looking = replace(coming, calls=calls.LOOK, index_writes=calls.INDEX_WRITES[calls.LOOK])

@@ -24,7 +24,7 @@ RATES: Final = (10, 1_000, 100_000)  # tasks an hour
 PEAK: Final = 3  # times the average
 HOURS: Final = 730  # of a month
 METRICS: Final = 11 * 3  # of each tool
-ALARMS: Final = 14
+ALARMS: Final = 15
 
 
 @cache

@@ -124,7 +124,15 @@ KINDS = {
             "Timeout",
         ),
         # Layers have a note of their own.
-        harmless=("Architectures", "Layers", "TracingConfig", "EphemeralStorage", "KmsKeyArn", "SnapStart"),
+        harmless=(
+            "Architectures",
+            "Layers",
+            "TracingConfig",
+            "EphemeralStorage",
+            "KmsKeyArn",
+            "ReservedConcurrentExecutions",
+            "SnapStart",
+        ),
         note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
     ),
     "AWS::Lambda::LayerVersion": Kind(

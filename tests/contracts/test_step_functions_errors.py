@@ -4,6 +4,7 @@ The client is botocore's own, with its own retries; only the wire under it is ou
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, cast
@@ -22,10 +23,20 @@ from botocore.exceptions import (
 )
 from mypy_boto3_stepfunctions import SFNClient
 
+from stepwire.aws.clients import step_functions_client
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowsUnavailable
+from stepwire.aws.throttling import THROTTLED
+from stepwire.errors import (
+    StartRefused,
+    StartRefusedForNow,
+    StartUnclear,
+    StopThrottled,
+    WorkflowsThrottled,
+    WorkflowsUnavailable,
+)
 from stepwire.tasks.outcomes import Missing, Running, Succeeded
 from stepwire.tasks.task import Execution
+from stepwire.waiting import TIME_TO_ANSWER
 from tests.kits import state_machine_arn
 
 EXECUTION = Execution(state_machine_arn("Example"), "a-name")
@@ -212,11 +223,77 @@ def test_stopping_what_step_functions_does_not_know_is_nothing() -> None:
     Wire([refusal("ExecutionDoesNotExist")]).workflows().stop(EXECUTION, "why")
 
 
-@pytest.mark.parametrize("code", ["ThrottlingException", "AccessDeniedException"])
-def test_a_stop_that_failed_is_not_taken_for_one(code: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "error"), [("ThrottlingException", StopThrottled), ("AccessDeniedException", ClientError)]
+)
+def test_a_stop_that_failed_is_not_taken_for_one(code: str, error: type[Exception]) -> None:
     """T23: no task is called cancelled whose work goes on."""
-    with pytest.raises(ClientError):
+    with pytest.raises(error):
         Wire([refusal(code)]).workflows().stop(EXECUTION, "why")
+
+
+# -------------------------------------------------------------------------------------------------------------- quotas
+
+LOOKS: dict[str, Callable[[StepFunctionsWorkflows], object]] = {
+    "describe": lambda workflows: workflows.describe(EXECUTION),
+    "history": lambda workflows: workflows.current_state(EXECUTION),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
+@pytest.mark.parametrize("code", sorted(THROTTLED))
+def test_a_look_that_is_throttled_is_told_from_one_that_failed(
+    look: Callable[[StepFunctionsWorkflows], object], code: str
+) -> None:
+    with pytest.raises(WorkflowsThrottled):
+        look(Wire([refusal(code)]).workflows())
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
+def test_a_look_that_is_throttled_is_not_repeated_by_the_sdk(
+    look: Callable[[StepFunctionsWorkflows], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A6: a quota that is used up is not used up more, and the poll does not wait for it."""
+    wire = Wire([refusal("ThrottlingException")] * 5)
+    client = real_client(monkeypatch)
+    client.meta.events.register_first("before-send.sfn", cast(Any, wire))
+
+    with pytest.raises(WorkflowsThrottled):
+        look(StepFunctionsWorkflows(lambda: client))
+
+    assert len(wire.asked) == 1
+
+
+def test_a_look_that_met_an_internal_error_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire([refusal("InternalFailure", 500), (200, {"events": []})])
+    client = real_client(monkeypatch)
+    client.meta.events.register_first("before-send.sfn", cast(Any, wire))
+
+    StepFunctionsWorkflows(lambda: client).current_state(EXECUTION)
+
+    assert len(wire.asked) == 2
+
+
+def test_a_call_of_a_request_takes_no_longer_than_the_time_that_a_wait_leaves_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """B9: two tries of 1 + 3 seconds, and the pause between them, which standard retries keep below a second."""
+    config: Any = real_client(monkeypatch).meta.config
+    tries: int = config.retries["total_max_attempts"]
+
+    longest = tries * (config.connect_timeout + config.read_timeout) + (tries - 1)
+
+    assert (tries, config.read_timeout) == (2, 3)
+    assert longest <= TIME_TO_ANSWER.total_seconds()
+    assert 3 * longest < 29
+
+
+def real_client(monkeypatch: pytest.MonkeyPatch) -> SFNClient:
+    """Build the client that function mcp has."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    return step_functions_client()
 
 
 # ------------------------------------------------------------------------------------------------------------- history

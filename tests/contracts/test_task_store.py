@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import cycle
 
 import pytest
@@ -317,9 +317,9 @@ def test_a_cancelled_task_whose_execution_may_begin_is_looked_after(store: TaskS
     task = store.create(a_task())
     saved = store.save(replace(task, status=Cancelled(), may_begin=True))
 
-    found = store.neglected(START_OF_TIME + timedelta(minutes=1), 100)
+    found = store.neglected(START_OF_TIME + timedelta(minutes=1), None)
 
-    assert found == (task.key,)
+    assert found.keys == (task.key,)
     assert store.load(task.key) == saved
 
 
@@ -417,10 +417,21 @@ def aged(*minutes: int) -> list[Task]:
     return [a_task(next(owners), age=60_000 * age, number=age) for age in minutes]
 
 
+def neglected(store: TaskStore, since: datetime) -> list[TaskKey]:
+    """Read the list of the neglected to its end."""
+    found, after = list[TaskKey](), None
+    while True:
+        page = store.neglected(since, after)
+        found += page.keys
+        if page.next_after is None:
+            return found
+        after = page.next_after
+
+
 def test_tasks_of_any_owner_are_neglected_that_nobody_has_looked_after_for_so_long(store: TaskStore) -> None:
     tasks = [store.create(task) for task in aged(3, 2, 1)]
 
-    found = store.neglected(START_OF_TIME - timedelta(minutes=2), 100)
+    found = neglected(store, START_OF_TIME - timedelta(minutes=2))
 
     assert set(found) == {task.key for task in tasks[:2]}
 
@@ -430,21 +441,50 @@ def test_a_task_that_has_ended_or_was_looked_after_is_neglected_no_more(store: T
     store.save(replace(ended, status=Cancelled("no")))
     store.save(replace(looked_after, checked_at=START_OF_TIME))
 
-    assert store.neglected(START_OF_TIME - timedelta(minutes=1), 100) == (other.key,)
+    assert neglected(store, START_OF_TIME - timedelta(minutes=1)) == [other.key]
 
 
 def test_a_task_whose_workflow_begins_after_an_answer_is_not_neglected(store: TaskStore) -> None:
     question = InputRequest("confirm", 1, FormElicitation("Go?", "{}"), destination=WorkflowInput("confirm"))
     store.create(replace(aged(5)[0], status=InputRequired((question,)), inputs=Inputs(1, ("confirm",))))
 
-    assert store.neglected(START_OF_TIME, 100) == ()
+    assert neglected(store, START_OF_TIME) == []
 
 
-def test_of_many_neglected_tasks_those_are_named_that_have_waited_longest(store: TaskStore) -> None:
-    for task in aged(*range(1, 41)):
+def test_of_many_neglected_tasks_each_is_named_once_over_all_pages(store: TaskStore) -> None:
+    tasks = [store.create(task) for task in aged(*range(1, 251))]
+    first = store.neglected(START_OF_TIME, None)
+
+    found = neglected(store, START_OF_TIME)
+
+    assert first.next_after is not None
+    assert len(found) == len(set(found))
+    assert set(found) == {task.key for task in tasks}
+
+
+def test_the_list_goes_on_where_it_was_left_though_tasks_have_gone_from_it(store: TaskStore) -> None:
+    for task in aged(*range(1, 251)):
         store.create(task)
+    first = store.neglected(START_OF_TIME, None)
+    rest_before = set(neglected(store, START_OF_TIME)) - set(first.keys)
+    for key in first.keys:
+        task = store.load(key)
+        assert task is not None
+        store.save(replace(task, checked_at=START_OF_TIME + timedelta(minutes=1)))
 
-    found = store.neglected(START_OF_TIME, 20)
+    page, rest = store.neglected(START_OF_TIME, first.next_after), set[TaskKey]()
+    rest |= set(page.keys)
+    while page.next_after is not None:
+        page = store.neglected(START_OF_TIME, page.next_after)
+        rest |= set(page.keys)
 
-    assert len(found) == len(set(found)) == 20
-    assert {task.key for task in aged(*range(1, 41))[-8:]} <= set(found)
+    assert rest == rest_before
+
+
+def test_a_bookmark_is_kept_until_it_is_taken_out(store: TaskStore) -> None:
+    at_first = store.bookmark()
+    store.keep_bookmark("somewhere")
+    kept = store.bookmark()
+    store.keep_bookmark(None)
+
+    assert (at_first, kept, store.bookmark()) == (None, "somewhere", None)

@@ -235,6 +235,22 @@ def test_stopping_what_has_ended_is_nothing(kind: str, place: Place) -> None:
     assert place.workflows.describe(execution) == ended
 
 
+def test_what_runs_of_a_state_machine_is_listed_by_name_and_nothing_else(place: Place) -> None:
+    runs, other = place.machine("waits"), place.machine("echoes")
+    wanted = [an_execution(runs) for _ in range(5)]
+    stopped, ended = an_execution(runs), an_execution(other)
+    for execution in (*wanted, stopped, ended):
+        place.workflows.start(execution, INPUT)
+    place.workflows.stop(stopped, "why")
+    place.settle(ended)
+
+    found = [place.workflows.list_running(machine) for machine in (runs, other)]
+
+    assert found == [{execution.name for execution in wanted}, frozenset()]
+    for execution in wanted:
+        place.workflows.stop(execution, "the test is over")
+
+
 def test_stopping_what_never_began_is_nothing(place: Place) -> None:
     execution = an_execution(place.machine("waits"))
 

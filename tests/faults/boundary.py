@@ -17,7 +17,14 @@ from botocore.retries.quota import RetryQuota
 from botocore.retries.standard import ExponentialBackoff
 from moto.core.models import botocore_stubber
 
-from stepwire.aws.clients import dynamodb_client, events_client, secrets_manager_client, step_functions_client
+from stepwire.aws.clients import (
+    dynamodb_client,
+    events_client,
+    patient_dynamodb_client,
+    patient_step_functions_client,
+    secrets_manager_client,
+    step_functions_client,
+)
 from tests.simulated.wire import answered, subject_of
 
 Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]
@@ -81,6 +88,9 @@ class Boundary:
     def __post_init__(self) -> None:
         self.dynamodb = self._watched(dynamodb_client())
         self.step_functions = self._watched(step_functions_client())
+        # Of the functions that no client waits for.
+        self.patient_dynamodb = self._watched(patient_dynamodb_client())
+        self.patient_step_functions = self._watched(patient_step_functions_client())
         self.secrets = self._watched(secrets_manager_client())
         self.events = self._watched(events_client())
 

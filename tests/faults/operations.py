@@ -470,7 +470,7 @@ def _is_heard_of(site: Site) -> list[str]:
 
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
-_QUERIES: Final = ("Query neglected",) * 4
+_QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4)
 _BEGUN_AGAIN: Final = ("GetItem task", "PutItem task", "DescribeExecution", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "PutItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
@@ -571,13 +571,13 @@ OPERATIONS: Final = (
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), _expire),
     Operation("sweep, end untold", Caller.SCHEDULE, (*_QUERIES, *_FOUND), _sweep_end, ends_are_recorded),
-    Operation("sweep, never begun", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), _sweep_never_begun, first=4),
+    Operation("sweep, never begun", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), _sweep_never_begun, first=5),
     Operation(
         "sweep, expired",
         Caller.SCHEDULE,
         (*_QUERIES, "GetItem task", "StopExecution", "UpdateItem usage", "DeleteItem task"),
         _sweep_expired,
-        first=4,
+        first=5,
     ),
     Operation("status change told", Caller.STREAM, ("PutEvents",), _status_change, _is_heard_of),
 )

@@ -22,6 +22,7 @@ from local.isolation import REGION
 from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
 from stepwire.aws.items import key_of, task_of
 from stepwire.aws.outbox import StatusChangesHandler
+from stepwire.aws.places import DynamoDbPlaces
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.dialogue import Dialogue
@@ -39,6 +40,7 @@ from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
+from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, impatient
 from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url, state_machine_arn
@@ -83,7 +85,12 @@ class Process:
         report = site.troubles.append
         self.recorder = Recorder(store, site.clock)
         upkeep = Upkeep(self.recorder, workflows, INTERVALS, report)
-        self.operations = Operations(self.recorder, workflows, site.randomness, upkeep, limits, signed_url, report)
+        places = DynamoDbPlaces(site.table, lambda: boundary.dynamodb)
+        room = WaitingRoom(places, WaitLimits(), site.randomness, report)
+        waiting = Waiting(self.recorder, upkeep, room, report)
+        self.operations = Operations(
+            self.recorder, workflows, site.randomness, upkeep, limits, signed_url, report, waiting
+        )
         self.dialogue = Dialogue(self.recorder, upkeep, report)
         kit = Kit(
             site.catalog,
@@ -96,9 +103,12 @@ class Process:
             report,
         )
         self.server = McpServer(kit, frozenset(), report)
-        self.events = ExecutionEvents(self.recorder, workflows)
-        self.requests = InputRequests(self.recorder, workflows)
-        self.expirations = Expirations(store, workflows)
+        patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb)
+        patient_recorder = Recorder(patient_store, site.clock)
+        patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
+        self.events = ExecutionEvents(patient_recorder, patient_workflows)
+        self.requests = InputRequests(patient_recorder, patient_workflows)
+        self.expirations = Expirations(patient_store, patient_workflows)
         sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time), report)
         self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
         self.outbox = StatusChangesHandler(lambda: boundary.events)

@@ -237,6 +237,8 @@ def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, mo
         "STATE_AFTER_SECONDS": "30",
         "SECRET_ARN": "never-asked-for",
         "MOST_ACTIVE_TASKS": "100",
+        "MOST_WAITING": "5",
+        "MOST_WAITING_PER_CALLER": "3",
         "MOST_TASKS_PER_MINUTE": "120",
         "LONGEST_TTL_HOURS": "720",
         "MOST_ARGUMENT_BYTES": "262144",

@@ -151,14 +151,14 @@ def test_a_poll_after_an_answer_is_one_read(asking: ModernClient, stack: Deploye
     assert stack.calls.made == ["GetItem"]
 
 
-def test_a_wrong_answer_is_one_read(asking: ModernClient, stack: Deployed) -> None:
+def test_a_wrong_answer_is_read_and_its_question_written_again(asking: ModernClient, stack: Deployed) -> None:
     task_id = asking.call(TOOL, SLOW).id_in()
     asked(stack, task_id)
     stack.calls.forget()
 
     asking.update(task_id, {"approval": {"action": "accept"}})
 
-    assert stack.calls.made == ["GetItem"]
+    assert stack.calls.made == ["GetItem", "PutItem"]
 
 
 def test_a_step_of_progress_is_a_read_and_a_write_and_one_that_is_late_a_read(

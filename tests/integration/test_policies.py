@@ -16,6 +16,7 @@ import pytest
 from local import never
 from local.engine import ACCOUNT
 from local.permissions import Call, Role, Statement, registered, watched
+from stepwire.sweep import FEW
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
@@ -187,7 +188,9 @@ def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> Non
     table, items = open_tasks(stack)
     newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
     for item in newest.values():
-        table(item | {"sk": {"S": item["sk"]["S"][:-4] + "0000"}})
+        # So many that the sweep lists what runs.
+        for number in range(FEW + 1):
+            table(item | {"sk": {"S": f"{item['sk']['S'][:-4]}{number:04}"}})
         table(item | {"ttl_ms": {"N": "1"}})
     clock.move(seconds=1)
 

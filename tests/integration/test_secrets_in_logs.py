@@ -179,9 +179,9 @@ def test_a_task_that_is_asked_and_answered_leaves_its_id_and_its_owners_hash(mod
     until_status(modern, task_id, "input_required")
     answer: Json = {"action": "accept", "content": {"amount": 100, "note": SECRETS["answer"]}}
     wrong: Json = {"action": "accept", "content": {"amount": SECRETS["answer"]}}
-    assert "error" in modern.update(task_id, {"approval": wrong}).body
+    modern.update(task_id, {"approval": wrong})
 
-    modern.update(task_id, {"approval": answer})
+    modern.update(task_id, {"approval#2": answer})
     until_status(modern, task_id, "completed")
     result = found(modern, task_id)["result"]
 
@@ -191,6 +191,7 @@ def test_a_task_that_is_asked_and_answered_leaves_its_id_and_its_owners_hash(mod
     assert (ended["task_id"], ended["outcome"], ended["Completed"]) == (task_id, "completed", [1.0])
     (owner,) = owners([*created, ended, *log.entries("polled"), *log.entries("refused")])
     assert len(owner) == 32
+    assert [line["outcome"] for line in log.entries("refused")] == ["WrongAnswer"]
     assert leaked(log) == []
 
 

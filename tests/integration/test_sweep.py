@@ -53,12 +53,23 @@ def test_a_lost_end_is_found_and_the_next_poll_asks_nobody(stack: Deployed) -> N
     stack.calls.forget()
     found = modern.task("get", task_id).result
 
-    assert made == [*["Query"] * 4, "GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem"]
+    assert made == ["GetItem", *["Query"] * 4, "GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem"]
     assert (found["status"], found["result"]["structuredContent"]["message"]) == ("completed", "hello")
     assert stack.calls.made == ["GetItem"]
 
 
-def test_where_nothing_is_neglected_four_queries_are_all(stack: Deployed) -> None:
+def test_where_nothing_is_neglected_a_read_and_four_queries_are_all(stack: Deployed) -> None:
     ModernClient(stack).call("wait_and_echo", {"message": "hello", "seconds": 600})
 
-    assert sweep(stack) == ["Query"] * 4
+    assert sweep(stack) == ["GetItem", *["Query"] * 4]
+
+
+def test_what_runs_is_listed_and_passed_over_by_one_read_each(stack: Deployed) -> None:
+    modern = ModernClient(stack)
+    for task_id in [modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in() for _ in range(5)]:
+        neglect(stack, task_id)
+
+    made = sweep(stack)
+
+    looks, passed = ["GetItem", "PutItem", "DescribeExecution"], ["GetItem"]
+    assert made == ["GetItem", *["Query"] * 4, *looks * 2, "GetItem", "ListExecutions", *passed * 2]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from local.engine import shared_account
 from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
 from stepwire.aws.items import task_of
+from stepwire.aws.places import DynamoDbPlaces
 from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.dialogue import Dialogue
 from stepwire.execution_events import ExecutionEvents
@@ -26,6 +27,7 @@ from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
+from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
 from tests.fakes import START_OF_TIME, counting
 from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, SECRET, catalog_of, signed_url
 from tests.model.handlers import Boundary, pause
@@ -93,7 +95,11 @@ class Stack:
         recorder = Recorder(store, self.clock)
         upkeep = Upkeep(recorder, workflows, Intervals(), report)
         limits = Limits(active=most_active, per_minute=100_000)
-        self.operations = Operations(recorder, workflows, self.randomness, upkeep, limits, signed_url, report)
+        room = WaitingRoom(
+            DynamoDbPlaces(self.account.table, lambda: boundary.dynamodb), WaitLimits(), self.randomness, report
+        )
+        waiting = Waiting(recorder, upkeep, room, report)
+        self.operations = Operations(recorder, workflows, self.randomness, upkeep, limits, signed_url, report, waiting)
         kit = Kit(
             CATALOG,
             self.operations,

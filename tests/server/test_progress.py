@@ -25,7 +25,7 @@ def test_a_task_says_which_state_its_workflow_is_in(client: Client, world: World
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
 
     early = seen(client, task_id)
-    world.clock.advance(seconds=30)
+    world.clock.time += world.intervals.state
     late = seen(client, task_id)
 
     assert "statusMessage" not in early
@@ -37,8 +37,8 @@ def test_the_state_is_asked_for_once_an_interval(client: Client, world: World) -
     task_id = client.start(TELLING.name)
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
 
-    for _ in range(12):
-        world.clock.advance(seconds=10)
+    for _ in range(4 * 3):
+        world.clock.time += world.intervals.state / 3
         seen(client, task_id)
 
     assert len(world.workflows.looked_at) == 4

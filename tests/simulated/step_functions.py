@@ -16,6 +16,7 @@ from stepwire.ports import Clock
 from tests.simulated.wire import answered
 
 RUNNING: Final = "RUNNING"
+LISTED_AT_ONCE: Final = 3
 Json = dict[str, Any]
 
 
@@ -74,6 +75,7 @@ class StepFunctions:
         return {
             "StartExecution": self._start,
             "DescribeExecution": self._describe,
+            "ListExecutions": self._list,
             "StopExecution": self._stop,
             "SendTaskSuccess": self._take,
             "SendTaskFailure": self._take,
@@ -100,6 +102,18 @@ class StepFunctions:
             raise Refused("ExecutionDoesNotExist")
         told = {"status": RUNNING} if is_new else {"status": known.status, **known.end}
         return {"executionArn": body["executionArn"], "stateMachineArn": "", "startDate": 0, **told}
+
+    def _list(self, body: Json) -> Json:
+        """List what runs, a few at a time."""
+        prefix = body["stateMachineArn"].replace(":stateMachine:", ":execution:") + ":"
+        found = sorted(arn for arn in self.running() if arn.startswith(prefix))
+        page = [arn for arn in found if arn > body.get("nextToken", "")][:LISTED_AT_ONCE]
+        more = {"nextToken": page[-1]} if page and page[-1] != found[-1] else {}
+        listed = [{"executionArn": arn, "name": arn.removeprefix(prefix), "status": RUNNING} for arn in page]
+        return {
+            "executions": [{**one, "stateMachineArn": body["stateMachineArn"], "startDate": 0} for one in listed],
+            **more,
+        }
 
     def _stop(self, body: Json) -> Json:
         if self._known(body).status == RUNNING:

@@ -17,6 +17,7 @@ from stepwire.principal import principal_of
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
 
 STACK: Final = "the-stack"
+OF_THE_LOG: Final = f"Stepwire/{STACK}"
 # It takes back releases, and is tested with them; only its runbook is with the others.
 OF_RELEASES: Final = "McpErrorsAlarm"
 ALARMS: Final = [alarm for alarm in resources("AWS::CloudWatch::Alarm") if alarm.logical_id != OF_RELEASES]
@@ -100,7 +101,7 @@ def asked_by_alarm(alarm: Resource) -> Iterator[Asked]:
     properties = resolved(alarm)
     stats = [query["MetricStat"]["Metric"] for query in properties.get("Metrics", []) if "MetricStat" in query]
     for metric in stats or [one for one in (properties,) if "MetricName" in one]:
-        values = {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
+        values = {dimension["Name"]: dimension["Value"] for dimension in metric.get("Dimensions", [])}
         yield asked(metric["Namespace"], metric["MetricName"], list(values), values)
     for query in properties.get("Metrics", []):
         yield from asked_by_expression(query.get("Expression", ""))
@@ -123,6 +124,12 @@ def everything_asked() -> list[Asked]:
     return list(dict.fromkeys([*of_alarms, *of_widgets]))
 
 
+def counted_in_the_log() -> set[str]:
+    """Name the metrics that filters make of the functions' logs."""
+    made = [resolved(one)["MetricTransformations"] for one in resources("AWS::Logs::MetricFilter")]
+    return {metric["MetricName"] for metrics in made for metric in metrics if metric["MetricNamespace"] == OF_THE_LOG}
+
+
 def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Write one entry of each kind, as the functions of the stack do, and read the lines."""
     variables = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], Names())
@@ -142,6 +149,9 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 def test_every_metric_that_is_looked_at_is_counted_by_aws_or_by_us(
     one: Asked, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if one.namespace == OF_THE_LOG:
+        assert one.name in counted_in_the_log()
+        return
     if one.namespace != NAMESPACE:
         assert OF_AWS[one.namespace, one.name] == one.dimensions
         return
@@ -177,6 +187,8 @@ def test_every_metric_that_we_count_is_looked_at(
 def test_every_metric_is_this_stacks_own(one: Asked) -> None:
     values = dict(one.values)
 
+    if one.namespace == OF_THE_LOG:
+        return  # the namespace is this stack's
     if one.namespace == NAMESPACE:
         assert values.pop("service") == STACK
         assert set(values.values()) <= {NO_TOOL}

@@ -6,6 +6,7 @@ from typing import Any, Final
 import pytest
 
 from local.template import load
+from stepwire.waiting import TIME_TO_ANSWER
 from tests.template.document import (
     FUNCTION,
     ROOT,
@@ -330,12 +331,12 @@ def test_the_stack_can_be_deployed_twice_because_nothing_has_a_fixed_name(found:
 
 
 def test_the_longest_wait_ends_before_the_function_does_and_the_function_before_api_gateway() -> None:
-    longest_wait = template()["Parameters"]["WaitSeconds"]["MaxValue"]
+    waits = [template()["Parameters"][f"{name}Seconds"]["MaxValue"] for name in ("Wait", "InlineWait", "Hold")]
 
     timeout = resource("McpFunction").properties["Timeout"]
     api_gateway = resource("McpIntegration").properties["TimeoutInMillis"] / 1000
 
-    assert longest_wait + 3 <= timeout < api_gateway <= 30
+    assert max(waits) + TIME_TO_ANSWER.total_seconds() <= timeout < api_gateway <= 30
 
 
 @pytest.mark.parametrize("section", ["Parameters", "Outputs"])

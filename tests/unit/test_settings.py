@@ -12,6 +12,7 @@ from stepwire.aws.sign_in import SignIn
 from stepwire.methods import Patience
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
+from stepwire.waiting import WaitLimits
 from tests.kits import REQUIRED, TELLING, catalog_of
 
 ENVIRONMENT = {
@@ -31,6 +32,8 @@ ENVIRONMENT = {
     "NO_RESUME_CLIENTS": "Visual Studio Code, another",
     "SECRET_ARN": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
     "MOST_ACTIVE_TASKS": "100",
+    "MOST_WAITING": "5",
+    "MOST_WAITING_PER_CALLER": "3",
     "MOST_TASKS_PER_MINUTE": "120",
     "LONGEST_TTL_HOURS": "48",
     "MOST_ARGUMENT_BYTES": "2048",
@@ -54,6 +57,7 @@ def test_a_whole_environment_is_read() -> None:
         no_resume=("Visual Studio Code", "another"),
         limits=Limits(active=100, per_minute=120, ttl=timedelta(hours=48), argument_bytes=2_048),
         polls_per_second=10,
+        waits=WaitLimits(all=5, per_caller=3),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
     )

@@ -2,13 +2,16 @@
 
 from datetime import timedelta
 
+import pytest
+
 from stepwire.audit import Action
-from stepwire.errors import StartUnclear, WorkflowsUnavailable
+from stepwire.errors import StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.expirations import Expirations
 from stepwire.json_text import write
 from stepwire.operations import ToolCall
-from stepwire.sweep import MOST_PER_RUN, Sweep
-from stepwire.tasks.outcomes import Aborted, Succeeded
+from stepwire.sweep import FEW, LOOKS_AT_ONCE, Sweep, Swept
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Origin, Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
@@ -40,9 +43,9 @@ def test_an_end_that_was_never_told_is_found() -> None:
     task = neglected(world)
     world.workflows.end(task.execution, Succeeded(write(OUTPUT)))
 
-    looked_after = sweep_of(world).run()
+    swept = sweep_of(world).run()
 
-    assert looked_after == 1
+    assert swept == Swept(1, 0, is_done=True)
     assert isinstance(world.store.tasks[task.key].status, Completed)
     assert world.store.usage[ALICE].active == frozenset()
     assert Action.ENDED in [entry.action for entry in world.audit]
@@ -66,14 +69,14 @@ def test_a_task_that_is_read_is_left_to_its_readers() -> None:
     task = neglected(world)
     world.operations.get(ALICE, task.task_id)
 
-    assert sweep_of(world).run() == 0
+    assert sweep_of(world).run().looked_after == 0
 
 
 def test_a_task_that_goes_on_is_looked_at_once_an_interval() -> None:
     world = World()
     neglected(world)
 
-    looked_after = [sweep_of(world).run() for _ in range(2)]
+    looked_after = [sweep_of(world).run().looked_after for _ in range(2)]
 
     assert looked_after == [1, 0]
 
@@ -111,7 +114,7 @@ def test_a_task_that_waits_for_a_confirmation_is_left_alone() -> None:
     world.operations.ask_first(ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation)
     world.clock.time += INTERVAL
 
-    assert sweep_of(world).run() == 0
+    assert sweep_of(world).run().looked_after == 0
 
 
 # T23: the caller cancels between the write and the start, when there is nothing to stop.
@@ -128,11 +131,11 @@ def test_an_execution_that_began_as_its_task_was_cancelled_is_stopped() -> None:
     began = world.workflows.running()
     world.clock.time += INTERVAL
 
-    looked_at = sweep_of(world).run(), sweep_of(world).run()
+    looked_at = [sweep_of(world).run().looked_after for _ in range(2)]
 
     assert began == (task.execution,)
     assert world.workflows.running() == ()
-    assert looked_at == (1, 0)
+    assert looked_at == [1, 0]
     assert world.store.usage[ALICE].active == frozenset()
     assert [entry.action for entry in world.audit].count(Action.ENDED) == 1
 
@@ -168,10 +171,148 @@ def test_one_tasks_fault_is_no_others() -> None:
     assert [type(fault) for fault in world.faults] == [WorkflowsUnavailable]
 
 
-def test_a_run_has_a_bound_and_the_next_goes_on() -> None:
-    world = World(limits=Limits(active=1_000, per_minute=60_000))
-    for _ in range(MOST_PER_RUN + 1):
-        world.call()
-    world.clock.time += INTERVAL
+# ------------------------------------------------------------------------------------- many tasks, and few looks (B10)
 
-    assert [sweep_of(world).run() for _ in range(3)] == [MOST_PER_RUN, 1, 0]
+MANY = Limits(active=100_000, per_minute=60_000)
+BUDGET = timedelta(minutes=14)
+
+
+def many(count: int) -> tuple[World, list[Task]]:
+    """Call a tool so often, and let nobody look after any."""
+    world = World(limits=MANY)
+    tasks = [world.call() for _ in range(count)]
+    world.clock.time += INTERVAL
+    return world, tasks
+
+
+def end_unheard(world: World, tasks: list[Task]) -> None:
+    for task in tasks:
+        world.workflows.end(task.execution, Succeeded(write(OUTPUT)))
+
+
+def unfinished(world: World) -> int:
+    return sum(not task.has_ended for task in world.store.tasks.values())
+
+
+def test_what_runs_is_listed_and_not_looked_at_one_by_one() -> None:
+    world, tasks = many(1_000)
+    end_unheard(world, tasks[::100])
+    world.clock.slept.clear()
+
+    swept = sweep_of(world).run(world.clock.now() + BUDGET)
+
+    assert unfinished(world) == 990
+    assert (swept.is_done, world.clock.slept) == (True, [])
+    assert len(world.workflows.described) <= FEW + 10
+    assert len(world.workflows.listed) == 1
+
+
+def test_a_run_goes_on_until_its_time_is_used() -> None:
+    """Once, 300 in a run were all, whatever time was left."""
+    world, tasks = many(1_000)
+    end_unheard(world, tasks)
+
+    swept = sweep_of(world).run(world.clock.now() + BUDGET)
+
+    assert (unfinished(world), swept.is_done) == (0, True)
+
+
+def test_a_run_leaves_most_of_the_quota_to_readers() -> None:
+    world, tasks = many(1_000)
+    end_unheard(world, tasks)
+    began, made = world.clock.now(), list[timedelta]()
+    describe = world.workflows.describe
+
+    def noted(execution: Execution) -> ExecutionState:
+        made.append(world.clock.now() - began)
+        return describe(execution)
+
+    world.workflows.describe = noted
+    sweep_of(world).run(began + BUDGET)
+
+    assert sum(at == timedelta() for at in made) <= LOOKS_AT_ONCE
+    assert all(later - at >= timedelta(seconds=0.9) for at, later in zip(made[60:], made[65:], strict=False))
+
+
+def test_a_run_ends_with_its_time_and_the_next_goes_on_where_it_ended() -> None:
+    world, tasks = many(1_000)
+    end_unheard(world, tasks)
+    runs = list[bool]()
+
+    while unfinished(world):
+        deadline = world.clock.now() + timedelta(seconds=60)
+        runs.append(sweep_of(world).run(deadline).is_done)
+        assert world.clock.now() <= deadline + timedelta(seconds=1)
+
+    assert len(runs) == 3  # 50 at once, and 5 a second
+    assert runs == [False, False, True]
+
+
+def test_what_runs_does_not_keep_the_rest_from_its_turn() -> None:
+    """Tasks that run stay where they are in the list: without a bookmark, each run would end among them."""
+    world, tasks = many(500)
+    end_unheard(world, tasks[400:])
+    slow = world.store.load
+
+    def load(key: TaskKey) -> Task | None:
+        world.clock.advance(seconds=1)
+        return slow(key)
+
+    world.store.load = load
+    runs = 0
+
+    while any(not world.stored(task).has_ended for task in tasks[400:]):
+        runs += 1
+        sweep_of(world).run(world.clock.now() + timedelta(seconds=300))
+        assert runs < 5
+
+    assert runs == 2
+
+
+def test_a_bookmark_is_forgotten_at_the_end_of_the_list() -> None:
+    world, _ = many(150)
+    world.store.kept_bookmark = None
+    now = world.clock.now()
+
+    first = sweep_of(world).run(now)
+    left_at = world.store.kept_bookmark
+    second = sweep_of(world).run(now + BUDGET)
+
+    assert (first.is_done, second.is_done) == (False, True)
+    assert (left_at, world.store.kept_bookmark) == (None, None)
+
+
+def test_an_answer_to_a_workflow_that_is_listed_as_running_is_delivered() -> None:
+    world, tasks = many(10)
+    token = world.ask(tasks[-1].task_id)
+    world.workflows.is_available = False
+    world.dialogue.respond(ALICE, tasks[-1].task_id, {"approval": {"action": "accept", "content": {"amount": 7}}})
+    world.workflows.is_available = True
+
+    sweep_of(world).run()
+
+    assert [one.token for one in world.workflows.resumptions] == [token]
+
+
+def test_a_task_that_expired_is_stopped_though_it_is_listed_as_running() -> None:
+    world, tasks = many(10)
+    world.clock.time += tasks[0].ttl
+
+    sweep_of(world).run()
+
+    assert (world.workflows.running(), world.store.tasks) == ((), {})
+
+
+@pytest.mark.parametrize("outage", ["throttled", "silent"])
+def test_without_a_list_executions_are_looked_at_one_by_one(outage: str) -> None:
+    world, tasks = many(10)
+    end_unheard(world, tasks)
+
+    def refuse(state_machine_arn: str) -> frozenset[str]:
+        raise {"throttled": WorkflowsThrottled, "silent": WorkflowsUnavailable}[outage]
+
+    world.workflows.list_running = refuse
+    sweep_of(world).run()
+
+    assert unfinished(world) == 0
+    assert len(world.faults) == 1

@@ -40,9 +40,13 @@
     ├── SaveConflict                   a port's: somebody else saved first
     ├── StoreBusy                      a port's: the store gives no answer now
     ├── StartRefused                   a port's: Step Functions will not run it
-    │   └── StartRefusedForNow             ... because too much is going on
+    │   └── StartRefusedForNow             ... because too much is going on (AtQuota)
     ├── StartUnclear                   a port's: Step Functions may or may not have begun
-    └── WorkflowsUnavailable           a port's: Step Functions gives no answer
+    │   └── StartThrottled                 ... because too much is going on (AtQuota)
+    ├── WorkflowsUnavailable           a port's: Step Functions gives no answer
+    │   └── WorkflowsThrottled             ... because it is asked too often (AtQuota)
+    └── AtQuota                        a port's: a quota of Step Functions is used up for now; no fault
+        └── StopThrottled                  an execution was not stopped for that
 
 A message says what is wrong and what would be right; it never carries the text of another exception. A wrong answer to
 a question is no error: the question is asked again (`stepwire.dialogue`).
@@ -350,7 +354,11 @@ class StartRefused(StepwireError):
         self.reason = reason
 
 
-class StartRefusedForNow(StartRefused):
+class AtQuota(StepwireError):
+    """A quota of Step Functions is used up for now: expected at scale, counted, and no fault of anybody's."""
+
+
+class StartRefusedForNow(StartRefused, AtQuota):
     """Step Functions has too much to do; later it may begin the execution."""
 
 
@@ -358,5 +366,17 @@ class StartUnclear(StepwireError):
     """No answer came: the execution may or may not have begun. Starting it again is harmless."""
 
 
+class StartThrottled(StartUnclear, AtQuota):
+    """A start was refused because of a quota, after a try that may have been heard."""
+
+
+class StopThrottled(AtQuota):
+    """An execution was not stopped; stopping it again is harmless."""
+
+
 class WorkflowsUnavailable(StepwireError):
     """Step Functions gives no answer; what is recorded still holds."""
+
+
+class WorkflowsThrottled(WorkflowsUnavailable, AtQuota):
+    """Step Functions is asked too often; ask less."""

@@ -101,7 +101,7 @@ def get_task_result(kit: Kit, call: Call) -> Reply:
     task = kit.operations.get(call.owner, call.params.get("taskId"))
     if can_resume(kit, call):
         return opened(kit, call, task, is_call=False)
-    *_, task = kit.operations.follow(task, kit.patience.wait, has_ended)
+    *_, task = kit.operations.follow(task, kit.patience.wait, has_ended, call.deadline)
     if not task.has_ended:
         raise TaskStillRunning(
             "The task is still running. Poll tasks/get, and call tasks/result when it has ended.",
@@ -167,7 +167,7 @@ def _begun(kit: Kit, call: ToolCall) -> Task:
 def _awaited(kit: Kit, call: Call, task: Task) -> Reply:
     if can_resume(kit, call):
         return opened(kit, call, task, is_call=True)
-    *_, task = kit.operations.follow(task, kit.patience.wait, has_ended)
+    *_, task = kit.operations.follow(task, kit.patience.wait, has_ended, call.deadline)
     if task.has_ended:
         return legacy_result(answer_or_raise(kit, task))
     return unfinished_result(task)

@@ -35,7 +35,7 @@ TOOLS_PAGE_SIZE: Final = 100
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a response is held back: always below API Gateway's 30 seconds."""
+    """How long a response is held back at most; a request's deadline may end it sooner."""
 
     wait: timedelta = timedelta(seconds=20)
     """For the end of the work, where the client cannot come back for it."""
@@ -88,6 +88,8 @@ class Call:
     scopes: Scopes = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of the HTTP request, with lower-case names."""
+    deadline: datetime | None = None
+    """When the request is cut off; None: nobody knows."""
 
     @property
     def modes(self) -> frozenset[Mode]:

@@ -169,7 +169,7 @@ class _Started:
         seen = [task]
         while True:
             left = patience - (self.kit.now() - began)
-            seen.extend(self.kit.operations.follow(seen[-1], left, self._wants_client))
+            seen.extend(self.kit.operations.follow(seen[-1], left, self._wants_client, self.call.deadline))
             given = {one.key: self.responses[one.key] for one in seen[-1].input_requests if one.key in self.responses}
             if not given:
                 return seen

@@ -7,6 +7,7 @@ by the next reader, because starting the same execution again is harmless.
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,6 +23,7 @@ from stepwire.errors import (
     TaskExists,
     UnknownTask,
     WorkflowNotStarted,
+    WorkflowsThrottled,
 )
 from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
@@ -33,7 +35,7 @@ from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, place_of, signed
-from stepwire.tasks.outcomes import Succeeded, event_of
+from stepwire.tasks.outcomes import ExecutionState, Succeeded, event_of
 from stepwire.tasks.task import (
     LONGEST_TTL,
     Cancelled,
@@ -51,11 +53,11 @@ from stepwire.tasks.task import (
 )
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import REQUEST_KEPT, Upkeep
+from stepwire.waiting import Waiting
 
 PAGE_SIZE: Final = 50
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_FIRST_PAUSE: Final = 0.1  # seconds
-_LONGEST_PAUSE: Final = 1.0
+_PAUSES: Final = (0.3, 1.0)  # seconds; before asking once more for a result
 _SLOW_START: Final = timedelta(seconds=1)  # in which a caller may well have cancelled
 # A key must be there as long as its task, and a confirmation or a kept result may prolong that.
 _KEY_OUTLIVES: Final = LONGEST_TTL + timedelta(days=1)
@@ -90,6 +92,7 @@ class Operations:
     sign: Sign
     report: Callable[[Exception], None]
     """Told of what went wrong where the caller is served all the same."""
+    waiting: Waiting
 
     def call(self, call: ToolCall, task_id: TaskId | None = None) -> Task:
         """Record a task and start its workflow.
@@ -173,18 +176,11 @@ class Operations:
         self._note(Action.POLLED, task)
         return task
 
-    def follow(self, task: Task, patience: timedelta, until: Callable[[Task], bool]) -> Iterator[Task]:
-        """Give a task as it was read, and again whenever it has changed, until it is so or patience ends."""
-        yield task
-        deadline = self.recorder.now() + patience
-        pause = _FIRST_PAUSE
-        while not until(task) and (left := deadline - self.recorder.now()) > timedelta():
-            self.recorder.clock.sleep(min(pause, left.total_seconds()))
-            pause = min(pause * 2, _LONGEST_PAUSE)
-            latest = self.upkeep.kept(self.recorder.known(task.owner, task.task_id))  # our own look is no poll
-            if latest != task:
-                yield latest
-            task = latest
+    def follow(
+        self, task: Task, patience: timedelta, until: Callable[[Task], bool], deadline: datetime | None = None
+    ) -> Iterator[Task]:
+        """Give a task as it was read, and again whenever it has changed, until it is so or the wait ends."""
+        return self.waiting.follow(task, patience, until, deadline)
 
     def cancel(self, owner: Principal, task_id: object) -> Task:
         """Stop the work of a task and record it as cancelled (T23: before the answer).
@@ -295,7 +291,7 @@ class Operations:
         )
 
     def _fetched(self, task: Task) -> ToolResult:
-        match self.workflows.describe(task.execution):
+        match self._described(task):
             case Succeeded() as end:
                 event = event_of(end, task.work.output_schema, task.work.causes)
             case _:
@@ -303,6 +299,14 @@ class Operations:
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):
             raise InternalError("The result is too large to be kept with the task, and Step Functions has lost it.")
         return event.result
+
+    def _described(self, task: Task) -> ExecutionState:
+        """Ask for an execution again where that is throttled: without an answer there is no result to give."""
+        for pause in _PAUSES:
+            with suppress(WorkflowsThrottled):
+                return self.workflows.describe(task.execution)
+            self.recorder.clock.sleep(pause)
+        return self.workflows.describe(task.execution)
 
 
 def key_of(key: str | None, tool: Tool, arguments: JsonObject) -> IdempotencyKey | None:

@@ -54,6 +54,15 @@ class KeyClaim:
     """When the claim may be deleted; later than its task, so that a task is never without its key."""
 
 
+@dataclass(frozen=True)
+class NeglectedPage:
+    """Some of the tasks that nobody has looked after."""
+
+    keys: tuple[TaskKey, ...]
+    next_after: str | None
+    """Where to go on, opaque; None on the last page."""
+
+
 class TaskStore(Protocol):
     """Durable tasks, each under its owner; every read sees every finished write."""
 
@@ -149,16 +158,49 @@ class TaskStore(Protocol):
         """Remove a task that was loaded, unless somebody has saved it or made it anew; tell whether it is gone."""
         ...
 
-    def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
-        """List tasks of any owner whose execution may go on and that nobody has looked at since then.
+    def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
+        """List some tasks of any owner whose execution may go on and that nobody has looked at since then.
 
-        Those that wait for a confirmation have nothing there. Lags a little behind; of many, those first that have
-        waited longest.
+        Those that wait for a confirmation have nothing there. Lags a little behind. Those come first that have waited
+        longest, nearly.
         """
+        ...
+
+    def bookmark(self) -> str | None:
+        """Give where the list of the neglected was left last time; None where it was read to its end."""
+        ...
+
+    def keep_bookmark(self, after: str | None) -> None:
+        """Remember where the list of the neglected is left."""
         ...
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         """Read some of an owner's tasks, newest first, those older than `after`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A place that is held until it is given back, or lapses."""
+
+    until: datetime
+    number: int
+    """Random, below 65,536: what tells two leases of one moment apart."""
+
+
+class Places(Protocol):
+    """Rooms with a bounded number of places, shared by all function instances."""
+
+    def take(self, room: str, lease: Lease, most: int, at: datetime) -> bool:
+        """Take a place in a room that has so many; False where all are taken, by leases that have not lapsed.
+
+        Raises:
+            Exception: any error of the store; the place may be taken, and then lapses.
+        """
+        ...
+
+    def give_back(self, room: str, lease: Lease) -> None:
+        """Give a place back; nothing where it is not held."""
         ...
 
 
@@ -185,6 +227,14 @@ class Workflows(Protocol):
 
     def current_state(self, execution: Execution) -> str | None:
         """Name the state that an execution entered last; None where it has ended, or is not known.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
+    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+        """Name the executions of a state machine that run, at most some 100,000; lags a little behind.
 
         Raises:
             WorkflowsUnavailable: no answer.

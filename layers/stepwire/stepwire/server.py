@@ -77,7 +77,7 @@ class McpServer:
         self.kit.access.check(request.scopes)
         session = session_of(header(request.headers, SESSION))
         event_id = header(request.headers, LAST_EVENT_ID) or ""
-        return _events(streams.resumed(self.kit, request.principal, session, event_id))
+        return _events(streams.resumed(self.kit, request.principal, session, event_id, request.deadline))
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
         self.kit.access.check(request.scopes)
@@ -102,6 +102,7 @@ class McpServer:
             takes_events=takes(request.headers, CONTENT_TYPE),
             scopes=request.scopes,
             headers=request.headers,
+            deadline=request.deadline,
         )
         return _response(message.id, modern.answer(message.method, self.kit, call))
 
@@ -119,6 +120,7 @@ class McpServer:
                 idempotency_key(request.headers, message.params),
                 takes(request.headers, CONTENT_TYPE),
                 request.scopes,
+                deadline=request.deadline,
             )
             if method is None:
                 raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {inbound.version}.")

@@ -9,7 +9,7 @@ answer ends it for one client or the other.
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.access import Scopes
@@ -64,7 +64,7 @@ def retry_ms(polls: int) -> int:
 def opened(kit: Kit, call: Call, task: Task, *, is_call: bool) -> Stream | Written:
     """Answer a request for the result of a task: with the result where it is there, else with the first body."""
     position = StreamPosition(call.message_id, task.task_id, is_call, _updated(task))
-    stream = _Stream(kit, position, call.modes)
+    stream = _Stream(kit, position, call.modes, call.deadline)
     seen = stream.watch(task, kit.patience.inline if is_call else kit.patience.hold)
     events = stream.events(seen)
     if seen[-1].has_ended and len(events) == 1:
@@ -72,7 +72,7 @@ def opened(kit: Kit, call: Call, task: Task, *, is_call: bool) -> Stream | Writt
     return Stream(stream.body(events))
 
 
-def resumed(kit: Kit, owner: Principal, session: Session, event_id: str) -> Stream:
+def resumed(kit: Kit, owner: Principal, session: Session, event_id: str, deadline: datetime | None = None) -> Stream:
     """Go on with a stream.
 
     Raises:
@@ -83,7 +83,7 @@ def resumed(kit: Kit, owner: Principal, session: Session, event_id: str) -> Stre
     if position.has_ended:  # T5: one client asks once more after an error
         raise HttpMethodNotAllowed("This response is whole; there is nothing to go on with.")
     position = replace(position, polls=position.polls + 1)
-    stream = _Stream(kit, position, modes_of(session.capabilities.get("elicitation")))
+    stream = _Stream(kit, position, modes_of(session.capabilities.get("elicitation")), deadline)
     try:
         kit.polls.check(owner, position.task_id)
         task = _followed(kit, owner, session, position)
@@ -143,12 +143,14 @@ class _Stream:
     position: StreamPosition
     modes: frozenset[Mode]
     """How this client can be asked for input."""
+    deadline: datetime | None = None
+    """When the request is cut off."""
 
     def watch(self, task: Task, patience: timedelta) -> list[Task]:
         """Give what is seen of a task, the first as it was read, until there is something that the client waits for."""
         seen = list[Task]()
         try:
-            seen.extend(self.kit.operations.follow(task, patience, self._is_awaited))
+            seen.extend(self.kit.operations.follow(task, patience, self._is_awaited, self.deadline))
         except UnknownTask:
             raise
         except Exception as fault:  # noqa: BLE001 - what was seen so far is told, and the stream goes on

@@ -2,20 +2,23 @@
 
 An answer that was recorded and not delivered is delivered. An execution that should have begun, or whose end was never
 reported, is looked after; and the state that runs now is named. Of all who poll a task, one asks Step Functions, at
-most once in an interval.
+most once in an interval. Step Functions allows few looks a second, to the whole account: a look that it refuses is put
+off, and the name of a state never keeps an end from being found.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from stepwire.allowance import Allowance
 from stepwire.audit import Source
 from stepwire.errors import (
     InternalError,
     StartRefused,
     StartRefusedForNow,
     StartUnclear,
+    WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.ports import Workflows
@@ -36,8 +39,8 @@ class Intervals:
     """How long nobody has looked at Step Functions for a task before somebody does."""
 
     repair: timedelta = timedelta(seconds=60)
-    state: timedelta = timedelta(seconds=30)
-    """The same, for tasks that show the state that runs; zero: none does."""
+    state: timedelta = timedelta(seconds=60)
+    """The same, for tasks that show the state that runs, where that is shorter; zero: none shows it."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +52,24 @@ class Upkeep:
     intervals: Intervals
     report: Callable[[Exception], None]
     """Told of what kept a task from being looked after; its caller is served with what is known."""
+    history: Allowance = field(default_factory=Allowance)
+    """The looks at histories that this function instance may make."""
 
     def kept(self, task: Task) -> Task:
         """Give a task that was read, after whatever it needs."""
         task = self.delivered(task)
-        if task.awaits_confirmation or not is_due(task, self.recorder.now(), self._interval(task)):
+        shows_state = self._may_look_at_state(task)
+        if task.awaits_confirmation or not (shows_state or is_due(task, self.recorder.now(), self.intervals.repair)):
             return task
         # Claimed before looking: of all who poll this task, one asks Step Functions.
         claimed = self.recorder.claim(task, WorkChecked())
         if claimed is None:
             return task
         try:
-            return self._looked_at(claimed)
+            state = self._state_of(claimed) if shows_state else None
+            if state is not None:
+                return self.recorder.record(claimed, StateEntered(state)) or claimed
+            return self._repaired(claimed)
         except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
             self.report(error)
             return claimed
@@ -84,18 +93,24 @@ class Upkeep:
             return self.recorder.claim(task, WorkFailed(error)) or self.recorder.load(task.key) or task
         return self.still_wanted(task)
 
-    def _interval(self, task: Task) -> timedelta:
-        intervals = self.intervals
-        return min(intervals.state, intervals.repair) if self._shows_state(task) else intervals.repair
-
-    def _shows_state(self, task: Task) -> bool:
+    def _may_look_at_state(self, task: Task) -> bool:
+        """Tell whether to ask for the state that runs; not where it is too early, or others need the quota."""
         # A workflow that reports its own progress has said all that the name of a state could.
-        return task.work.shows_state and task.progress is None and self.intervals.state > timedelta()
+        if not task.work.shows_state or task.progress is not None or self.intervals.state <= timedelta():
+            return False
+        now, interval = self.recorder.now(), min(self.intervals.state, self.intervals.repair)
+        return not task.awaits_confirmation and is_due(task, now, interval) and self.history.take(now)
 
-    def _looked_at(self, task: Task) -> Task:
-        state = self.workflows.current_state(task.execution) if self._shows_state(task) else None
-        if state is not None:
-            return self.recorder.record(task, StateEntered(state)) or task
+    def _state_of(self, task: Task) -> str | None:
+        """Name the state that runs; None where that is not known, so that the execution itself is to be looked at."""
+        try:
+            return self.workflows.current_state(task.execution)
+        except WorkflowsThrottled as error:
+            self.report(error)
+            self.history.pause(self.recorder.now())
+            return None
+
+    def _repaired(self, task: Task) -> Task:
         match self.workflows.describe(task.execution):
             case Running():
                 return task

@@ -2,14 +2,15 @@
 
 import base64
 import binascii
+from datetime import datetime
 from typing import Any, cast
 
 from stepwire.aws.sign_in import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
 
 
-def request_of(event: dict[str, Any], caller: Caller) -> HttpRequest:
-    """Read a request."""
+def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None = None) -> HttpRequest:
+    """Read a request, which is cut off at the deadline."""
     headers = cast(dict[str, str], event.get("headers") or {})
     return HttpRequest(
         method=event["requestContext"]["http"]["method"],
@@ -17,6 +18,7 @@ def request_of(event: dict[str, Any], caller: Caller) -> HttpRequest:
         body=_body(event),
         principal=caller.principal,
         scopes=caller.scopes,
+        deadline=deadline,
     )
 
 

@@ -6,6 +6,7 @@ A handler builds nothing when it is imported; the first event, `warm` or `prepar
 import os
 import secrets
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
@@ -13,11 +14,14 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
+from stepwire.allowance import Allowance
 from stepwire.aws.api_gateway import request_of, response_of
 from stepwire.aws.audit import load_metrics, write_down
 from stepwire.aws.callbacks import question_of
 from stepwire.aws.clients import (
     dynamodb_client,
+    patient_dynamodb_client,
+    patient_step_functions_client,
     read_service_models,
     s3_client,
     secrets_manager_client,
@@ -25,6 +29,7 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.dynamodb import DynamoDbTaskStore
 from stepwire.aws.eventbridge import ForeignEvent, MalformedProgress, news_of
+from stepwire.aws.places import DynamoDbPlaces
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings, read_sweep_interval, read_table_name
@@ -32,7 +37,7 @@ from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.aws.streams import expired_task_of
 from stepwire.catalog import read_catalog
 from stepwire.dialogue import Dialogue
-from stepwire.errors import AccessDenied, NotSignedIn
+from stepwire.errors import AccessDenied, AtQuota, NotSignedIn
 from stepwire.execution_events import ExecutionEvents, StatusChange
 from stepwire.expirations import Expirations
 from stepwire.input_requests import InputRequests
@@ -41,10 +46,12 @@ from stepwire.operations import Operations
 from stepwire.polls import PollLimit
 from stepwire.recorder import Recorder
 from stepwire.server import McpServer, refusal
-from stepwire.sweep import Sweep
+from stepwire.sweep import LOOKS_AT_ONCE, LOOKS_PER_SECOND, Sweep
 from stepwire.upkeep import Intervals, Upkeep
+from stepwire.waiting import Waiting, WaitingRoom
 
 _LINKS_GOOD_FOR: Final = timedelta(minutes=15)
+_LONGEST_LOOK: Final = timedelta(seconds=60)  # what is left of the sweep's invocation for the look that is under way
 
 
 class SystemClock:
@@ -62,8 +69,9 @@ class SystemClock:
 class McpHandler:
     """Answers the events that API Gateway sends to function mcp."""
 
-    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+    def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
         """Answer one request."""
+        deadline = deadline_of(context)
         try:
             caller = self._settings.sign_in.caller_of(event)
         except AccessDenied as error:
@@ -72,7 +80,7 @@ class McpHandler:
         except NotSignedIn as error:
             self._logger.error("no identity came with the request: the route has no authorizer")  # noqa: TRY400 - nothing broke
             return response_of(refusal(error))
-        return response_of(self._server.handle(request_of(event, caller)))
+        return response_of(self._server.handle(request_of(event, caller, deadline)))
 
     def warm(self) -> None:
         """Build what needs no AWS, so that a wrong setting or manifest shows before the first request."""
@@ -93,8 +101,11 @@ class McpHandler:
         settings = self._settings
         catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
         check_scopes(os.environ, settings.access, catalog)
-        recorder, workflows = _recorder(settings.table_name), StepFunctionsWorkflows(step_functions_client)
+        recorder = _recorder(settings.table_name, dynamodb_client)
+        workflows = StepFunctionsWorkflows(step_functions_client)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
+        places = DynamoDbPlaces(settings.table_name, dynamodb_client)
+        room = WaitingRoom(places, settings.waits, secrets.token_bytes, self._report)
         secret = Secret(settings.secret_arn, secrets_manager_client)
         kit = Kit(
             catalog=catalog,
@@ -106,6 +117,7 @@ class McpHandler:
                 settings.limits,
                 PresignedUrls(_LINKS_GOOD_FOR, s3_client),
                 self._report,
+                Waiting(recorder, upkeep, room, self._report),
             ),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
@@ -116,14 +128,17 @@ class McpHandler:
             report=self._report,
             access=settings.access,
         )
-        return McpServer(kit, settings.allowed_origins, self._report)
+        return McpServer(kit, settings.allowed_origins, self._report_failure)
 
     @cached_property
     def _logger(self) -> Logger:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        _log_fault(fault, "a request met a fault", self._logger)
+        log_trouble(fault, "a request met a fault", "check postponed", self._logger)
+
+    def _report_failure(self, fault: Exception) -> None:
+        log_trouble(fault, "a request met a fault", "request throttled", self._logger)
 
 
 class ExecutionEventsHandler:
@@ -146,8 +161,8 @@ class ExecutionEventsHandler:
 
     @cached_property
     def _events(self) -> ExecutionEvents:
-        recorder = _recorder(read_table_name(os.environ))
-        return ExecutionEvents(recorder, StepFunctionsWorkflows(step_functions_client))
+        recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
+        return ExecutionEvents(recorder, StepFunctionsWorkflows(patient_step_functions_client))
 
 
 class InputRequestsHandler:
@@ -159,7 +174,8 @@ class InputRequestsHandler:
 
     @cached_property
     def _requests(self) -> InputRequests:
-        return InputRequests(_recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client))
+        recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
+        return InputRequests(recorder, StepFunctionsWorkflows(patient_step_functions_client))
 
 
 class ExpirationsHandler:
@@ -173,51 +189,74 @@ class ExpirationsHandler:
                 if task is not None:
                     self._expirations.record(task)
             except Exception as fault:  # noqa: BLE001 - those before it are done, and it comes again
-                Logger().error("an expired task could not be looked after", fault=type(fault).__name__)
+                log_trouble(fault, "an expired task could not be looked after", "check postponed", Logger())
                 return {"batchItemFailures": [{"itemIdentifier": record["dynamodb"]["SequenceNumber"]}]}
         return {"batchItemFailures": []}
 
     @cached_property
     def _expirations(self) -> Expirations:
-        store = DynamoDbTaskStore(read_table_name(os.environ), dynamodb_client)
-        return Expirations(store, StepFunctionsWorkflows(step_functions_client), write_down)
+        store = DynamoDbTaskStore(read_table_name(os.environ), patient_dynamodb_client)
+        return Expirations(store, StepFunctionsWorkflows(patient_step_functions_client), write_down)
 
 
 class SweepHandler:
     """Looks after the tasks that nobody reads, whenever its schedule calls it."""
 
-    def __call__(self, _event: dict[str, Any], _context: object) -> None:
-        """Look after those that have waited longest."""
-        looked_after = self._sweep.run()
-        self._logger.info("neglected tasks were looked after", tasks=looked_after)
+    def __call__(self, _event: dict[str, Any], context: object) -> None:
+        """Look after them for as long as this invocation may run."""
+        deadline = deadline_of(context)
+        swept = self._sweep.run(deadline and deadline - _LONGEST_LOOK)
+        self._logger.info(
+            "neglected tasks were looked after", tasks=swept.looked_after, running=swept.running, done=swept.is_done
+        )
 
     @cached_property
     def _sweep(self) -> Sweep:
         interval = read_sweep_interval(os.environ)
-        recorder, workflows = _recorder(read_table_name(os.environ)), StepFunctionsWorkflows(step_functions_client)
+        recorder = _recorder(read_table_name(os.environ), dynamodb_client)
+        workflows = StepFunctionsWorkflows(step_functions_client)
         return Sweep(
             recorder,
             Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),
             Expirations(recorder.store, workflows, write_down),
             interval,
             self._report,
+            self._pace,
         )
+
+    @cached_property
+    def _pace(self) -> Allowance:
+        return Allowance(LOOKS_PER_SECOND, LOOKS_AT_ONCE)
 
     @cached_property
     def _logger(self) -> Logger:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        _log_fault(fault, "a neglected task could not be looked after", self._logger)
+        log_trouble(fault, "a neglected task could not be looked after", "check postponed", self._logger)
+        if isinstance(fault, AtQuota):
+            self._pace.pause(SystemClock().now())
 
 
-def _recorder(table_name: str) -> Recorder:
-    return Recorder(DynamoDbTaskStore(table_name, dynamodb_client), SystemClock(), write_down)
+def _recorder(table_name: str, build_client: Callable[[], Any]) -> Recorder:
+    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_down)
 
 
-def _log_fault(fault: Exception, where: str, logger: Logger) -> None:
+def deadline_of(context: Any) -> datetime | None:
+    """Say when Lambda cuts an invocation off; None where nobody does."""
+    if context is None:
+        return None
+    return SystemClock().now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+
+def log_trouble(fault: Exception, where: str, at_quota: str, logger: Logger) -> None:
+    """Write down what went wrong: in the words `where`; or `at_quota`, which no alarm of a release counts."""
     # Types, codes and the place; never a message, which may hold arguments or results.
-    logger.error(where, fault=type(fault).__name__, place=_place(fault), aws_error=_aws_error(fault))
+    kind, place, aws_error = type(fault).__name__, _place(fault), _aws_error(fault)
+    if isinstance(fault, AtQuota):
+        logger.warning(at_quota, fault=kind, place=place, aws_error=aws_error)
+    else:
+        logger.error(where, fault=kind, place=place, aws_error=aws_error)
 
 
 def _aws_error(fault: BaseException) -> str | None:

@@ -3,6 +3,7 @@
 Reads are strongly consistent: what a caller was told is there is there (X8). `stepwire.aws.items` has the shape.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,7 +26,7 @@ from stepwire.aws.items import (
     task_of,
 )
 from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
-from stepwire.ports import Followed, KeyClaim, TaskPage
+from stepwire.ports import Followed, KeyClaim, NeglectedPage, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
@@ -49,6 +50,8 @@ _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND
 _FAILED: Final = SaveConflict()
 # The caller turns from idle to busy, or back, at most once in a while; more than this is a fault of ours.
 _MOST_TRIES: Final = 5
+_PAGE: Final = 100  # tasks
+_BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal is written so
 _USAGE_KEPT: Final = timedelta(days=31)  # longer than any task
 
 
@@ -283,10 +286,12 @@ class DynamoDbTaskStore:
             return "Item" not in error.response
         return True
 
-    def neglected(self, since: datetime, limit: int) -> tuple[TaskKey, ...]:
-        """List tasks that go on and that nobody has looked after since then."""
-        keys: list[TaskKey] = []
-        for shard in SHARDS:
+    def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
+        """List some tasks that go on and that nobody has looked after since then: some of each shard that has more."""
+        places: dict[str, Item | None] = dict.fromkeys(SHARDS) if after is None else json.loads(after)
+        keys, more = list[TaskKey](), dict[str, Item]()
+        for shard, last in places.items():
+            start: dict[str, Any] = {} if last is None else {"ExclusiveStartKey": last}
             found = self._client.query(
                 TableName=self.table_name,
                 IndexName=NEGLECTED_INDEX,
@@ -294,10 +299,26 @@ class DynamoDbTaskStore:
                 KeyConditionExpression="#open = :shard AND checked_at <= :since",
                 ExpressionAttributeNames={"#open": "open"},
                 ExpressionAttributeValues={":shard": {"S": shard}, ":since": {"N": str(milliseconds_of(since))}},
-                Limit=limit // len(SHARDS),
+                Limit=_PAGE // len(SHARDS),
+                **start,
             )
             keys += [task_key_of(cast(Item, item)) for item in found["Items"]]
-        return tuple(keys)
+            if "LastEvaluatedKey" in found:
+                more[shard] = cast(Item, found["LastEvaluatedKey"])
+        return NeglectedPage(tuple(keys), json.dumps(more) if more else None)
+
+    def bookmark(self) -> str | None:
+        """Give where the list of the neglected was left."""
+        found = self._client.get_item(TableName=self.table_name, Key=_BOOKMARK, ConsistentRead=True)
+        item = cast(Item | None, found.get("Item"))
+        return item["after"]["S"] if item else None
+
+    def keep_bookmark(self, after: str | None) -> None:
+        """Remember where the list of the neglected is left."""
+        if after is None:
+            self._client.delete_item(TableName=self.table_name, Key=_BOOKMARK)
+        else:
+            self._client.put_item(TableName=self.table_name, Item={**_BOOKMARK, "after": {"S": after}})
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         """Read some of an owner's tasks, newest first: ids sort by age."""

@@ -15,6 +15,7 @@ from stepwire.json_text import JsonTextError, is_object, parse
 from stepwire.methods import Patience
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals
+from stepwire.waiting import WaitLimits
 
 # The sign-ins whose tokens have scopes.
 _WITH_SCOPES = ("jwt", "cognito")
@@ -42,6 +43,7 @@ class McpSettings:
     no_resume: tuple[str, ...]
     limits: Limits
     polls_per_second: float
+    waits: WaitLimits
     secret_arn: str
     """Of the secret that seals what clients keep for us."""
     catalog: Path
@@ -75,6 +77,10 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
         ),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
+        waits=WaitLimits(
+            all=int(_number(environment, "MOST_WAITING")),
+            per_caller=int(_number(environment, "MOST_WAITING_PER_CALLER")),
+        ),
         secret_arn=_text(environment, "SECRET_ARN"),
         catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
     )

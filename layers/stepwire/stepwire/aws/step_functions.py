@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
 
-from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowsUnavailable
+from stepwire.aws.throttling import THROTTLED
+from stepwire.errors import (
+    StartRefused,
+    StartRefusedForNow,
+    StartThrottled,
+    StartUnclear,
+    StopThrottled,
+    WorkflowsThrottled,
+    WorkflowsUnavailable,
+)
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
 
@@ -31,9 +40,11 @@ _REASONS: Final = {
 
 # The newest events of an execution that may name a state: one page of the smallest cost.
 _NEWEST_EVENTS: Final = 25
+# Of executions that run: 100,000, and 15 MB.
+_MOST_PAGES: Final = 100
 _LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
 _WAITS_NO_MORE: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
-_PASSING: Final = frozenset({"ExecutionLimitExceeded", "ThrottlingException"})
+_PASSING: Final = THROTTLED | {"ExecutionLimitExceeded"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ class StepFunctionsWorkflows:
         except ClientError as error:
             if _code(error) == "ExecutionDoesNotExist":
                 return Missing()
-            raise WorkflowsUnavailable from error
+            raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         return state_of(response)
@@ -85,10 +96,27 @@ class StepFunctionsWorkflows:
         except ClientError as error:
             if _code(error) == "ExecutionDoesNotExist":
                 return None
-            raise WorkflowsUnavailable from error
+            raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         return _state_in(history["events"])
+
+    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+        """Name the executions that run, a thousand a call."""
+        names = set[str]()
+        asked: dict[str, Any] = {"stateMachineArn": state_machine_arn, "statusFilter": "RUNNING", "maxResults": 1000}
+        try:
+            for _ in range(_MOST_PAGES):
+                page = self._client.list_executions(**asked)
+                names.update(one["name"] for one in page["executions"])
+                if "nextToken" not in page:
+                    break
+                asked["nextToken"] = page["nextToken"]
+        except ClientError as error:
+            raise _unavailable(error) from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return frozenset(names)
 
     def resume(self, token: str, output: str) -> None:
         """Give a state its answer."""
@@ -107,6 +135,8 @@ class StepFunctionsWorkflows:
                 executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
             )
         except ClientError as error:
+            if _code(error) in THROTTLED:
+                raise StopThrottled from error
             if _code(error) != "ExecutionDoesNotExist":
                 raise
             return False
@@ -120,7 +150,7 @@ def _waiting_state() -> Generator[None]:
         yield
     except ClientError as error:
         if _code(error) not in _WAITS_NO_MORE:
-            raise WorkflowsUnavailable from error
+            raise _unavailable(error) from error
     except BotoCoreError as error:
         raise WorkflowsUnavailable from error
 
@@ -168,9 +198,13 @@ def _start_error(error: ClientError) -> StartRefused | StartUnclear:
     metadata = error.response.get("ResponseMetadata")
     heard_once = metadata is not None and metadata.get("RetryAttempts", 0) == 0 and metadata["HTTPStatusCode"] < 500  # noqa: PLR2004 - HTTP's own
     if not heard_once:
-        return StartUnclear()
+        return StartThrottled() if _code(error) in THROTTLED else StartUnclear()
     refused = StartRefusedForNow if _code(error) in _PASSING else StartRefused
     return refused(_REASONS.get(_code(error), f"Step Functions refused it ({_code(error)})"))
+
+
+def _unavailable(error: ClientError) -> WorkflowsUnavailable:
+    return WorkflowsThrottled() if _code(error) in THROTTLED else WorkflowsUnavailable()
 
 
 def _code(error: ClientError) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from stepwire.principal import Principal
 
@@ -17,6 +18,8 @@ class HttpRequest:
     principal: Principal
     scopes: frozenset[str] | None = None
     """What the caller's token allows; None where the sign-in knows no scopes."""
+    deadline: datetime | None = None
+    """When the function is cut off, and the client gets no answer any more; None: nobody knows."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""What keeps those who wait from starving those who work: reservations, and which alarms take back a release."""
+
+from typing import Any
+
+import pytest
+
+from tests.template.chosen import stack
+from tests.template.document import references, resource, resources, template
+
+NEWS = ["ExecutionEventsFunction", "InputRequestsFunction"]
+SHARE_OF_A_NEW_ACCOUNT = 10 / 2
+
+
+def reserved(made: Any, function: str) -> Any:
+    return made.properties(function).get("ReservedConcurrentExecutions")
+
+
+@pytest.mark.parametrize("function", ["McpFunction", *NEWS])
+def test_by_default_nothing_is_reserved_so_that_an_account_with_10_can_deploy(function: str) -> None:
+    assert reserved(stack("none"), function) is None
+
+
+def test_what_is_given_is_reserved() -> None:
+    made = stack("none", McpConcurrency="200", NewsConcurrency="20")
+
+    assert int(reserved(made, "McpFunction")) == 200
+    assert [int(reserved(made, function)) for function in NEWS] == [20, 20]
+
+
+def test_by_default_those_who_wait_leave_half_of_a_new_account_to_the_others() -> None:
+    made = stack("none")
+
+    most, of_one = (int(str(made.parameters[name])) for name in ("MostWaiting", "MostWaitingPerCaller"))
+    assert of_one <= most <= SHARE_OF_A_NEW_ACCOUNT
+
+
+def test_throttling_takes_no_release_back() -> None:
+    alarms = references(resource("McpFunction").properties["DeploymentPreference"]["Alarms"])
+    metrics = {
+        query["MetricStat"]["Metric"]["MetricName"]
+        for alarm in alarms
+        for query in resource(alarm).properties["Metrics"]
+        if "MetricStat" in query
+    }
+    patterns = {
+        made.properties["MetricTransformations"][0]["MetricName"]: made.properties["FilterPattern"]
+        for made in resources("AWS::Logs::MetricFilter")
+    }
+
+    assert metrics == {"Errors", "Faults"}
+    assert "postponed" not in patterns["Faults"]
+    assert "throttled" not in patterns["Faults"]
+
+
+def test_the_sweep_has_all_the_time_that_lambda_gives_and_its_default_interval_is_no_shorter() -> None:
+    interval = template()["Parameters"]["SweepMinutes"]["Default"] * 60
+
+    assert resource("SweepFunction").properties["Timeout"] == 900 <= interval
