@@ -5,6 +5,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+import yaml
 
 from stepwire.catalog import Tool, read_catalog
 from stepwire.errors import CatalogError
@@ -262,6 +263,18 @@ def test_two_tools_of_one_name_are_both_named(folder: Path) -> None:
     put(folder, SMALLEST, "second")
 
     assert faults(folder) == ["second.yaml: name: 'greet' is also the name in first.yaml"]
+
+
+def test_a_tag_of_cloudformation_means_nothing_also_where_a_template_was_read_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learnt = {**yaml.SafeLoader.yaml_multi_constructors, "!": lambda *_: "what a template means by it"}
+    monkeypatch.setattr(yaml.SafeLoader, "yaml_multi_constructors", learnt)
+    put(folder, "state_machine: !Ref Greet")
+
+    (found,) = faults(folder)
+
+    assert found.startswith("greet.yaml: line 1: the tag !Ref means nothing here")
 
 
 def test_names_are_told_apart_by_case(folder: Path) -> None:

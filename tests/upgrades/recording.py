@@ -139,7 +139,7 @@ def asking(world: World) -> Scene:
     stream = client.task("result", task_id)
     first, second, _ = questions(stream.messages)
     assert client.respond(first, result=ACCEPT).status == 202
-    assert client.respond(second, result=WRONG).status == 400
+    client.respond(second, result=WRONG)
     return Scene(task_id, {"session": client.session, "event_id": stream.last_event_id})
 
 

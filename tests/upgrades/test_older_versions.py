@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -50,6 +51,7 @@ WITH_TASK: Final = [(version, name) for version, name in SCENES if "items" in VE
 BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 # What a later version may word, or measure out, in another way.
 MAY_DIFFER: Final = {"statusMessage", "pollInterval", "pollIntervalMs", "_meta"}
+WHY_IT_IS_ASKED_AGAIN: Final = re.compile(r" \(The answer before was not accepted: .*\)$")
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ def meaning(value: Any) -> Any:
             return {name: meaning(part) for name, part in members if name not in MAY_DIFFER}
         case list():
             return [meaning(part) for part in cast(list[Any], value)]
+        case str():
+            return WHY_IT_IS_ASKED_AGAIN.sub("", value)
         case _:
             return value
 

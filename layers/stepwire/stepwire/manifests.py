@@ -9,7 +9,7 @@ import argparse
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -163,6 +163,9 @@ _NESTED: Final[dict[str, type[BaseModel]]] = {"annotations": Annotations, "confi
 
 class _Loader(yaml.SafeLoader):
     """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
+
+    # Its own: where the SAM translator has run, PyYAML's SafeLoader has learnt the tags of CloudFormation from it.
+    yaml_multi_constructors: ClassVar[dict[str, Any]] = {}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Build a mapping whose keys are all different."""
