@@ -112,7 +112,7 @@ class InMemoryTaskStore:
         if known.task_id == instead:
             self.keys[owner, digest] = claim
             return None
-        return None if known.task_id == claim.task_id else known
+        return None if known == claim else known
 
     def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
         self.calls.append("keyed")

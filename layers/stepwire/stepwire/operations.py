@@ -123,8 +123,15 @@ class Operations:
             self.report(error)
         self._note(Action.CREATED, task)
         if self.recorder.now() - began > _SLOW_START:
-            return self.upkeep.still_wanted(task)  # quick ones are left to the sweep: this is a read
+            return self._wanted_after(task)  # quick ones are left to the sweep: this is a read
         return task
+
+    def _wanted_after(self, task: Task) -> Task:
+        try:
+            return self.upkeep.still_wanted(task)
+        except Exception as fault:  # noqa: BLE001 - the handle must go out; the sweep does it later
+            self.report(fault)
+            return task
 
     def ask_first(self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None) -> Task:
         """Record a task whose workflow begins when its caller has confirmed it."""

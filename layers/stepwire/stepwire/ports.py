@@ -86,7 +86,7 @@ class TaskStore(Protocol):
             instead: a task that the key stands for in vain; its claim is replaced.
 
         Returns:
-            The claim of another task; None where the key now stands for this one.
+            The claim that somebody else has made; None where it is this one.
         """
         ...
 

@@ -103,7 +103,7 @@ class DynamoDbTaskStore:
                 raise
             found = _claim_of(cast(Item, error.response.get("Item") or {}))
             # The very same is our own: an earlier try was heard, and its answer was lost.
-            return None if found.task_id == claim.task_id else found
+            return None if (found.task_id, found.claimed_at) == (claim.task_id, claim.claimed_at) else found
         return None
 
     def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
