@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from stepwire.errors import (
-    KeyTaken,
     NotAdmitted,
     SaveConflict,
     StartRefused,
@@ -22,12 +21,12 @@ from stepwire.errors import (
 )
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import Json, write
-from stepwire.ports import Followed, IdempotencyKey, KeyedTask, Lease, NeglectedPage, Randomness, TaskPage
+from stepwire.ports import Followed, KeyClaim, Lease, NeglectedPage, Randomness, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution, Task
-from stepwire.tasks.usage import Limits, Usage, admitted
+from stepwire.tasks.usage import Limits, Usage, admitted, without
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
@@ -81,9 +80,13 @@ class InMemoryTaskStore:
         """The name of each call, in order; one call is one call to DynamoDB."""
         self.before_save: Callable[[], object] = nothing
         """Called once, before the next save writes: what somebody else does between its load and its save."""
+        self.before_create: Callable[[], object] = nothing
+        """Called once, before the next create writes: what somebody else does between a reservation and its task."""
         self.cancelled: dict[tuple[Principal, str], datetime] = {}
         """The requests that were cancelled, and until when that is remembered."""
-        self.keys: dict[tuple[Principal, str], KeyedTask] = {}
+        self.requests: dict[tuple[Principal, str], TaskId] = {}
+        """The tasks that do the work of requests."""
+        self.keys: dict[tuple[Principal, str], KeyClaim] = {}
         """The tasks of idempotency keys."""
         self.usage: dict[Principal, Usage] = {}
         """What each caller uses."""
@@ -92,16 +95,26 @@ class InMemoryTaskStore:
         self.is_available = True
         """Whether reads give an answer."""
 
-    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
+    def create(self, task: Task) -> Task:
         self.calls.append("create")
+        meanwhile, self.before_create = self.before_create, nothing
+        meanwhile()
         created = replace(task, version=1)
         if self.tasks.get(task.key, created) != created:
             raise TaskExists
-        if key is not None:
-            self._put_key(created, key)
         return self._put(created)
 
-    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+    ) -> KeyClaim | None:
+        self.calls.append("claim_key")
+        known = self.keys.setdefault((owner, digest), claim)
+        if known.task_id == instead:
+            self.keys[owner, digest] = claim
+            return None
+        return None if known == claim else known
+
+    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
         self.calls.append("keyed")
         self._check_available()
         return self.keys.get((owner, digest))
@@ -122,6 +135,11 @@ class InMemoryTaskStore:
         usage = self.usage.get(owner, Usage())
         self.usage[owner] = replace(usage, active=usage.active - task_ids)
 
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        self.calls.append("unreserve")
+        self._check_available()
+        self.usage[key.owner] = without(self.usage.get(key.owner, Usage()), limits, key.task_id)
+
     def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.calls.append("several")
         self._check_available()
@@ -138,9 +156,19 @@ class InMemoryTaskStore:
         self._check_available()
         return Followed(self.tasks.get(key), (key.owner, request) in self.cancelled)
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        self.calls.append("begin_request")
+        one = (owner, request)
+        if one in self.cancelled and self.requests.get(one) in {None, task_id}:
+            return False
+        self.cancelled.pop(one, None)
+        self.requests[one] = task_id
+        return True
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
         self.calls.append("cancel_request")
         self.cancelled[owner, request] = until
+        return self.requests.get((owner, request))
 
     def save(self, task: Task) -> Task:
         self.calls.append("save")
@@ -150,19 +178,17 @@ class InMemoryTaskStore:
             raise SaveConflict
         return self._put(replace(task, version=task.version + 1))
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
+    def delete(self, task: Task) -> bool:
         self.calls.append("delete")
-        if not self._is_as_loaded(task):
+        if not self._is_as_loaded(task) or self.tasks[task.key].created_at != task.created_at:
             return task.key not in self.tasks
         del self.tasks[task.key]
-        if key is not None:
-            self.keys.pop((task.owner, key.digest), None)
         return True
 
     def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
         self.calls.append("neglected")
         self._check_available()
-        waiting = [one for one in self.tasks.values() if not one.has_ended and not one.awaits_confirmation]
+        waiting = [one for one in self.tasks.values() if one.needs_looking_after]
         oldest = sorted((one for one in waiting if one.checked_at <= since), key=_turn)
         rest = [one for one in oldest if after is None or _turn(one) > after]
         page = rest[:NEGLECTED_PAGE]
@@ -183,12 +209,6 @@ class InMemoryTaskStore:
         # Like DynamoDB: a full page promises another one, which may turn out to be empty.
         next_after = found[-1] if len(found) == limit else None
         return TaskPage(tuple(self.tasks[TaskKey(owner, task_id)] for task_id in found), next_after)
-
-    def _put_key(self, task: Task, key: IdempotencyKey) -> None:
-        known = self.keys.get((task.owner, key.digest))
-        if known is not None and known.expires_at > task.created_at:
-            raise KeyTaken
-        self.keys[task.owner, key.digest] = KeyedTask(task.task_id, key.call_digest, task.expires_at)
 
     def _check_available(self) -> None:
         if not self.is_available:
@@ -338,10 +358,11 @@ class FakeWorkflows:
             self.waiting.remove(resumption.token)
             self.resumptions.append(resumption)
 
-    def stop(self, execution: Execution, cause: str) -> None:
+    def stop(self, execution: Execution, cause: str) -> bool:
         self.stops.append(Stop(execution, cause))
         if self.states.get(execution) == Running():
             self.abort(execution)
+        return execution in self.states
 
     def succeed(self, execution: Execution, output: Json) -> None:
         """End an execution well.

@@ -7,6 +7,14 @@ from typing import Final
 
 CREATE: Final = ("UpdateItem", "PutItem", "StartExecution")
 """A call as a task. A caller who has just created another pays one UpdateItem more."""
+KEYED: Final = ("PutItem", *CREATE)
+"""The same with an idempotency key: the key is claimed first, which also tells whether it is new."""
+REPEATED: Final = ("PutItem", "GetItem")
+"""The same again, once its task has been read before: the claim, which fails, and the task."""
+PLAIN: Final = ("UpdateItem", "PutItem", "PutItem", "StartExecution")
+"""A plain call of 2025-11-25 whose client comes back: also which task does its work, and whether it was given up."""
+GIVE_UP: Final = ("UpdateItem", "GetItem", "StopExecution", "PutItem", "UpdateItem")
+"""Giving up a plain call. Where nobody knows of a task, it is the first call only."""
 POLL: Final = ("GetItem",)
 """tasks/get, tasks/result, the first body of a stream, a round of a plain call: as long as nobody is overdue."""
 WAIT: Final = ("UpdateItem",) * 4

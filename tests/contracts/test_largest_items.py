@@ -13,12 +13,11 @@ import pytest
 
 from stepwire.aws.items import Item, item_of, task_of
 from stepwire.dialogue import WrongAnswer
-from stepwire.input_requests import MOST_QUESTIONS
 from stepwire.json_text import JsonObject, write
 from stepwire.manifests import LARGEST_SCHEMA
 from stepwire.operations import ToolCall
 from stepwire.protocol.messages import LONGEST_ID
-from stepwire.tasks.inputs import LARGEST_CONTENT
+from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
 

@@ -210,6 +210,17 @@ def test_a_task_that_somebody_has_saved_since_is_not_deleted(store: TaskStore) -
     assert store.load(loaded.key) == saved
 
 
+def test_a_task_that_was_made_anew_since_is_not_deleted(store: TaskStore) -> None:
+    first = store.create(a_task())
+    store.delete(first)
+    again = store.create(replace(a_task(), created_at=START_OF_TIME + timedelta(milliseconds=1)))
+
+    is_gone = store.delete(first)
+
+    assert not is_gone
+    assert store.load(first.key) == again
+
+
 def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
     created = store.create(a_task())
     store.delete(created)
@@ -267,6 +278,49 @@ def test_a_request_is_cancelled_for_its_owner_alone(store: TaskStore) -> None:
     assert store.load_followed(alices.key, "a request") == Followed(alices, is_cancelled=False)
     assert store.load_followed(alices.key, "another") == Followed(alices, is_cancelled=False)
     assert store.load_followed(bobs.key, "a request") == Followed(bobs, is_cancelled=True)
+
+
+def test_a_request_leads_to_the_task_that_does_its_work(store: TaskStore) -> None:
+    task = a_task()
+
+    may_begin = store.begin_request(ALICE, "a request", task.task_id, START_OF_TIME + timedelta(days=1))
+
+    assert may_begin
+    assert not store.load_followed(task.key, "a request").is_cancelled
+    assert store.cancel_request(ALICE, "another", START_OF_TIME + timedelta(days=1)) is None
+    assert store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1)) == task.task_id
+    assert store.load_followed(task.key, "a request").is_cancelled
+
+
+@pytest.mark.parametrize("had_begun", [False, True])
+def test_the_work_of_a_request_that_was_cancelled_does_not_begin(store: TaskStore, *, had_begun: bool) -> None:
+    task, until = a_task(), START_OF_TIME + timedelta(days=1)
+    if had_begun:
+        store.begin_request(ALICE, "a request", task.task_id, until)
+    store.cancel_request(ALICE, "a request", until)
+
+    assert not store.begin_request(ALICE, "a request", task.task_id, until)
+
+
+def test_a_request_whose_id_is_used_again_is_a_new_one(store: TaskStore) -> None:
+    first, second, until = a_task(number=1), a_task(number=2), START_OF_TIME + timedelta(days=1)
+    store.begin_request(ALICE, "a request", first.task_id, until)
+    store.cancel_request(ALICE, "a request", until)
+
+    may_begin = store.begin_request(ALICE, "a request", second.task_id, until)
+
+    assert may_begin
+    assert not store.load_followed(second.key, "a request").is_cancelled
+
+
+def test_a_cancelled_task_whose_execution_may_begin_is_looked_after(store: TaskStore) -> None:
+    task = store.create(a_task())
+    saved = store.save(replace(task, status=Cancelled(), may_begin=True))
+
+    found = store.neglected(START_OF_TIME + timedelta(minutes=1), None)
+
+    assert found.keys == (task.key,)
+    assert store.load(task.key) == saved
 
 
 def test_a_cancelled_request_is_no_task_of_any_page(store: TaskStore) -> None:

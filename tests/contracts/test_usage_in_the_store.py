@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.errors import KeyTaken, NotAdmitted
-from stepwire.ports import IdempotencyKey, TaskStore
+from stepwire.errors import NotAdmitted
+from stepwire.ports import KeyClaim, TaskStore
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.usage import Limits, TooFast, TooManyActive
 from tests.contracts.test_task_store import a_task, on_dynamodb, store
@@ -17,7 +17,6 @@ from tests.kits import ALICE, BOB
 __all__ = ["store"]  # the fixture
 
 GENEROUS = Limits(active=1000, per_minute=60_000)
-KEY = IdempotencyKey("digest of the key", "digest of the call")
 
 
 def keys(count: int) -> list[TaskKey]:
@@ -109,57 +108,73 @@ def test_of_two_hundred_at_once_exactly_as_many_are_counted_as_may_be(aws: None)
     assert sum(counted) == 20
 
 
-def test_a_key_leads_to_the_task_that_was_made_with_it(store: TaskStore) -> None:
-    task = store.create(a_task(), KEY)
+def test_a_reservation_that_is_undone_uses_up_nothing(store: TaskStore) -> None:
+    limits = Limits(active=1, per_minute=1)
+    first, second = keys(2)
+    store.reserve(first, limits, START_OF_TIME)
 
-    found = store.keyed(ALICE, KEY.digest)
+    store.unreserve(first, limits)
 
-    assert found is not None
-    assert (found.task_id, found.call_digest, found.expires_at) == (task.task_id, KEY.call_digest, task.expires_at)
-    assert store.keyed(BOB, KEY.digest) is None
-
-
-def test_a_key_makes_one_task_only(store: TaskStore) -> None:
-    first, second = a_task(number=1), a_task(number=2)
-    store.create(first, KEY)
-
-    with pytest.raises(KeyTaken):
-        store.create(second, KEY)
-
-    assert store.load(second.key) is None
+    store.reserve(second, limits, START_OF_TIME)
 
 
-def test_a_key_is_free_when_its_task_has_expired(store: TaskStore) -> None:
-    old = a_task()
-    store.create(old, KEY)
-    new = replace(a_task(number=2), created_at=old.expires_at + timedelta(seconds=1))
+def test_a_reservation_is_undone_once(store: TaskStore) -> None:
+    limits = replace(GENEROUS, per_minute=2)
+    first, second, third = keys(3)
+    store.reserve(first, limits, START_OF_TIME)
+    store.reserve(second, limits, START_OF_TIME)
 
-    store.create(new, KEY)
+    for _ in range(3):
+        store.unreserve(first, limits)
 
-    found = store.keyed(ALICE, KEY.digest)
-    assert found is not None
-    assert found.task_id == new.task_id
-
-
-def test_a_key_goes_with_a_task_that_is_deleted(store: TaskStore) -> None:
-    task = store.create(a_task(), KEY)
-
-    is_gone = store.delete(task, KEY)
-
-    assert is_gone
-    assert store.keyed(ALICE, KEY.digest) is None
-    assert store.delete(task, KEY)
+    store.reserve(first, limits, START_OF_TIME)
+    with pytest.raises(NotAdmitted):
+        store.reserve(third, limits, START_OF_TIME)
 
 
-def test_a_key_stays_with_a_task_that_somebody_has_saved_since(store: TaskStore) -> None:
-    task = store.create(a_task(), KEY)
-    store.save(task)
+def test_what_was_never_reserved_is_undone_in_vain(store: TaskStore) -> None:
+    store.unreserve(a_task().key, GENEROUS)
 
-    is_gone = store.delete(task, KEY)
 
-    assert not is_gone
-    assert store.load(task.key) is not None
-    assert store.keyed(ALICE, KEY.digest) is not None
+def a_claim(number: int = 1, call_digest: str = "a call") -> KeyClaim:
+    """Claim a key for the task of that number."""
+    return KeyClaim(a_task(number=number).task_id, call_digest, START_OF_TIME, START_OF_TIME + timedelta(days=1))
+
+
+def test_a_key_leads_to_the_task_that_it_was_claimed_for(store: TaskStore) -> None:
+    claimed = store.claim_key(ALICE, "a key", a_claim())
+
+    assert claimed is None
+    assert store.keyed(ALICE, "a key") == a_claim()
+    assert store.keyed(ALICE, "another") is None
+    assert store.keyed(BOB, "a key") is None
+
+
+def test_a_key_is_claimed_once_and_the_next_is_told_by_whom(store: TaskStore) -> None:
+    store.claim_key(ALICE, "a key", a_claim())
+
+    other = store.claim_key(ALICE, "a key", a_claim(2, "another call"))
+
+    assert other == a_claim()
+    assert store.keyed(ALICE, "a key") == a_claim()
+
+
+def test_a_claim_whose_answer_was_lost_is_made_again(store: TaskStore) -> None:
+    store.claim_key(ALICE, "a key", a_claim())
+
+    assert store.claim_key(ALICE, "a key", a_claim()) is None
+
+
+@pytest.mark.parametrize(("instead", "holder"), [(1, 3), (2, 1)])
+def test_a_claim_is_replaced_only_where_it_is_the_one_that_is_meant(
+    store: TaskStore, instead: int, holder: int
+) -> None:
+    store.claim_key(ALICE, "a key", a_claim())
+
+    other = store.claim_key(ALICE, "a key", a_claim(3), instead=a_claim(instead).task_id)
+
+    assert other == (None if holder == 3 else a_claim(holder))
+    assert store.keyed(ALICE, "a key") == a_claim(holder)
 
 
 def test_several_tasks_are_read_at_once_those_that_are_there(store: TaskStore) -> None:

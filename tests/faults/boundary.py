@@ -45,7 +45,6 @@ class Fault(Enum):
     """No answer, and it was done."""
     DENIED = "access denied"
     EXPIRED = "expired credential"
-    CONFLICT = "transaction conflict"
     INTERNAL = "internal error"
     DEATH_BEFORE = "death before"
     DEATH_AFTER = "death after"
@@ -66,7 +65,6 @@ _CODES: Final = {
     Fault.THROTTLED: (400, "ThrottlingException"),
     Fault.DENIED: (400, "AccessDeniedException"),
     Fault.EXPIRED: (400, "ExpiredTokenException"),
-    Fault.CONFLICT: (400, "TransactionCanceledException"),
     Fault.INTERNAL: (500, "InternalServerError"),
 }
 
@@ -169,7 +167,4 @@ def impatient() -> Generator[None]:
 
 def _refusal(fault: Fault, request: AWSPreparedRequest) -> AWSResponse:
     status, code = _CODES[fault]
-    body: dict[str, Any] = {"__type": code, "message": "a fault of the tests"}
-    if fault is Fault.CONFLICT:
-        body["CancellationReasons"] = [{"Code": "None"}, {"Code": "TransactionConflict"}]
-    return answered(request, status, body)
+    return answered(request, status, {"__type": code, "message": "a fault of the tests"})

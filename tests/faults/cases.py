@@ -13,6 +13,7 @@ from typing import Final
 
 from stepwire.execution_events import StatusChange
 from stepwire.json_text import parse
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.outcomes import Aborted, Broke, Succeeded
 from stepwire.tasks.task import Cancelled, Completed, Failed, Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
@@ -24,7 +25,6 @@ ITSELF: Final = "itself"
 READER: Final = "reader"
 SWEPT: Final = "sweep"
 AT_THE_LIMIT: Final = "slot freed at the limit"
-_TRANSACTION: Final = "TransactWriteItems"
 # The SDK's next try is then heard.
 _ALSO_ONCE: Final = (Fault.THROTTLED, Fault.TIMEOUT_AFTER)
 
@@ -66,8 +66,6 @@ def cases() -> Iterator[Case]:
     for operation in OPERATIONS:
         for step in operation.own_steps:
             for fault in Fault:
-                if fault is Fault.CONFLICT and not operation.steps[step].startswith(_TRANSACTION):
-                    continue
                 if fault is Fault.DEATH_BEFORE and step > 0:
                     continue
                 if fault is Fault.EXPIRED:  # to a handler, the same as access denied
@@ -240,7 +238,7 @@ def _slots(site: Site) -> tuple[str, ...]:
     left = site.slots() - open_tasks
     if not left:
         return ()
-    site.clock.time += timedelta(minutes=2)
+    site.clock.time += LONGEST_CONFIRMATION + timedelta(minutes=2)
     site.restart(replace(site.limits, active=len(site.slots())))
     called = modern(site).start()
     assert site.slots() - open_tasks == {called}, "a slot was lost"

@@ -154,6 +154,16 @@ def _create_plain(site: Site) -> Act:
     return lambda: seen_in(ModernClient(site, capabilities={}).call("optional"))
 
 
+def _create_plain_legacy(site: Site) -> Act:
+    client = legacy(site)
+
+    def act() -> Seen:
+        answer = client.call("optional")
+        return Seen.RESULT if answer.is_stream else seen_in(answer)
+
+    return act
+
+
 def _create_with_key(site: Site) -> Act:
     params: Json = {"name": "optional", "arguments": ARGUMENTS}
     key = {"idempotency-key": "order-7"}
@@ -470,9 +480,17 @@ OPERATIONS: Final = (
     Operation("create, 2025-11-25", Caller.CLIENT, _CREATION, _create_legacy, first=2, repeats=True),
     Operation("plain call", Caller.CLIENT, (*_CREATION, "GetSecretValue"), _create_plain, first=3, repeats=True),
     Operation(
+        "plain call, 2025-11-25",
+        Caller.CLIENT,
+        (*_CREATION[:2], "PutItem request", _CREATION[2]),
+        _create_plain_legacy,
+        first=2,
+        repeats=True,
+    ),
+    Operation(
         "create with a key",
         Caller.CLIENT,
-        ("GetItem key", "UpdateItem usage", "TransactWriteItems task and key", "StartExecution"),
+        ("PutItem key", *_CREATION),
         _create_with_key,
     ),
     Operation(
@@ -495,18 +513,11 @@ OPERATIONS: Final = (
     Operation(
         "create with a key, refused",
         Caller.CLIENT,
-        (
-            "GetItem key",
-            "UpdateItem usage",
-            "TransactWriteItems task and key",
-            "StartExecution",
-            "TransactWriteItems task and key",
-            "UpdateItem usage",
-        ),
+        ("PutItem key", *_CREATION, "DeleteItem task", "UpdateItem usage"),
         _create_refused_with_key,
         first=4,
     ),
-    Operation("confirmed call", Caller.CLIENT, ("GetSecretValue", *_CREATION), _create_confirmed),
+    Operation("confirmed call", Caller.CLIENT, ("GetSecretValue", "GetItem task", *_CREATION), _create_confirmed),
     Operation(
         "confirm a task",
         Caller.CLIENT,
@@ -539,7 +550,7 @@ OPERATIONS: Final = (
     Operation(
         "notifications/cancelled",
         Caller.CLIENT,
-        ("PutItem cancelled", "Query tasks", "GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
+        ("UpdateItem request", "GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
         _give_up,
         ends_are_recorded,
     ),

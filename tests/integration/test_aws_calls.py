@@ -52,11 +52,13 @@ def client(request: pytest.FixtureRequest, stack: Deployed) -> Client:
     return client
 
 
-def start(client: Client, arguments: dict[str, Any]) -> str:
+def start(client: Client, arguments: dict[str, Any], key: str | None = None) -> str:
     """Call the tool as a task and give the task's id."""
+    params: dict[str, Any] = {"name": "wait_and_echo", "arguments": arguments}
+    headers = None if key is None else {"idempotency-key": key}
     if isinstance(client, LegacyClient):
-        return client.call("wait_and_echo", arguments, task={}).id_in("task")
-    return client.call("wait_and_echo", arguments).id_in()
+        return client.ask("tools/call", {**params, "task": {}}, headers=headers).id_in("task")
+    return client.ask("tools/call", params, headers=headers).id_in()
 
 
 def test_a_call_as_a_task_is_two_writes_and_one_start(client: Client, stack: Deployed) -> None:
@@ -64,6 +66,19 @@ def test_a_call_as_a_task_is_two_writes_and_one_start(client: Client, stack: Dep
 
     # One more where the caller has just created another task: his pace goes on instead of beginning.
     assert stack.calls.made in ([*calls.CREATE], ["UpdateItem", *calls.CREATE])
+
+
+def test_a_call_with_a_key_is_one_write_more_and_a_repeated_one_makes_nothing(client: Client, stack: Deployed) -> None:
+    key = f"key-of-{type(client).__name__}"
+    start(client, SLOW, key)
+    first = list(stack.calls.made)
+    start(client, SLOW, key)  # the first repetition saves the task, so that nobody takes it back
+    stack.calls.forget()
+
+    start(client, SLOW, key)
+
+    assert first in ([*calls.KEYED], ["PutItem", "UpdateItem", *calls.CREATE])
+    assert stack.calls.made == [*calls.REPEATED]
 
 
 def test_a_poll_in_the_steady_state_is_one_read(client: Client, stack: Deployed) -> None:

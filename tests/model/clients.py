@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.kits import ALICE, BOB
 from tests.model.handlers import Done, Outcome
-from tests.model.moves import few, has_questions, has_room, has_tasks, move
+from tests.model.moves import few, has_questions, has_room, has_room_for_two, has_tasks, move
 from tests.model.reference import CANCELLED, DECLINED, Given, Operation, Question, Told
-from tests.model.run import Confirmable, Run
+from tests.model.run import Confirmable, PlainCall, Run
 from tests.model.seen import (
     error_of,
     is_missing,
@@ -94,6 +94,38 @@ class ClientMoves(Run):
             self.reference.calls.append(operation)
         answers = {"confirm": CONFIRMING if accepts else DECLINING}
         self._call(one.client, {**one.params, "inputResponses": answers}, operation)
+
+    @move(1, has_room_for_two, client=legacy_clients, given_up_first=st.booleans())
+    def call_plain(self, client: str, given_up_first: bool) -> None:
+        """Call a tool without a task, and come back for nothing; perhaps the call is given up before it arrives."""
+        self.step("plain call")
+        operation = replace(self._operation(client), label=f"optional {self.reference.step:05}")
+        self.plain.append(PlainCall(client, f"plain {self.reference.step}", operation.label))
+        self.reference.calls.append(operation)
+        if given_up_first:
+            self.give_up(0)
+
+        def judge(answer: Answer) -> None:
+            if error_of(answer):
+                self._judge_refusal(operation, answer.error)
+
+        arguments, message_id, who = {"text": operation.label}, self.plain[-1].message_id, self.legacy[client]
+        self._ask(operation.label, lambda: who.call("optional", arguments, message_id=message_id), judge)
+
+    @move(4, lambda run: has_room(run) and run.plain, which=few)
+    def give_up(self, which: int) -> None:
+        """Cancel the request of a plain call."""
+        self.step("give up")
+        one = self.plain[-1 - which % len(self.plain)]
+        self.reference.given_up.add(one.label)
+
+        def judge(answer: Answer) -> None:
+            assert answer.status == 202, answer.response.body
+            self.reference.is_given_up(one.label)
+
+        params: Json = {"requestId": one.message_id}
+        who = self.legacy[one.client]
+        self._ask(f"give up {one.label}", lambda: who.notify("notifications/cancelled", params), judge)
 
     def _call(self, client: str, params: Json, operation: Operation) -> None:
         headers = {} if operation.key is None else {"idempotency-key": operation.key}

@@ -50,6 +50,11 @@ def has_room(run: Run) -> bool:
     return len(run.under_way) < MOST_UNDER_WAY
 
 
+def has_room_for_two(run: Run) -> bool:
+    """Tell whether two other handlers may begin."""
+    return len(run.under_way) + 2 <= MOST_UNDER_WAY
+
+
 def has_tasks(run: Run) -> bool:
     """Tell whether somebody may ask for a task."""
     return has_room(run) and bool(run.reference.tasks)

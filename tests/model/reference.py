@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from tests.simulated.step_functions import StepFunctions
 
 OPEN: Final = frozenset({"open"})
@@ -125,6 +126,10 @@ class Reference:
     """Those that may have made a task."""
     accepted: set[str] = field(default_factory=set[str])
     """The labels of calls that somebody has begun to confirm."""
+    given_up: set[str] = field(default_factory=set[str])
+    """The labels of plain calls that somebody has begun to cancel."""
+    surely_given_up: set[str] = field(default_factory=set[str])
+    """The labels of those whose cancellation was acknowledged."""
     executions: dict[str, str] = field(default_factory=dict[str, str])
     """The labels of executions, by the ids of their tasks."""
 
@@ -200,6 +205,10 @@ class Reference:
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
         assert len(mine) - len(over) >= most, "a call is refused though there is room"
 
+    def is_given_up(self, label: str) -> None:
+        """Take note that the cancellation of a plain call was acknowledged."""
+        self.surely_given_up.add(label)
+
     def has_ended(self, task_id: str) -> None:
         """Take note that a task has certainly ended by now."""
         known = self.tasks[task_id]
@@ -225,7 +234,12 @@ class Reference:
     def _ends_of_the_world(self, task_id: str) -> set[End]:
         refused = {NOT_STARTED for arn in self.world.refused if arn.endswith(task_id)}
         statuses = [one.status for arn, one in self.world.executions.items() if arn.endswith(task_id)]
-        return refused | ({CANCELLED} if "ABORTED" in statuses else set())
+        # A task whose execution never began has no label that is known here.
+        may_be_given_up = self.tasks[task_id].label in {"", *self.given_up} and self.given_up
+        ends = {CANCELLED} if "ABORTED" in statuses or may_be_given_up else set[End]()
+        # Nobody has confirmed it in time.
+        is_late = not statuses and self.now - _made(task_id) >= LONGEST_CONFIRMATION
+        return refused | ends | ({DECLINED} if is_late else set())
 
     # ------------------------------------------------------------------------------------------ questions and answers
 

@@ -6,6 +6,7 @@ First while workflows go on; then when all of them have ended, and nobody has br
 from dataclasses import dataclass
 
 from stepwire.tasks.inputs import Callback
+from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Task
 from tests.model.reference import OPEN, Operation, Reference
 from tests.model.seen import modern_details
@@ -26,7 +27,8 @@ class Rest:
         tasks, executions = self.stack.tasks(), self.stack.step_functions.executions
         for arn, task in tasks.items():
             known = self.reference.tasks.get(task.task_id)
-            assert not (task.awaits_confirmation and known and known.decided), "a confirmation is lost"
+            is_open = as_of(task, self.reference.now).awaits_confirmation
+            assert not (is_open and known and known.decided), "a confirmation is lost"
             if not task.has_ended and not task.awaits_confirmation:
                 assert arn in executions, "a task is without its execution"
                 assert executions[arn].status == RUNNING, "an end is lost"
@@ -34,6 +36,9 @@ class Rest:
         for arn in self.stack.step_functions.running():
             assert arn in tasks, "an execution is without its task"
             assert not tasks[arn].has_ended, "an execution goes on whose task has ended"
+            label = self.reference.executions[tasks[arn].task_id]
+            is_given_up = label in self.reference.surely_given_up
+            assert not is_given_up, "the work of a request that was given up goes on"
         self._check_handles(tasks)
         self._check_questions(tasks)
 

@@ -38,6 +38,15 @@ class Confirmable:
     operation: Operation
 
 
+@dataclass(frozen=True)
+class PlainCall:
+    """A call without a task."""
+
+    client: str
+    message_id: str
+    label: str
+
+
 class Run:
     """One run."""
 
@@ -54,6 +63,7 @@ class Run:
         self.under_way: list[Handler] = []
         self.news: list[News] = []
         self.confirmables: list[Confirmable] = []
+        self.plain: list[PlainCall] = []
         self.keys: dict[str, str] = {}
         """By the tokens of questions: the keys that answer them."""
         self.ids: dict[str, str] = {}

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.ports import IdempotencyKey
+from stepwire.aws.step_functions import StepFunctionsWorkflows
 from stepwire.recorder import Recorder
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Execution, Task
 from tests.kits import ALICE, BOB
 from tests.model.machine import Machine
 from tests.model.profile import explore
 
 MOST_STEPS = 30_000
-_create, _load = DynamoDbTaskStore.create, DynamoDbTaskStore.load
+_load, _stop = DynamoDbTaskStore.load, StepFunctionsWorkflows.stop
 
 
-def _without_its_key(store: DynamoDbTaskStore, task: Task, _key: IdempotencyKey | None = None) -> Task:
-    return _create(store, task)
+def _never_claimed(*_args: object) -> None:
+    return None
 
 
 def _not_released(_store: DynamoDbTaskStore, _owner: object, _task_ids: object) -> None:
@@ -61,6 +61,30 @@ def _look_at_a_foreign_task(machine: Machine) -> None:
     machine.finish(0)
 
 
+def _nothing_is_about_to_begin(workflows: StepFunctionsWorkflows, execution: Execution, cause: str) -> bool:
+    _stop(workflows, execution, cause)
+    return True
+
+
+def _always_wanted(*_args: object) -> bool:
+    return True
+
+
+def _cancel_before_the_start(machine: Machine) -> None:
+    machine.call_plain("legacy", given_up_first=False)
+    while not machine.under_way[0].before.startswith("StartExecution"):
+        machine.under_way[0].go_on()
+    machine.give_up(0)
+    machine.finish(1)
+    machine.finish(0)
+
+
+def _cancel_before_the_call(machine: Machine) -> None:
+    machine.call_plain("legacy", given_up_first=True)
+    machine.finish(0)
+    machine.finish(0)
+
+
 @dataclass(frozen=True)
 class Defect:
     """A part of the product that is left out."""
@@ -78,8 +102,18 @@ DEFECTS = {
     ),
     "the idempotency key": Defect(
         "a call with a key has two tasks",
-        [(DynamoDbTaskStore, "create", _without_its_key)],
+        [(DynamoDbTaskStore, "claim_key", _never_claimed), (DynamoDbTaskStore, "keyed", _never_claimed)],
         _call_twice_with_one_key,
+    ),
+    "the look at a task that was cancelled before its start": Defect(
+        "an execution goes on whose task has ended",
+        [(StepFunctionsWorkflows, "stop", _nothing_is_about_to_begin)],
+        _cancel_before_the_start,
+    ),
+    "the cancellation that comes before its call": Defect(
+        "the work of a request that was given up goes on",
+        [(DynamoDbTaskStore, "begin_request", _always_wanted)],
+        _cancel_before_the_call,
     ),
     "whose a task is": Defect(
         "a task is somebody else's",

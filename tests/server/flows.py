@@ -128,7 +128,7 @@ def confirmation(world: World, endpoint: Endpoint) -> list[Any]:
     replayed = client.call("confirmed", more=more)
     world.succeed(created.id_in(), OUTPUT)
     completed = client.task("get", created.id_in())
-    assert (replayed.code, completed.result["status"]) == (-32602, "completed")
+    assert (replayed.id_in(), completed.result["status"]) == (created.id_in(), "completed")
     return [one.response for one in (first, created, replayed, completed)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stepwire.continuations import Continuation, Kind, Subject, issue
 from stepwire.methods import Patience, next_cursor
-from stepwire.ports import Followed, IdempotencyKey, KeyedTask, TaskPage
+from stepwire.ports import Followed, KeyClaim, TaskPage
 from stepwire.principal import Principal
 from stepwire.protocol.positions import StreamPosition
 from stepwire.tasks.ids import TaskId, TaskKey
@@ -138,7 +138,9 @@ def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
     for name, (world, _) in seen.items():
         unknown, _ = seen["unknown"]
         assert answers[name] == answers["unknown"], name
-        assert world.store.calls == unknown.store.calls, name
+        # Their own key of a task that has expired is replaced, which only they can see.
+        if not (name == "expired" and "claim_key" in unknown.store.calls):
+            assert world.store.calls == unknown.store.calls, name
         assert len(world.workflows.starts) == len(unknown.workflows.starts), name
         assert world.workflows.described == world.workflows.stops == world.workflows.resumptions == [], name
         assert world.faults == world.troubles == []
@@ -214,11 +216,21 @@ class WatchedStore(InMemoryTaskStore):
         super().__init__()
         self.asked: set[Principal] = set()
 
-    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
+    def create(self, task: Task) -> Task:
         self.asked.add(task.owner)
-        return super().create(task, key)
+        return super().create(task)
 
-    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+    ) -> KeyClaim | None:
+        self.asked.add(owner)
+        return super().claim_key(owner, digest, claim, instead)
+
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        self.asked.add(key.owner)
+        super().unreserve(key, limits)
+
+    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
         self.asked.add(owner)
         return super().keyed(owner, digest)
 
@@ -242,17 +254,21 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(key.owner)
         return super().load_followed(key, request)
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
         self.asked.add(owner)
-        super().cancel_request(owner, request, until)
+        return super().begin_request(owner, request, task_id, until)
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        self.asked.add(owner)
+        return super().cancel_request(owner, request, until)
 
     def save(self, task: Task) -> Task:
         self.asked.add(task.owner)
         return super().save(task)
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
+    def delete(self, task: Task) -> bool:
         self.asked.add(task.owner)
-        return super().delete(task, key)
+        return super().delete(task)
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
         self.asked.add(owner)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from stepwire.tasks.usage import Limits
 from tests.kits import OUTPUT, World
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -126,7 +127,7 @@ def test_a_task_that_waits_for_its_confirmation_is_never_begun_by_a_reader(
     task_id = resuming.call("confirmed", task={}).id_in("task")
 
     for _ in range(5):
-        world.clock.advance(seconds=600)
+        world.clock.advance(seconds=170)
         resuming.task("get", task_id)
         resuming.task("result", task_id)
 
@@ -172,7 +173,7 @@ def test_a_task_that_was_confirmed_late_lives_as_long_from_then_on(world: World)
     client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
     task_id = client.start("confirmed")
     before = client.task("get", task_id).result["ttl"]
-    world.clock.advance(minutes=59)
+    world.clock.advance(minutes=14)
 
     ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY}).update(
         task_id, {"confirm": {"action": "accept"}}
@@ -180,4 +181,24 @@ def test_a_task_that_was_confirmed_late_lives_as_long_from_then_on(world: World)
     world.clock.advance(minutes=59)
 
     task = client.task("get", task_id).result
-    assert (task["status"], task["ttl"]) == ("working", before + 59 * 60_000)
+    assert (task["status"], task["ttl"]) == ("working", before + 14 * 60_000)
+
+
+# T12: as long as documented, in both eras; it was open for as long as the task was kept.
+@pytest.mark.parametrize(("seconds", "status"), [(899, "working"), (900, "failed")])
+def test_a_confirmation_is_good_for_a_quarter_of_an_hour(seconds: int, status: str) -> None:
+    world = World(limits=Limits(active=1))
+    client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
+    task_id = client.start("confirmed")
+    world.clock.advance(seconds=seconds)
+
+    answer = ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY}).update(
+        task_id, {"confirm": {"action": "accept"}}
+    )
+
+    assert "result" in answer.body
+    assert client.task("get", task_id).result["status"] == status
+    assert len(world.workflows.starts) == (status == "working")
+    if status == "failed":
+        assert "nothing was started" in client.task("result", task_id).text
+        assert client.start("optional")  # its slot is free for whoever needs it

@@ -23,8 +23,6 @@ class _Body(BytesIO):
 def subject_of(request: AWSPreparedRequest) -> str:
     """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
-    if "TransactItems" in body:
-        return "task and key"
     if "RequestItems" in body:
         return "tasks"
     if "KeyConditionExpression" in body:

@@ -53,7 +53,7 @@ class TestEntries:
         call = ToolCall(ALICE, OPTIONAL, ARGUMENTS, key=key_of("order-7", OPTIONAL, ARGUMENTS))
 
         for _ in range(3):
-            world.operations.once(call, lambda: world.operations.call(call))
+            world.operations.once(call, lambda task_id: world.operations.call(call, task_id))
 
         assert actions(world).count(Action.CREATED) == 1
 

@@ -53,7 +53,7 @@ class TestATaskThatWaitsToBeConfirmed:
         """Nothing runs that could be lost."""
         world = World()
         task = unconfirmed(world)
-        world.clock.advance(minutes=59)
+        world.clock.advance(minutes=14)
         world.store.calls.clear()
 
         after = world.operations.get(ALICE, task.task_id)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from stepwire.continuations import LONGEST_CONFIRMATION, NOTHING_TOLD, Continuation, Kind, Subject, issue, redeem
+from stepwire.continuations import NOTHING_TOLD, Continuation, Kind, Subject, issue, redeem
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject
 from stepwire.protocol.request_state import LONGEST_STATE, seal, unseal
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
 from tests.strategies import json_objects, moments, principals, task_ids

@@ -8,9 +8,9 @@ import pytest
 
 from stepwire.dialogue import WrongAnswer
 from stepwire.errors import WorkflowsUnavailable
-from stepwire.input_requests import LARGEST_OPEN, MOST_QUESTIONS, Question
+from stepwire.input_requests import LARGEST_OPEN, Question
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest, Mode, UrlElicitation
+from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, FormElicitation, InputRequest, Mode, UrlElicitation
 from stepwire.tasks.task import Execution, InputRequired, Task, Working
 from tests.fakes import START_OF_TIME, Resumption
 from tests.kits import ALICE, BOTH_MODES, FORM, OPTIONAL, URL, World, state_machine_arn

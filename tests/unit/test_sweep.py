@@ -15,6 +15,7 @@ from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
 from stepwire.tasks.task import Completed, Execution, Origin, Task
 from stepwire.tasks.usage import Limits
 from stepwire.upkeep import Intervals, Upkeep
+from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OUTPUT, World
 
 INTERVAL = timedelta(minutes=15)
@@ -116,16 +117,49 @@ def test_a_task_that_waits_for_a_confirmation_is_left_alone() -> None:
     assert sweep_of(world).run().looked_after == 0
 
 
+# T23: the caller cancels between the write and the start, when there is nothing to stop.
+def test_an_execution_that_began_as_its_task_was_cancelled_is_stopped() -> None:
+    world = World()
+
+    def cancel() -> None:
+        (key,) = world.store.tasks
+        world.operations.cancel(ALICE, key.task_id)
+
+    world.workflows.on_start = cancel
+    task = world.call()
+    world.workflows.on_start = nothing
+    began = world.workflows.running()
+    world.clock.time += INTERVAL
+
+    looked_at = [sweep_of(world).run().looked_after for _ in range(2)]
+
+    assert began == (task.execution,)
+    assert world.workflows.running() == ()
+    assert looked_at == [1, 0]
+    assert world.store.usage[ALICE].active == frozenset()
+    assert [entry.action for entry in world.audit].count(Action.ENDED) == 1
+
+
+def test_an_execution_that_began_as_its_task_was_cancelled_is_stopped_when_that_expires_first() -> None:
+    world = World()
+    world.workflows.on_start = lambda: (world.operations.cancel(ALICE, next(iter(world.store.tasks)).task_id), None)[1]
+    task = world.call()
+
+    Expirations(world.store, world.workflows).record(world.stored(task))
+
+    assert world.workflows.running() == ()
+
+
 def test_one_tasks_fault_is_no_others() -> None:
     world = World()
     first, *_ = tasks = [world.call() for _ in range(3)]
     world.clock.time += first.ttl
     stop = world.workflows.stop
 
-    def stop_others(execution: Execution, cause: str) -> None:
+    def stop_others(execution: Execution, cause: str) -> bool:
         if execution == first.execution:
             raise WorkflowsUnavailable
-        stop(execution, cause)
+        return stop(execution, cause)
 
     world.workflows.stop = stop_others
     sweep_of(world).run()

@@ -8,7 +8,7 @@ twice, and nothing has to be remembered of it.
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from typing import Final
 
@@ -17,7 +17,6 @@ from stepwire.json_text import JsonObject, equal_form
 from stepwire.principal import Principal
 from stepwire.protocol.request_state import seal, unseal
 
-LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
 NOTHING_TOLD: Final = -1.0  # progress begins at 0
 
 

@@ -36,7 +36,6 @@
     │   └── WorkflowError                      the code that a workflow chose to end its task with
     ├── CatalogError                   a manifest cannot be served; for the operator
     ├── TaskExists                     a port's: the id is taken
-    ├── KeyTaken                       a port's: an idempotency key has its task already
     ├── NotAdmitted                    a port's: the caller is at a limit
     ├── SaveConflict                   a port's: somebody else saved first
     ├── StoreBusy                      a port's: the store gives no answer now
@@ -327,10 +326,6 @@ class CatalogError(StepwireError):
 
 class TaskExists(StepwireError):
     """A task with this id is already in the store."""
-
-
-class KeyTaken(StepwireError):
-    """An idempotency key belongs to a task already."""
 
 
 class NotAdmitted(StepwireError):

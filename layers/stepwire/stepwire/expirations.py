@@ -25,6 +25,8 @@ class Expirations:
         Raises:
             Exception: Step Functions or the store gave no answer; it is to be told again.
         """
+        if task.may_begin:
+            self.workflows.stop(task.execution, "The task was cancelled before its execution began.")
         if task.has_ended:
             return
         if not task.awaits_confirmation:

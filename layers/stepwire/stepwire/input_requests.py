@@ -16,6 +16,7 @@ from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_of
 from stepwire.tasks.inputs import (
     KEY_PATTERN,
+    MOST_QUESTIONS,
     Callback,
     Elicitation,
     InputRequest,
@@ -32,7 +33,6 @@ INVALID: Final = "Stepwire.InvalidInputRequest"
 # With what else an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
 LARGEST_OPEN: Final = 50_000  # bytes of JSON, of all questions that are open
 LONGEST_TIMEOUT: Final = 31_622_400  # seconds; as long as an execution may run
-MOST_QUESTIONS: Final = 100  # in the life of a task
 _NUMBER_AND_TIME: Final = 40  # bytes
 
 

@@ -114,12 +114,14 @@ def list_tasks(kit: Kit, call: Call) -> JsonObject:
     """List the caller's tasks, newest first; T21: not where callers are not told apart."""
     if not kit.access.knows_callers:
         raise MethodNotFound("Without sign-in, this server lists no tasks: keep the ids of yours.")
+    kit.polls.check(call.owner, "tasks/list")
     page = kit.operations.page(call.owner, task_cursor(call))
     return {"tasks": [legacy_task(task, kit.now()) for task in page.tasks], **next_cursor(page.next_after)}
 
 
 def cancel_task(kit: Kit, call: Call) -> JsonObject:
     """Stop a task; one that has ended is an error in this era (T22)."""
+    kit.polls.check(call.owner, call.params.get("taskId"))
     return legacy_task(kit.operations.cancel(call.owner, call.params.get("taskId")), kit.now())
 
 
@@ -158,8 +160,8 @@ def _created(kit: Kit, task: Task) -> JsonObject:
 def _begun(kit: Kit, call: ToolCall) -> Task:
     confirmation = call.tool.confirmation
     if confirmation is None:
-        return kit.operations.once(call, lambda: kit.operations.call(call))
-    return kit.operations.once(call, lambda: kit.operations.ask_first(call, confirmation))
+        return kit.operations.once(call, lambda task_id: kit.operations.call(call, task_id))
+    return kit.operations.once(call, lambda task_id: kit.operations.ask_first(call, confirmation, task_id))
 
 
 def _awaited(kit: Kit, call: Call, task: Task) -> Reply:

@@ -34,7 +34,7 @@ from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import complete, modern_answer, modern_requests, modern_task, modern_tool
-from stepwire.tasks.task import Cancelled, InputRequired, Task
+from stepwire.tasks.task import Cancelled, Completed, InputRequired, ResultInExecution, Task
 
 CACHE_TTL_MS: Final = 300_000
 MOST_SUBSCRIPTIONS: Final = 20  # tasks that one listen may ask for
@@ -71,6 +71,7 @@ def update_task(kit: Kit, call: Call) -> JsonObject:
     A wrong answer is acknowledged as well, and asked for again under another key: on an error, `ext-tasks` gives up.
     """
     _check_declared(call)
+    kit.polls.check(call.owner, call.params.get("taskId"))
     responses = read.required_object(call.params, "inputResponses")
     kit.dialogue.respond(call.owner, call.params.get("taskId"), responses, permit(kit, call.scopes))
     return {}
@@ -79,6 +80,7 @@ def update_task(kit: Kit, call: Call) -> JsonObject:
 def cancel_task(kit: Kit, call: Call) -> JsonObject:
     """Stop a task, and acknowledge; so too where it has ended (X18, X20)."""
     _check_declared(call)
+    kit.polls.check(call.owner, call.params.get("taskId"))
     with suppress(TaskAlreadyEnded):
         kit.operations.cancel(call.owner, call.params.get("taskId"))
     return {}
@@ -137,11 +139,15 @@ def _task_ids(value: Json) -> list[str]:
 
 
 def _known(kit: Kit, call: Call, task_id: str) -> list[Task]:
-    """X23: what is unknown, or another's, is left out of what is agreed."""
+    """X23: what is unknown, or another's, is left out of what is agreed; so is what only `tasks/get` fetches."""
+    kit.polls.check(call.owner, task_id)
     try:
-        return [kit.operations.get(call.owner, task_id)]
+        task = kit.operations.get(call.owner, task_id)
     except UnknownTask:
         return []
+    # One result may be 256 KB, and all together go in one response of at most 6 MB.
+    is_elsewhere = isinstance(task.status, Completed) and isinstance(task.status.result, ResultInExecution)
+    return [] if is_elsewhere else [task]
 
 
 METHODS: Final = MappingProxyType[str, Method](

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Final
 
 from stepwire.catalog import Confirmation, TaskSupport, Tool
-from stepwire.continuations import LONGEST_CONFIRMATION, Continuation, Kind, Subject, issue, redeem
+from stepwire.continuations import Continuation, Kind, Subject, issue, redeem
 from stepwire.dialogue import WrongAnswer, declined, merged, read_answer
-from stepwire.errors import InvalidRequestState, MissingClientCapability, TaskExists
+from stepwire.errors import MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, read_back, write
 from stepwire.methods import (
     SERVER_INFO,
@@ -44,7 +44,7 @@ from stepwire.rendering import (
     unfinished_result,
 )
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import Action
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Origin, Task
 
@@ -87,7 +87,7 @@ class _Started:
         """Begin; or ask first, where the tool wants it."""
         call, operations = self._tool_call(self.arguments), self.kit.operations
         if self.tool.confirmation is None:
-            return self._begun(operations.once(call, lambda: operations.call(call)))
+            return self._begun(operations.once(call, lambda task_id: operations.call(call, task_id)))
         known = operations.repeated(call)
         return self._ask(self.tool.confirmation) if known is None else self._begun(known)
 
@@ -97,6 +97,7 @@ class _Started:
         continuation = redeem(state, subject, kit.now(), _secret_of(kit, state))
         if continuation.kind is Kind.CONFIRM and self.tool.confirmation is not None:
             return self._confirmed(continuation, self.tool.confirmation)
+        kit.polls.check(self.call.owner, continuation.task_id)
         if self.responses:
             task = kit.dialogue.respond(self.call.owner, continuation.task_id, self.responses)
         else:
@@ -127,7 +128,8 @@ class _Started:
         refusal = None if wrong is None else wrong.reason
         question = replace(confirmation_request(confirmation, self.arguments), refusal=refusal)
         until = self.kit.now() + min(LONGEST_CONFIRMATION, self.tool.ttl)
-        continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id())
+        # Dated from when the question closes, for an old id without its task would pass for a call that died.
+        continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id(until))
         return {
             "resultType": "input_required",
             "inputRequests": modern_requests((question,), self.call.modes),
@@ -148,13 +150,9 @@ class _Started:
             return self._ask(confirmation, input_text)
         arguments = as_object(read_back(input_text))
         call, operations = self._tool_call(arguments), self.kit.operations
-        try:
-            task = operations.once(call, lambda: operations.call(call, TaskId(continuation.task_id)))
-        except TaskExists:
-            raise InvalidRequestState(
-                f"The requestState has been used: its call goes on as the task {continuation.task_id}."
-            ) from None
-        return self._begun(task)
+        # M46: the same confirmation again is the same call again, and gets its task.
+        begun = operations.once(call, lambda task_id: operations.call(call, task_id), TaskId(continuation.task_id))
+        return self._begun(begun)
 
     def _awaited(self, task: Task, so_far: Continuation) -> Reply:
         seen = self._watched(task)

@@ -12,17 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from stepwire.admission import Admission
 from stepwire.audit import Action, Entry
 from stepwire.catalog import Confirmation, Tool
 from stepwire.errors import (
-    IdempotencyKeyReused,
     InternalError,
-    KeyTaken,
-    LimitReached,
-    NotAdmitted,
     StartRefused,
     StartUnclear,
-    StoreBusy,
     TaskAlreadyEnded,
     TaskExists,
     UnknownTask,
@@ -33,13 +29,15 @@ from stepwire.json_text import JsonObject, equal_form, write
 from stepwire.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.principal import Principal
 from stepwire.recorder import Recorder, outcome_of
+from stepwire.repeats import Begin, Repeats
 from stepwire.schemas import Violation, violations_of
-from stepwire.tasks.events import WorkChecked, WorkCompleted, WorkStopped
-from stepwire.tasks.ids import RANDOM_BYTES, TaskId, created_at_of, new_task_id
-from stepwire.tasks.inputs import InputRequest, WorkflowInput
+from stepwire.tasks.events import WorkCompleted, WorkStopped
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, place_of, signed
 from stepwire.tasks.outcomes import ExecutionState, Succeeded, event_of
 from stepwire.tasks.task import (
+    LONGEST_TTL,
     Cancelled,
     Completed,
     Failed,
@@ -53,16 +51,16 @@ from stepwire.tasks.task import (
     Work,
     Working,
 )
-from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive
-from stepwire.upkeep import Upkeep
+from stepwire.tasks.usage import Limits
+from stepwire.upkeep import REQUEST_KEPT, Upkeep
 from stepwire.waiting import Waiting
 
 PAGE_SIZE: Final = 50
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _PAUSES: Final = (0.3, 1.0)  # seconds; before asking once more for a result
-_MOST_AT_ONCE: Final = 100  # tasks that the store reads at once
-_LONGEST_CREATION: Final = timedelta(minutes=1)  # longer than any function runs
-_SLOT_RETRY: Final = 10.0  # seconds; nobody knows when a task ends
+_SLOW_START: Final = timedelta(seconds=1)  # in which a caller may well have cancelled
+# A key must be there as long as its task, and a confirmation or a kept result may prolong that.
+_KEY_OUTLIVES: Final = LONGEST_TTL + timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -104,48 +102,64 @@ class Operations:
             task_id: the task's id, where that was given out before; else it gets a new one.
 
         Raises:
+            LimitReached: the caller may have no other task now.
             WorkflowNotStarted: Step Functions refused; there is no task.
             TaskExists: the id has been used.
         """
-        task = self._created(self._new_task(call, task_id or self.new_task_id(), Working()), call)
+        task = self._created(self._new_task(call, task_id or self.new_task_id(), Working()))
+        if task.has_ended:
+            return task
+        began = self.recorder.now()
         try:
             self.workflows.start(task.execution, task.work.input, call.trace_header)
         except StartRefused as refusal:
-            if self._undone(task, call):
+            if self._undone(task):
                 raise WorkflowNotStarted(
                     f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
                 ) from None
-            self.report(refusal)  # a call with the same key has its handle already, so it is started later
+            self.report(refusal)  # another who makes the same call has its handle already, so it is started later
         except StartUnclear as error:
             # The task is durable: whoever looks at it next starts its execution if that has not begun.
             self.report(error)
         self._note(Action.CREATED, task)
+        if self.recorder.now() - began > _SLOW_START:
+            return self._wanted_after(task)  # quick ones are left to the sweep: this is a read
         return task
 
-    def ask_first(self, call: ToolCall, confirmation: Confirmation) -> Task:
+    def _wanted_after(self, task: Task) -> Task:
+        try:
+            return self.upkeep.still_wanted(task)
+        except Exception as fault:  # noqa: BLE001 - the handle must go out; the sweep does it later
+            self.report(fault)
+            return task
+
+    def ask_first(self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None) -> Task:
         """Record a task whose workflow begins when its caller has confirmed it."""
-        question = confirmation_request(confirmation, call.arguments)
-        task = self._new_task(call, self.new_task_id(), InputRequired((question,)))
-        asking = self._created(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))), call)
+        closes_at = self.recorder.now() + LONGEST_CONFIRMATION
+        question = replace(confirmation_request(confirmation, call.arguments), expires_at=closes_at)
+        task = self._new_task(call, task_id or self.new_task_id(), InputRequired((question,)))
+        asking = self._created(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))))
         self._note(Action.CREATED, asking)
         return asking
 
-    def once(self, call: ToolCall, begin: Callable[[], Task]) -> Task:
-        """Begin a call, unless its idempotency key says that it has begun before; of two at once, one begins.
+    def once(self, call: ToolCall, begin: Begin, task_id: TaskId | None = None) -> Task:
+        """Begin a call, unless it has begun before; of several at once, one begins and all get its task.
+
+        Args:
+            call: what to run; its key says that it is the same call.
+            begin: makes the task of an id.
+            task_id: the task's id, where that was given out before: so it may have begun.
 
         Raises:
             IdempotencyKeyReused: the key stands for another call.
         """
-        known = self.repeated(call)
+        known = None if task_id is None else self._repeats.begun(call.owner, task_id)
         if known is not None:
             return known
-        try:
-            return begin()
-        except KeyTaken:
-            winner = self.repeated(call)
-            if winner is None:
-                raise InternalError("The call is being made at this moment. Send it again.") from None
-            return winner
+        if call.key is not None:
+            until = self.recorder.now() + _granted(call.tool, call.ttl_ms, self.limits.ttl) + _KEY_OUTLIVES
+            return self._repeats.begin_keyed(call.owner, call.key, task_id or self.new_task_id(), until, begin)
+        return begin(self.new_task_id()) if task_id is None else self._repeats.begin(call.owner, task_id, begin)
 
     def repeated(self, call: ToolCall) -> Task | None:
         """Give the task that a call with this idempotency key has made before; None where it is the first.
@@ -153,25 +167,11 @@ class Operations:
         Raises:
             IdempotencyKeyReused: the key stands for another call.
         """
-        known = self.recorder.store.keyed(call.owner, call.key.digest) if call.key else None
-        if call.key is None or known is None or known.expires_at <= self.recorder.now():
-            return None
-        if known.call_digest != call.key.call_digest:
-            raise IdempotencyKeyReused(
-                "The idempotency key was used for another tool or with other arguments: use another key."
-            )
-        try:
-            task = self.get(call.owner, known.task_id)
-        except UnknownTask:
-            return None
-        if task.version > 1:
-            return task
-        # The call that wrote it may still take it back, but not once somebody has saved it.
-        return self.recorder.claim(task, WorkChecked()) or self.repeated(call)
+        return None if call.key is None else self._repeats.keyed(call.owner, call.key)
 
-    def new_task_id(self) -> TaskId:
-        """Make the id of a task."""
-        return new_task_id(self.recorder.now(), self.randomness(RANDOM_BYTES))
+    def new_task_id(self, by: datetime | None = None) -> TaskId:
+        """Make the id of a task that is made now, or by then."""
+        return new_task_id(by or self.recorder.now(), self.randomness(RANDOM_BYTES))
 
     def get(self, owner: Principal, task_id: object) -> Task:
         """Read a task, and do for it what a reader does (`Upkeep`).
@@ -207,8 +207,8 @@ class Operations:
                 return self.cancel(owner, task_id)
             self._note(Action.CANCELLED, claimed)
             return claimed
-        self.workflows.stop(task.execution, "Cancelled by the caller.")
-        cancelled = self.recorder.record(task, stopped)
+        is_there = self.workflows.stop(task.execution, "Cancelled by the caller.")
+        cancelled = self.recorder.record(task, replace(stopped, may_begin=not is_there))
         if cancelled is None:
             raise UnknownTask
         if not isinstance(cancelled.status, Cancelled):
@@ -235,52 +235,39 @@ class Operations:
     def _note(self, action: Action, task: Task) -> None:
         self.recorder.audit(Entry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
 
-    def _created(self, task: Task, call: ToolCall) -> Task:
-        """Count a task, then write it: what is counted and never written is found out at the limit."""
-        self._admit(task)
+    @property
+    def _admission(self) -> Admission:
+        return Admission(self.recorder, self.limits)
+
+    @property
+    def _repeats(self) -> Repeats:
+        return Repeats(self.recorder, self.get)
+
+    def _created(self, task: Task) -> Task:
+        """Count a task, then write it: what is counted and never written is found out at the limit.
+
+        Where the request for it was cancelled before it arrived, the task ends here.
+        """
+        self._admission.reserve(task.key)
         try:
-            return self.recorder.store.create(task, call.key)
-        except KeyTaken:
-            self._release(task)
-            raise
+            created = self.recorder.store.create(task)
         except TaskExists:
-            # The slot belongs to the other task of that id; one that has ended needs none.
-            self._freed(task.owner, frozenset({task.task_id}))
+            self._admission.give_back_if_over(task.key)
             raise
+        request = task.origin.request
+        if request is None or self._begins(created, request):
+            return created
+        return self.cancel(task.owner, task.task_id)
 
-    def _admit(self, task: Task) -> None:
-        store, now = self.recorder.store, self.recorder.now()
-        try:
-            store.reserve(task.key, self.limits, now)
-        except NotAdmitted as refused:
-            refusal = refused.refusal
-            if isinstance(refusal, TooFast) or not self._freed(task.owner, refusal.usage.active):
-                raise _limit_reached(refusal, self.limits) from None
-            try:
-                store.reserve(task.key, self.limits, now)
-            except NotAdmitted as again:
-                raise _limit_reached(again.refusal, self.limits) from None
+    def _begins(self, task: Task, request: str) -> bool:
+        until = self.recorder.now() + REQUEST_KEPT
+        return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
-    def _freed(self, owner: Principal, counted: frozenset[TaskId]) -> bool:
-        """Free the slots of tasks that have ended and whose end was not counted, and of what never became a task."""
-        now = self.recorder.now()
-        some = frozenset(sorted(counted)[:_MOST_AT_ONCE])
-        tasks = self.recorder.several(owner, some)
-        gone = {one for one in some if one not in tasks and now - created_at_of(one) > _LONGEST_CREATION}
-        over = {one for one, task in tasks.items() if task.has_ended or task.expires_at <= now}
-        if gone or over:
-            self.recorder.store.release(owner, frozenset(gone | over))
-        return bool(gone or over)
-
-    def _release(self, task: Task) -> None:
-        with suppress(StoreBusy):
-            self.recorder.store.release(task.owner, frozenset({task.task_id}))
-
-    def _undone(self, task: Task, call: ToolCall) -> bool:
+    def _undone(self, task: Task) -> bool:
         """Take a task back, and tell whether that was possible: not where somebody has saved it since."""
-        is_gone = self.recorder.store.delete(task, call.key)
+        is_gone = self.recorder.store.delete(task)
         if is_gone:
-            self._release(task)
+            self._admission.give_back(task.key)
         return is_gone
 
     def _new_task(self, call: ToolCall, task_id: TaskId, status: Status) -> Task:
@@ -327,16 +314,6 @@ class Operations:
                 return self.workflows.describe(task.execution)
             self.recorder.clock.sleep(pause)
         return self.workflows.describe(task.execution)
-
-
-def _limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:
-    match refusal:
-        case TooFast(retry_after):
-            words = f"At most {limits.per_minute} tasks a minute may be created: try again later."
-            return LimitReached(words, "created per minute", retry_after.total_seconds())
-        case TooManyActive():
-            words = f"At most {limits.active} tasks may be active at once: wait for one to end, or cancel one."
-            return LimitReached(words, "active tasks", _SLOT_RETRY)
 
 
 def key_of(key: str | None, tool: Tool, arguments: JsonObject) -> IdempotencyKey | None:

@@ -44,12 +44,14 @@ class IdempotencyKey:
 
 
 @dataclass(frozen=True)
-class KeyedTask:
-    """The task that a key stands for."""
+class KeyClaim:
+    """Says which task a key stands for, from before that task is written."""
 
     task_id: TaskId
     call_digest: str
+    claimed_at: datetime
     expires_at: datetime
+    """When the claim may be deleted; later than its task, so that a task is never without its key."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +66,32 @@ class NeglectedPage:
 class TaskStore(Protocol):
     """Durable tasks, each under its owner; every read sees every finished write."""
 
-    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
+    def create(self, task: Task) -> Task:
         """Write a new task (version 0) and give it back with its version; nothing where just this was written before.
-
-        Args:
-            task: the task.
-            key: written in one go with the task, and gone with it.
 
         Raises:
             TaskExists: the id is taken by another task, or this one has been saved since.
-            KeyTaken: the key belongs to another task, which has not expired.
         """
         ...
 
-    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
-        """Find the task of an idempotency key; expired ones may still be there."""
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+    ) -> KeyClaim | None:
+        """Let an idempotency key stand for a task, unless it stands for one already.
+
+        Args:
+            owner: whose key it is.
+            digest: of the key.
+            claim: the task, and the call.
+            instead: a task that the key stands for in vain; its claim is replaced.
+
+        Returns:
+            The claim that somebody else has made; None where it is this one.
+        """
+        ...
+
+    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
+        """Find the claim of an idempotency key; expired ones may still be there."""
         ...
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
@@ -101,6 +114,14 @@ class TaskStore(Protocol):
         """Read several tasks, at most 100; those that are there."""
         ...
 
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        """Undo a reservation of which no task came: free its slot and give back its part of the rate. Idempotent.
+
+        Raises:
+            StoreBusy: the store may not have done it; doing it again is harmless.
+        """
+        ...
+
     def load(self, key: TaskKey) -> Task | None:
         """Read a task; expired ones may still be there."""
         ...
@@ -113,8 +134,16 @@ class TaskStore(Protocol):
         """
         ...
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
-        """Remember until then that the request of that digest was cancelled."""
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        """Remember until then which task does the work of a request.
+
+        Returns:
+            Whether the work may begin: not where the request was cancelled before, or its work for this very task was.
+        """
+        ...
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        """Remember until then that the request of that digest was cancelled, and give the task that does its work."""
         ...
 
     def save(self, task: Task) -> Task:
@@ -125,12 +154,12 @@ class TaskStore(Protocol):
         """
         ...
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
-        """Remove a task that was loaded, and its key, unless somebody has saved it since; tell whether it is gone."""
+    def delete(self, task: Task) -> bool:
+        """Remove a task that was loaded, unless somebody has saved it or made it anew; tell whether it is gone."""
         ...
 
     def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
-        """List some tasks of any owner that go on and that nobody has looked at Step Functions for since then.
+        """List some tasks of any owner whose execution may go on and that nobody has looked at since then.
 
         Those that wait for a confirmation have nothing there. Lags a little behind. Those come first that have waited
         longest, nearly.
@@ -212,8 +241,12 @@ class Workflows(Protocol):
         """
         ...
 
-    def stop(self, execution: Execution, cause: str) -> None:
-        """End an execution; nothing where it has ended, or never began."""
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """End an execution; nothing where it has ended, or never began.
+
+        Returns:
+            Whether there is such an execution: one that is not there may be about to begin.
+        """
         ...
 
     def resume(self, token: str, output: str) -> None:

@@ -7,12 +7,13 @@ answer ends it for one client or the other.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.access import Scopes
-from stepwire.errors import HttpMethodNotAllowed, ProtocolError, TaskAlreadyEnded, UnknownTask
+from stepwire.errors import HttpMethodNotAllowed, ProtocolError, TaskAlreadyEnded, TooManyPolls, UnknownTask
 from stepwire.json_text import Json, JsonObject
 from stepwire.methods import Call, Kit, Stream, Written, answer_or_raise, permit
 from stepwire.principal import Principal
@@ -33,9 +34,8 @@ from stepwire.rendering import legacy_request, legacy_result, legacy_task, progr
 from stepwire.tasks.ids import TaskKey, task_id_of
 from stepwire.tasks.inputs import InputRequest, Mode, mode_of, modes_of
 from stepwire.tasks.task import Progress, Task
+from stepwire.upkeep import REQUEST_KEPT
 
-_CANCEL_KEPT: Final = timedelta(days=1)  # longer than any client goes on with a request that it gave up
-_MOST_PAGES: Final = 10  # of a caller's tasks, looked through for the work of a request that was cancelled
 _STEPS: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
 _LONGEST_PAUSE: Final = 20_000  # milliseconds; clients give up on a request that is silent for longer
 
@@ -85,10 +85,13 @@ def resumed(kit: Kit, owner: Principal, session: Session, event_id: str, deadlin
     position = replace(position, polls=position.polls + 1)
     stream = _Stream(kit, position, modes_of(session.capabilities.get("elicitation")), deadline)
     try:
+        kit.polls.check(owner, position.task_id)
         task = _followed(kit, owner, session, position)
         return Stream(stream.body(stream.events(stream.watch(task, kit.patience.hold))))
     except HttpMethodNotAllowed:
         raise
+    except TooManyPolls:
+        return Stream(stream.body([]))  # at no cost, and with the time after which it comes back
     except UnknownTask as error:
         return Stream(stream.body([stream.ending(error_text(position.message_id, error))]))
     except Exception as fault:  # noqa: BLE001 - a live stream goes on, whatever breaks
@@ -97,27 +100,18 @@ def resumed(kit: Kit, owner: Principal, session: Session, event_id: str, deadlin
 
 
 def cancel_request(kit: Kit, owner: Principal, session: Session, params: JsonObject) -> None:
-    """Take note that a client has given up a request; the work of a plain call ends with it, that of a task goes on."""
+    """Take note that a client has given up a request; the work of a plain call ends with it, that of a task goes on.
+
+    The call itself may not have arrived yet; then its work does not begin.
+    """
     request_id: Json = params.get("requestId")
     digest = session.digest_of(request_id) if is_id(request_id) else None
     if digest is None:
         return
-    kit.operations.recorder.store.cancel_request(owner, digest, kit.now() + _CANCEL_KEPT)
-    for task in _newest(kit, owner):
-        if task.origin.request == digest:
-            _cancel(kit, task)
-            return
-
-
-def _newest(kit: Kit, owner: Principal) -> Iterator[Task]:
-    """Give a caller's tasks, newest first; a request that is still waited for is not far down."""
-    after = None
-    for _ in range(_MOST_PAGES):
-        page = kit.operations.page(owner, after)
-        yield from page.tasks
-        after = page.next_after
-        if after is None:
-            return
+    task_id = kit.operations.recorder.store.cancel_request(owner, digest, kit.now() + REQUEST_KEPT)
+    if task_id is not None:
+        with suppress(TaskAlreadyEnded, UnknownTask):
+            kit.operations.cancel(owner, task_id)
 
 
 def answer(kit: Kit, owner: Principal, response: Response, scopes: Scopes = None) -> None:
@@ -262,10 +256,3 @@ def _followed(kit: Kit, owner: Principal, session: Session, position: StreamPosi
     if followed.task is None:
         raise UnknownTask
     return kit.operations.upkeep.kept(followed.task)
-
-
-def _cancel(kit: Kit, task: Task) -> None:
-    try:
-        kit.operations.cancel(task.owner, task.task_id)
-    except (TaskAlreadyEnded, UnknownTask):
-        return

@@ -7,12 +7,13 @@ the sweep takes a part of them and leaves the rest to readers, and it looks at n
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.allowance import Allowance
-from stepwire.errors import WorkflowsUnavailable
+from stepwire.errors import SaveConflict, WorkflowsUnavailable
 from stepwire.expirations import Expirations
 from stepwire.ports import Workflows
 from stepwire.recorder import Recorder
@@ -108,9 +109,12 @@ class _Run:
     def _see_to(self, key: TaskKey) -> None:
         store, now = self.sweep.recorder.store, self.sweep.recorder.now()
         task = store.load(key)
-        if task is None or task.has_ended:
+        if task is None or not task.needs_looking_after:
             return  # the list of the neglected lags behind
-        if task.expires_at <= now:
+        if task.has_ended:
+            self._await_turn()
+            self._stop_late_execution(task)
+        elif task.expires_at <= now:
             self._await_turn()
             self.sweep.expirations.record(task)
             store.delete(task)  # or it would be first in line until DynamoDB removes it
@@ -119,6 +123,12 @@ class _Run:
         else:
             self._await_turn()
             self.sweep.upkeep.kept(as_of(task, now))
+
+    def _stop_late_execution(self, task: Task) -> None:
+        """Stop what was started for a task that was cancelled at that moment; whoever started it is done by now."""
+        self.sweep.upkeep.workflows.stop(task.execution, "The task was cancelled before its execution began.")
+        with suppress(SaveConflict):
+            self.sweep.recorder.store.save(replace(task, may_begin=False))
 
     def _deliver(self, task: Task) -> None:
         """Let a task be that runs, but for answers that its workflow may not have."""

@@ -23,11 +23,13 @@ from stepwire.errors import (
 )
 from stepwire.ports import Workflows
 from stepwire.recorder import Recorder, is_due
-from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed
+from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import Missing, Running, event_of, fitted
 from stepwire.tasks.task import Task, TaskError
 
+REQUEST_KEPT: Final = timedelta(days=1)
+"""How long it is kept which task does the work of a request: longer than any client waits for its response."""
 NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
 """The error with which a state fails whose question nobody can answer."""
 
@@ -89,7 +91,7 @@ class Upkeep:
             error = TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}")
             # Only as the first: whoever has looked at it meanwhile may have started its execution.
             return self.recorder.claim(task, WorkFailed(error)) or self.recorder.load(task.key) or task
-        return self._still_wanted(task)
+        return self.still_wanted(task)
 
     def _may_look_at_state(self, task: Task) -> bool:
         """Tell whether to ask for the state that runs; not where it is too early, or others need the quota."""
@@ -113,13 +115,22 @@ class Upkeep:
             case Running():
                 return task
             case Missing():
-                return self.started(task)
+                return self.started(task) if self._is_wanted(task) else self._given_up(task)
             case end:
                 event = fitted(event_of(end, task.work.output_schema, task.work.causes))
                 return self.recorder.record(task, event, Source.LOOK) or task
 
-    def _still_wanted(self, task: Task) -> Task:
-        """Stop again what was started for a task that somebody has cancelled meanwhile."""
+    def _is_wanted(self, task: Task) -> bool:
+        """Tell whether the request that a task is for goes on; its call may have died before it looked."""
+        request, until = task.origin.request, self.recorder.now() + REQUEST_KEPT
+        return request is None or self.recorder.store.begin_request(task.owner, request, task.task_id, until)
+
+    def _given_up(self, task: Task) -> Task:
+        stopped = WorkStopped("The request was cancelled before its work began.", may_begin=True)
+        return self.recorder.record(task, stopped) or task
+
+    def still_wanted(self, task: Task) -> Task:
+        """Return a task as it is after its execution was started; stop that if the task has ended meanwhile."""
         current = self.recorder.load(task.key)
         if current is not None and not current.has_ended:
             return current

@@ -25,8 +25,8 @@ from stepwire.aws.items import (
     task_key_of,
     task_of,
 )
-from stepwire.errors import KeyTaken, NotAdmitted, SaveConflict, StoreBusy, TaskExists
-from stepwire.ports import Followed, IdempotencyKey, KeyedTask, NeglectedPage, TaskPage
+from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
+from stepwire.ports import Followed, KeyClaim, NeglectedPage, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
@@ -37,7 +37,13 @@ if TYPE_CHECKING:
 
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_LOADED: Final = "version = :version"
-_IS_FREE: Final = "attribute_not_exists(pk) OR expires_at <= :now"
+# A call that is repeated may make a task anew that was taken back: another one, though its id and version are the same.
+_IS_THIS_ONE: Final = "created_at = :created_at"
+_IS_IN_VAIN: Final = "task_id = :instead"
+_IS_WANTED: Final = "attribute_not_exists(cancelled)"
+# Clients may not use an id twice, but some do: what was cancelled then had a task.
+_IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
+_IS_RESERVED: Final = "contains(active, :text)"
 _IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
 _IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
 _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
@@ -60,16 +66,10 @@ class DynamoDbTaskStore:
     def _client(self) -> "DynamoDBClient":
         return self.build_client()
 
-    def create(self, task: Task, key: IdempotencyKey | None = None) -> Task:
+    def create(self, task: Task) -> Task:
         """Write a new task."""
         created = replace(task, version=1)
-        if key is None:
-            self._put_new(item_of(created))
-        else:
-            self._put_new_with_key(item_of(created), _key_item(created, key))
-        return created
-
-    def _put_new(self, item: Item) -> None:
+        item = item_of(created)
         try:
             self._client.put_item(
                 TableName=self.table_name,
@@ -81,33 +81,36 @@ class DynamoDbTaskStore:
             # The very same item is our own: an earlier try was heard, and its answer was lost.
             if error.response.get("Item") != item:
                 raise _unless_condition_failed(error, TaskExists()) from None
+        return created
 
-    def _put_new_with_key(self, item: Item, key_item: Item) -> None:
-        # boto3 gives each transaction a token, so that a try whose answer was lost counts once.
-        put: dict[str, Any] = {"TableName": self.table_name}
-        writes: list[Any] = [
-            {"Put": {**put, "Item": item, "ConditionExpression": _IS_NEW}},
-            {
-                "Put": {
-                    **put,
-                    "Item": key_item,
-                    "ConditionExpression": _IS_FREE,
-                    "ExpressionAttributeValues": {":now": {"N": str(int(item["created_at"]["N"]) // 1000)}},
-                }
-            },
-        ]
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+    ) -> KeyClaim | None:
+        """Let an idempotency key stand for a task, unless it stands for one already."""
+        replaced: dict[str, Any] = (
+            {} if instead is None else {"ExpressionAttributeValues": {":instead": {"S": instead}}}
+        )
         try:
-            self._client.transact_write_items(TransactItems=writes)
+            self._client.put_item(
+                TableName=self.table_name,
+                Item={**_key_key(owner, digest), **_claim_item(claim)},
+                ConditionExpression=_IS_NEW if instead is None else f"{_IS_NEW} OR {_IS_IN_VAIN}",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **replaced,
+            )
         except ClientError as error:
-            raise _cancelled(error) from None
+            if _unless_condition_failed(error, _FAILED) is not _FAILED:
+                raise
+            found = _claim_of(cast(Item, error.response.get("Item") or {}))
+            # The very same is our own: an earlier try was heard, and its answer was lost.
+            return None if (found.task_id, found.claimed_at) == (claim.task_id, claim.claimed_at) else found
+        return None
 
-    def keyed(self, owner: Principal, digest: str) -> KeyedTask | None:
-        """Find the task of an idempotency key."""
+    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
+        """Find the claim of an idempotency key."""
         found = self._client.get_item(TableName=self.table_name, Key=_key_key(owner, digest), ConsistentRead=True)
         item = cast(Item | None, found.get("Item"))
-        if item is None:
-            return None
-        return KeyedTask(TaskId(item["task_id"]["S"]), item["call"]["S"], moment_of(int(item["expires_at"]["N"])))
+        return None if item is None else _claim_of(item)
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
         """Count a task among the active ones of its owner."""
@@ -168,14 +171,38 @@ class DynamoDbTaskStore:
         except (ClientError, BotoCoreError) as error:
             raise StoreBusy from error
 
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        """Undo a reservation: only who takes the slot back takes back the pace, so that once is enough."""
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_usage_key(key.owner),
+                UpdateExpression="SET paced_until = paced_until - :pace DELETE active :id",
+                ConditionExpression=_IS_RESERVED,
+                ExpressionAttributeValues={
+                    ":id": {"SS": [key.task_id]},
+                    ":text": {"S": key.task_id},
+                    ":pace": {"N": str(limits.pace // timedelta(milliseconds=1))},
+                },
+            )
+        except (ClientError, BotoCoreError) as error:
+            if isinstance(error, ClientError) and _unless_condition_failed(error, _FAILED) is _FAILED:
+                return
+            raise StoreBusy from error
+
     def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Read several tasks."""
-        keys = [key_of(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
-        answer = self._client.batch_get_item(RequestItems={self.table_name: {"Keys": keys, "ConsistentRead": True}})
-        if answer.get("UnprocessedKeys"):
-            raise StoreBusy
-        tasks = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
-        return {task.task_id: task for task in tasks}
+        keys: Any = [key_of(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
+        wanted: dict[str, Any] = {self.table_name: {"Keys": keys, "ConsistentRead": True}}
+        tasks: dict[TaskId, Task] = {}
+        for _ in range(_MOST_TRIES):  # one answer holds 16 MB, and what it has no room for is asked for again
+            answer = self._client.batch_get_item(RequestItems=wanted)
+            found = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
+            tasks |= {task.task_id: task for task in found}
+            wanted = cast(dict[str, Any], answer.get("UnprocessedKeys") or {})
+            if not wanted:
+                return tasks
+        raise StoreBusy
 
     def load(self, key: TaskKey) -> Task | None:
         """Read a task."""
@@ -194,12 +221,39 @@ class DynamoDbTaskStore:
         found_items = cast(list[Item], answer["Responses"].get(self.table_name, []))
         items = {item["sk"]["S"]: item for item in found_items}
         found = items.get(TASK_PREFIX + key.task_id)
-        return Followed(task_of(found) if found else None, request_key["sk"]["S"] in items)
+        is_cancelled = "cancelled" in items.get(request_key["sk"]["S"], {})
+        return Followed(task_of(found) if found else None, is_cancelled)
 
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> None:
-        """Remember that a request was cancelled."""
-        item = {**_request_key(owner, request), "expires_at": {"N": str(seconds_of(until))}}
-        self._client.put_item(TableName=self.table_name, Item=item)
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        """Remember which task does the work of a request, unless it was cancelled."""
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item={
+                    **_request_key(owner, request),
+                    "task_id": {"S": task_id},
+                    "expires_at": {"N": str(seconds_of(until))},
+                },
+                ConditionExpression=f"{_IS_WANTED} OR {_IS_OF_AN_EARLIER_CALL}",
+                ExpressionAttributeValues={":task_id": {"S": task_id}},
+            )
+        except ClientError as error:
+            if _unless_condition_failed(error, _FAILED) is not _FAILED:
+                raise
+            return False
+        return True
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        """Remember that a request was cancelled, and give the task that does its work."""
+        updated = self._client.update_item(
+            TableName=self.table_name,
+            Key=_request_key(owner, request),
+            UpdateExpression="SET cancelled = :yes, expires_at = :expires",
+            ExpressionAttributeValues={":yes": {"BOOL": True}, ":expires": {"N": str(seconds_of(until))}},
+            ReturnValues="ALL_NEW",
+        )
+        found = cast(Item, updated.get("Attributes", {})).get("task_id")
+        return None if found is None else TaskId(found["S"])
 
     def save(self, task: Task) -> Task:
         """Write a task that nobody else has saved since."""
@@ -215,40 +269,22 @@ class DynamoDbTaskStore:
             raise _unless_condition_failed(error, SaveConflict()) from None
         return saved
 
-    def delete(self, task: Task, key: IdempotencyKey | None = None) -> bool:
+    def delete(self, task: Task) -> bool:
         """Remove a task that nobody else has saved since."""
-        return self._delete(task) if key is None else self._delete_with_key(task, key)
-
-    def _delete(self, task: Task) -> bool:
+        created_at = {"N": str(milliseconds_of(task.created_at))}
         try:
-            self._client.delete_item(**self._deletion(task))
+            self._client.delete_item(
+                TableName=self.table_name,
+                Key=key_of(task.key),
+                ConditionExpression=f"{_IS_AS_LOADED} AND {_IS_THIS_ONE}",
+                ExpressionAttributeValues={":version": {"N": str(task.version)}, ":created_at": created_at},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
         except ClientError as error:
             if _unless_condition_failed(error, _FAILED) is not _FAILED:
                 raise
             return "Item" not in error.response
         return True
-
-    def _delete_with_key(self, task: Task, key: IdempotencyKey) -> bool:
-        # In one go: a call that is repeated while the task is there and its key is not would run twice.
-        key_deletion: Any = {"TableName": self.table_name, "Key": _key_key(task.owner, key.digest)}
-        deletions: list[Any] = [{"Delete": self._deletion(task)}, {"Delete": key_deletion}]
-        try:
-            self._client.transact_write_items(TransactItems=deletions)
-        except ClientError as error:
-            fault = _cancelled(error)
-            if not isinstance(fault, TaskExists):  # somebody has saved it since
-                raise fault from None
-            return "Item" not in error.response.get("CancellationReasons", [{}])[0]
-        return True
-
-    def _deletion(self, task: Task) -> dict[str, Any]:
-        return {
-            "TableName": self.table_name,
-            "Key": key_of(task.key),
-            "ConditionExpression": _IS_AS_LOADED,
-            "ExpressionAttributeValues": {":version": {"N": str(task.version)}},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
 
     def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
         """List some tasks that go on and that nobody has looked after since then: some of each shard that has more."""
@@ -314,24 +350,20 @@ def usage_of(item: Item) -> Usage:
     )
 
 
-def _cancelled(error: ClientError) -> Exception:
-    """Say why a transaction was refused: which of its two conditions failed, or that it may be tried again."""
-    reasons = error.response.get("CancellationReasons") or []
-    codes = [reason.get("Code") for reason in cast(list[dict[str, Any]], reasons)]
-    if not codes:
-        return error
-    if codes[0] == "ConditionalCheckFailed":
-        return TaskExists()
-    return KeyTaken() if "ConditionalCheckFailed" in codes else StoreBusy()
-
-
-def _key_item(task: Task, key: IdempotencyKey) -> Item:
+def _claim_item(claim: KeyClaim) -> Item:
     return {
-        **_key_key(task.owner, key.digest),
-        "task_id": {"S": task.task_id},
-        "call": {"S": key.call_digest},
-        "expires_at": {"N": str(seconds_of(task.expires_at))},
+        "task_id": {"S": claim.task_id},
+        "call": {"S": claim.call_digest},
+        "claimed_at": {"N": str(milliseconds_of(claim.claimed_at))},
+        "expires_at": {"N": str(seconds_of(claim.expires_at))},
     }
+
+
+def _claim_of(item: Item) -> KeyClaim:
+    # An earlier version wrote the key together with its task: without a time, it was long ago.
+    claimed_at = moment_of(int(item["claimed_at"]["N"]) / 1000) if "claimed_at" in item else moment_of(0)
+    expires_at = moment_of(int(item["expires_at"]["N"]))
+    return KeyClaim(TaskId(item["task_id"]["S"]), item["call"]["S"], claimed_at, expires_at)
 
 
 def _key_key(owner: Principal, digest: str) -> Item:
@@ -343,4 +375,4 @@ def _usage_key(owner: Principal) -> Item:
 
 
 def _request_key(owner: Principal, request: str) -> Item:
-    return {"pk": {"S": owner}, "sk": {"S": f"cancelled#{request}"}}
+    return {"pk": {"S": owner}, "sk": {"S": f"request#{request}"}}

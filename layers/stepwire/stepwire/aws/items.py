@@ -1,7 +1,7 @@
 """A task as an item of DynamoDB, and back.
 
     pk  the principal           sk  "task#" + the task's id        expires_at  epoch seconds, the table's TTL
-    open  while an execution may go on, and only then: with checked_at, the key of the index `neglected`
+    open  while an execution may go on or begin, and only then: with checked_at, the key of the index `neglected`
 
 An item that a later version wrote with more attributes loses them when an earlier one saves it, and what an earlier
 version wrote is read without the attributes it does not have. docs/upgrades.md has the rule for a change of the shape.
@@ -70,7 +70,7 @@ def item_of(task: Task) -> Item:
         "result_prefix": task.work.result_prefix,
         "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
         **_texts_of(task.status),
-        "open": _shard_of(task) if not task.has_ended and not task.awaits_confirmation else None,
+        "open": _shard_of(task) if task.needs_looking_after else None,
         "origin": None if task.origin == Origin() else _origin_text(task.origin),
         "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
@@ -122,6 +122,7 @@ def task_of(item: Item) -> Task:
         origin=_origin_of(_json(item, "origin")),
         inputs=_inputs_of(_json(item, "inputs")),
         progress=_progress_of(_json(item, "progress")),
+        may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
     )

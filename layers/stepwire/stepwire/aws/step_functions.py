@@ -128,8 +128,8 @@ class StepFunctionsWorkflows:
         with _waiting_state():
             self._client.send_task_failure(taskToken=token, error=error, cause=cause)
 
-    def stop(self, execution: Execution, cause: str) -> None:
-        """End an execution."""
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """End an execution, and tell whether there is one."""
         try:
             self._client.stop_execution(
                 executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
@@ -139,6 +139,8 @@ class StepFunctionsWorkflows:
                 raise StopThrottled from error
             if _code(error) != "ExecutionDoesNotExist":
                 raise
+            return False
+        return True
 
 
 @contextmanager

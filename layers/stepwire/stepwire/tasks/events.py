@@ -99,6 +99,8 @@ class WorkStopped:
     """The execution was stopped, by the caller or by an operator."""
 
     message: str
+    may_begin: bool = False
+    """Whether there was none to stop, so that somebody may still be about to start it."""
 
 
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped

@@ -6,7 +6,7 @@ for. Where an answer goes is part of the question: back to the state that waits 
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -20,6 +20,8 @@ LARGEST_ELICITATION: Final = 16_384  # bytes of JSON
 LARGEST_CONTENT: Final = 16_384  # bytes of JSON in one answer
 LONGEST_QUESTION: Final = 4_000  # characters
 LONGEST_URL: Final = 2_000  # characters
+MOST_QUESTIONS: Final = 100  # in the life of a task, those that are asked again among them
+LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
 
 
 class InvalidElicitation(ValueError):

@@ -15,8 +15,9 @@ the status as it is. A question ends by itself when its time is over (`as_of`).
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
-from typing import assert_never
+from typing import Final, assert_never
 
+from stepwire.json_text import write
 from stepwire.tasks.events import (
     AnswersDelivered,
     InputAnswered,
@@ -33,7 +34,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import Callback, InputRequest, UndeliveredAnswer, WorkflowInput, key_again
+from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput, key_again
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -43,15 +44,26 @@ from stepwire.tasks.task import (
     Inputs,
     Status,
     Task,
+    ToolResult,
     Working,
+)
+
+_UNCONFIRMED: Final = ToolResult(
+    write(
+        {
+            "content": [{"type": "text", "text": "Nobody confirmed the call in time, and nothing was started."}],
+            "isError": True,
+        }
+    ),
+    is_error=True,
 )
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
     """Give the task as it is after the event; the same object where nothing changes."""
-    if task.has_ended:  # T10, X30: a terminal status never changes
-        return task
     task = as_of(task, at)
+    if task.has_ended:  # T10, X30: a terminal status never changes; or nobody confirmed the task in time
+        return task
     match event:
         case WorkChecked():
             return replace(task, checked_at=max(at, task.checked_at))
@@ -63,15 +75,30 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
             return _asked_again(task, event)
         case _:
             changed = _changed(task, event)
-            # Clocks of two function instances differ: a later state is never dated before an earlier one.
-            return task if changed is task else _kept(replace(changed, last_updated_at=max(at, task.last_updated_at)))
+            return task if changed is task else _kept(_dated(changed, at))
 
 
 def as_of(task: Task, at: datetime) -> Task:
-    """Give the task without the questions whose time is over; the same object where all are still open."""
+    """Give the task without the questions whose time is over; the same object where all are still open.
+
+    A task that nobody confirmed in time has ended, and its workflow never begins.
+    """
     requests = task.input_requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
-    return task if len(left) == len(requests) else _with(task, left)
+    if len(left) == len(requests):
+        return task
+    for one in requests:
+        if one not in left and one.expires_at is not None and isinstance(one.destination, WorkflowInput):
+            ended_at = max(one.expires_at, task.last_updated_at)
+            return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=ended_at)
+    return _with(task, left)
+
+
+def _dated(task: Task, at: datetime) -> Task:
+    # Clocks of two function instances differ: a later state is never dated before an earlier one.
+    dated = replace(task, last_updated_at=max(at, task.last_updated_at))
+    # Whoever is about to start its execution has until the next look to do so.
+    return replace(dated, checked_at=max(at, task.checked_at)) if dated.may_begin else dated
 
 
 def _kept(task: Task) -> Task:
@@ -97,7 +124,8 @@ def _changed(
         case WorkConfirmed() | WorkDeclined():
             return _decided(task, event)
         case WorkCompleted() | WorkFailed() | WorkStopped():
-            return replace(task, status=_end(event), inputs=Inputs())
+            may_begin = isinstance(event, WorkStopped) and event.may_begin
+            return replace(task, status=_end(event), inputs=Inputs(), may_begin=may_begin)
         case _:  # pragma: no cover
             assert_never(event)
 
@@ -150,7 +178,7 @@ def _asked_again(task: Task, event: InputRefused) -> Task:
     # So many words for all that is open: each question may be asked again, and the task must fit where it is kept.
     room = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.input_requests if one.key not in event.reasons)
     for one in task.input_requests:
-        if one.key not in event.reasons:
+        if one.key not in event.reasons or number >= MOST_QUESTIONS:  # then it stays open as it was asked last
             again.append(one)
             continue
         number += 1

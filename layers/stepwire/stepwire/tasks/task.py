@@ -177,6 +177,8 @@ class Task:
     origin: Origin = Origin()
     inputs: Inputs = Inputs()
     progress: Progress | None = None
+    may_begin: bool = False
+    """Whether the execution of a task that was cancelled may still begin, as somebody may be about to start it."""
     keep_result: timedelta = timedelta()
     """How long the task is kept after its end at least; then `ttl` grows where that is longer."""
     version: int = 0
@@ -206,6 +208,11 @@ class Task:
     def has_ended(self) -> bool:
         """Tell whether the status is final."""
         return not isinstance(self.status, Working | InputRequired)
+
+    @property
+    def needs_looking_after(self) -> bool:
+        """Tell whether an execution may go on, or begin, that somebody must look at in time."""
+        return self.may_begin or not (self.has_ended or self.awaits_confirmation)
 
     @property
     def input_requests(self) -> tuple[InputRequest, ...]:

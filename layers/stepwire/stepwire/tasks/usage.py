@@ -21,7 +21,7 @@ class Limits:
     active: int = 100
     """Tasks that have not ended, at once."""
     per_minute: int = 120
-    """Tasks created, in any minute."""
+    """Tasks created at once, and in each minute from then on: up to twice as many in the first."""
     ttl: timedelta = LONGEST_TTL
     """How long a caller may have a task kept, where its tool does not keep its tasks longer anyway."""
     argument_bytes: int = LARGEST_INPUT
@@ -67,6 +67,13 @@ def admitted(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usa
     if paced_until > at + _MINUTE:
         return TooFast(paced_until - at - _MINUTE)
     return Usage(usage.active | {task_id}, paced_until)
+
+
+def without(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:
+    """Return the usage as it was before a task was admitted that never came to be."""
+    if task_id not in usage.active or usage.paced_until is None:
+        return usage
+    return Usage(usage.active - {task_id}, usage.paced_until - limits.pace)
 
 
 def is_idle(usage: Usage, at: datetime) -> bool:
