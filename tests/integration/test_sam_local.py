@@ -195,4 +195,7 @@ class TestGeneratedEvents:
     def test_a_token_whose_claims_name_nobody_is_refused(self, services: LocalStack) -> None:
         answer = services.invoke("McpFunction", generated("AWS::ApiGatewayV2::Integration"))
 
-        assert (answer["statusCode"], json.loads(answer["body"])["error"]["data"]) == (403, {"missing": ["iss", "sub"]})
+        assert (answer["statusCode"], json.loads(answer["body"])["error"]["data"]) == (
+            403,
+            {"missing": ["iss", "sub|client_id"]},
+        )

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import httpx
 import pytest
 
 from local import LocalStack
-from local.__main__ import not_served, services_welcome
+from local.__main__ import main, not_served, services_welcome
 from tests.local.conftest import TEMPLATE
 from tests.waiting import HANG_GUARD, until
 
@@ -28,12 +29,19 @@ COMMAND = [sys.executable, "-m", "local"]
 
 
 def failed(*arguments: str) -> str:
-    ended = subprocess.run(
-        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
-    )
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    return ended.stderr
+    """Run the command in this process, and give the one line with which it ends."""
+    output, shown, code = StringIO(), StringIO(), None
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with redirect_stdout(output), redirect_stderr(shown):
+            code = main(arguments)
+    except SystemExit as error:
+        code = error.code
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert (code, output.getvalue()) == (2, "")
+    return shown.getvalue()
 
 
 @dataclass
@@ -78,7 +86,7 @@ def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Ge
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
     with serving(tmp_path / "logs", TEMPLATE, "--parameter", "Greeting=moin", "--expire-after", "5") as served:
         answer = httpx.post(served.url, json={}, timeout=HANG_GUARD).json()

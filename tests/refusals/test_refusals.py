@@ -117,7 +117,9 @@ class TestMcp1:
 
         check_ways(seen, site, LEGACY, name)
 
-    @pytest.mark.parametrize("as_task", [False, True], ids=["plainly", "as a task"])
+    @pytest.mark.parametrize(
+        "as_task", [False, pytest.param(True, marks=pytest.mark.long)], ids=["plainly", "as a task"]
+    )
     def test_a_user_who_answers_wrongly_is_asked_again(self, site: Served, as_task: bool) -> None:
         seen = run(site, plan_for(LEGACY, can_ask=True, as_task=as_task))
 

@@ -268,8 +268,10 @@ def test_two_tools_of_one_name_are_both_named(folder: Path) -> None:
 def test_a_tag_of_cloudformation_means_nothing_also_where_a_template_was_read_before(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learnt: Any = {"!": lambda *_: "what a template means by it"}  # pyright: ignore[reportUnknownLambdaType]
-    monkeypatch.setattr(yaml.SafeLoader, "yaml_multi_constructors", learnt)
+    def learnt(*_: Any) -> str:
+        return "what a template means by it"
+
+    monkeypatch.setattr(yaml.SafeLoader, "yaml_multi_constructors", {"!": learnt})
     put(folder, "state_machine: !Ref Greet")
 
     (found,) = faults(folder)

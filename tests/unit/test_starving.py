@@ -205,6 +205,7 @@ class Site:
         self.functions.bring(EVENTS, record)
 
 
+long = pytest.mark.long
 NO_CAP: Final = WaitLimits(all=CALLERS, per_caller=CALLERS)
 RESERVED: Final = {EVENTS: 20}
 
@@ -213,8 +214,12 @@ RESERVED: Final = {EVENTS: 20}
     ("limit", "waits", "reserved"),
     [
         pytest.param(NEW_ACCOUNT, WaitLimits(), {}, id="a new account, with the defaults"),
-        pytest.param(ORDINARY_ACCOUNT, WaitLimits(), {}, id="an ordinary account, with the defaults"),
-        pytest.param(ORDINARY_ACCOUNT, NO_CAP, RESERVED, id="an ordinary account, with a reservation"),
+        pytest.param(
+            ORDINARY_ACCOUNT, WaitLimits(), {}, id="an ordinary account, with the defaults", marks=pytest.mark.long
+        ),
+        pytest.param(
+            ORDINARY_ACCOUNT, NO_CAP, RESERVED, id="an ordinary account, with a reservation", marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_thousand_callers_that_wait_keep_no_end_from_being_recorded_in_time(
@@ -229,7 +234,7 @@ def test_a_thousand_callers_that_wait_keep_no_end_from_being_recorded_in_time(
     assert max(site.recorded) < IN_TIME
 
 
-@pytest.mark.parametrize("limit", [NEW_ACCOUNT, ORDINARY_ACCOUNT])
+@pytest.mark.parametrize("limit", [NEW_ACCOUNT, pytest.param(ORDINARY_ACCOUNT, marks=long)])
 def test_without_a_cap_and_a_reservation_they_do(limit: int) -> None:
     """What both are for: so it was before there were any."""
     site = Site(limit, NO_CAP)

@@ -165,7 +165,7 @@ class _Loader(yaml.SafeLoader):
     """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
 
     # Its own: where the SAM translator has run, PyYAML's SafeLoader has learnt the tags of CloudFormation from it.
-    yaml_multi_constructors: ClassVar[dict[str, Any]] = {}
+    yaml_multi_constructors: ClassVar[dict[str | None, Any]] = {}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Build a mapping whose keys are all different."""
