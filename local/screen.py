@@ -125,7 +125,10 @@ class Warnings(logging.Handler):
         self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a record."""
-        self._output.add(self.format(record))
-        if record.name.startswith("local."):
-            self._screen.warned(record)
+        """Take a record; as handlers do, raise nothing at whoever logs, which may be a function's last act."""
+        try:
+            self._output.add(self.format(record))
+            if record.name.startswith("local."):
+                self._screen.warned(record)
+        except Exception:  # noqa: BLE001 - what `logging` asks of handlers
+            self.handleError(record)

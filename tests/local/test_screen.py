@@ -143,3 +143,13 @@ def test_a_functions_own_warnings_are_in_the_file_only(tmp_path: Path) -> None:
 
     assert screen == ""
     assert "F failed." in file
+
+
+def test_a_warning_that_cannot_be_written_down_breaks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that fails warns last of all, and whoever called it waits for it."""
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    output = FunctionOutput(tmp_path / "a.jsonl")
+    output.close()
+    record = logging.LogRecord("local.functions", logging.WARNING, "", 1, "F failed.", (), None)
+
+    Warnings(Screen(Console(file=io.StringIO())), output).handle(record)
