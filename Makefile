@@ -27,9 +27,10 @@ logs: .venv/ready  ## show what functions wrote in the last `make demo` or `make
 services: build  ## serve what `sam local` needs of AWS on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
 	@$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
 
-# A file's tests stay in one worker, because they share a stack. The hash seed is fixed: sets keep their order.
+# A file's tests stay in one worker, because they share a stack. Three workers for two cores: many tests wait for a
+# workflow. The hash seed is fixed: sets keep their order.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 3 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every other time on busy cores
 	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))
