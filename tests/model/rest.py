@@ -57,7 +57,7 @@ class Rest:
                 assert Callback(question.token) in asked, "a state waits whose question nobody is asked"
 
     def check_slots(self, *, anyone_died: bool) -> None:
-        """Check that no slot is held by what is over, but after a death, or where a confirmation was not answered in time.
+        """Check that no slot is held by what is over, but after a death, or by a confirmation that came too late.
 
         What is held then, the next call of its caller frees.
         """
