@@ -5,10 +5,11 @@ limit before each request of the worker (`tests.server.neighbours`); and with th
 requests come one after another, so that what is measured is what shared state costs (the table, the memory of an
 instance, the places to wait), and not how threads contend for the processor of this one process: in AWS, each request
 has an instance of its own at that moment. The ratio is that of the noise here to the noise elsewhere, which leaves the
-processor's caches as cold and shares nothing. The time is that of the server and of the simulated DynamoDB; the calls
-and units are those that DynamoDB would charge.
+processor's caches as cold and shares nothing. The time is that of the server and of the simulated DynamoDB, which goes
+through its whole table for a query (tasks/list); the calls and units are those that DynamoDB would charge.
 """
 
+import gc
 import logging
 import sys
 from collections import defaultdict
@@ -29,7 +30,9 @@ def main() -> None:
     taken: dict[Noise, list[Taken]] = {noise: [] for noise in Noise}
     with shared_account():
         stacks = {noise: Stack(noise) for noise in Noise}
+        gc.disable()  # a collection would fall on the same requests in each round
         for _ in range(ROUNDS):
+            gc.collect()
             for noise, stack in stacks.items():
                 taken[noise] += stack.run_round()
     found = {noise: _by_request(each) for noise, each in taken.items()}
