@@ -57,14 +57,18 @@ class Rest:
                 assert Callback(question.token) in asked, "a state waits whose question nobody is asked"
 
     def check_slots(self, *, anyone_died: bool) -> None:
-        """Check that no slot is held by what is over; after a death, that its caller's next call frees it."""
+        """Check that no slot is held by what is over, but after a death, or where a confirmation was not answered in time.
+
+        What is held then, the next call of its caller frees.
+        """
+        now = self.stack.clock.time
         for owner, slots in self.stack.slots().items():
             counted: set[str] = {*slots}
-            tasks = [task for task in self.stack.tasks().values() if task.owner == owner]
-            open_tasks: set[str] = {task.task_id for task in tasks if not task.has_ended}
+            tasks = [task for task in self.stack.tasks().values() if task.owner == owner and not task.has_ended]
+            open_tasks: set[str] = {task.task_id for task in tasks if not as_of(task, now).has_ended}
             assert open_tasks <= counted, "a task is not counted"
             if counted != open_tasks:
-                assert anyone_died, "a slot is leaked"
+                assert anyone_died or counted == {task.task_id for task in tasks}, "a slot is leaked"
                 self.stack.limit(len(counted))
                 created = ModernClient(self.stack, owner).start()
                 assert {*self.stack.slots()[owner]} == {*open_tasks, created}, "a slot is lost"

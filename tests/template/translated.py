@@ -22,7 +22,8 @@ def translated(path: Path) -> str:
 def _with_joined_text(value: Any) -> Any:
     match value:
         case {"Fn::Join": [str(separator), parts]} if _are_texts(parts):
-            return separator.join(parts)
+            # As DefinitionSubstitutions has it in most Regions: cfn-lint wants whole ARNs.
+            return separator.join(parts).replace("${Partition}", "aws")
         case dict():
             return {key: _with_joined_text(part) for key, part in cast(dict[str, Any], value).items()}
         case list():
