@@ -26,7 +26,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.task import Execution, Task
-from stepwire.tasks.usage import Limits, Usage, admitted, without
+from stepwire.tasks.usage import Limits, Usage, admitted, may_reclaim, without
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
@@ -134,6 +134,15 @@ class InMemoryTaskStore:
         self._check_available()
         usage = self.usage.get(owner, Usage())
         self.usage[owner] = replace(usage, active=usage.active - task_ids)
+
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        self.calls.append("begin_reclaim")
+        self._check_available()
+        usage = self.usage.get(owner, Usage())
+        if owner not in self.usage or not may_reclaim(usage, at):
+            return False
+        self.usage[owner] = replace(usage, reclaimed_at=at)
+        return True
 
     def unreserve(self, key: TaskKey, limits: Limits) -> None:
         self.calls.append("unreserve")

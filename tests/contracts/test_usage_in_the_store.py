@@ -49,6 +49,20 @@ def test_a_slot_is_free_again_however_often_it_is_released(store: TaskStore) -> 
         store.reserve(third, limits, START_OF_TIME)
 
 
+def test_slots_are_reclaimed_once_in_10_seconds_and_the_store_remembers_when(store: TaskStore) -> None:
+    first, second = keys(2)
+    limits = replace(GENEROUS, active=1)
+    store.reserve(first, limits, START_OF_TIME)
+
+    begun = [store.begin_reclaim(ALICE, START_OF_TIME + timedelta(seconds=at)) for at in (0, 9.999, 10, 10)]
+    with pytest.raises(NotAdmitted) as refused:
+        store.reserve(second, limits, START_OF_TIME)
+
+    assert begun == [True, False, True, False]
+    assert isinstance(refused.value.refusal, TooManyActive)
+    assert refused.value.refusal.usage.reclaimed_at == START_OF_TIME + timedelta(seconds=10)
+
+
 def test_a_task_that_is_counted_is_not_counted_again(store: TaskStore) -> None:
     (key,) = keys(1)
     limits = replace(GENEROUS, active=1, per_minute=1)

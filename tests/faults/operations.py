@@ -496,10 +496,10 @@ OPERATIONS: Final = (
     Operation(
         "create at the limit",
         Caller.CLIENT,
-        ("UpdateItem usage", "BatchGetItem tasks", "UpdateItem usage", *_CREATION),
+        ("UpdateItem usage", "UpdateItem usage", "BatchGetItem tasks", "UpdateItem usage", *_CREATION),
         _create_at_the_limit,
         limits=Limits(active=1),
-        last=3,
+        last=4,
         repeats=True,
     ),
     Operation(

@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from tests.kits import ALICE, BOB
-from tests.model.handlers import Done, Outcome
+from tests.model.handlers import Done, Outcome, calls_made
 from tests.model.moves import few, has_questions, has_room, has_room_for_two, has_tasks, move
 from tests.model.reference import CANCELLED, DECLINED, Given, Operation, Question, Told
 from tests.model.run import Confirmable, PlainCall, Run
@@ -110,7 +110,8 @@ class ClientMoves(Run):
                 self._judge_refusal(operation, answer.error)
 
         arguments, message_id, who = {"text": operation.label}, self.plain[-1].message_id, self.legacy[client]
-        self._ask(operation.label, lambda: who.call("optional", arguments, message_id=message_id), judge)
+        call = noting_reclaims(operation, lambda: who.call("optional", arguments, message_id=message_id))
+        self._ask(operation.label, call, judge)
 
     @move(4, lambda run: has_room(run) and run.plain, which=few)
     def give_up(self, which: int) -> None:
@@ -144,7 +145,8 @@ class ClientMoves(Run):
             else:
                 assert answer.result["isError"], "a call is done without a task"
 
-        self._ask(f"call {operation.label}", lambda: who.ask("tools/call", params, headers=headers), judge)
+        call = noting_reclaims(operation, lambda: who.ask("tools/call", params, headers=headers))
+        self._ask(f"call {operation.label}", call, judge)
 
     def _judge_refusal(self, operation: Operation, error: Json) -> None:
         self.counted[f"refused {error['code']}"] += 1
@@ -152,7 +154,7 @@ class ClientMoves(Run):
             case -31003:
                 self.reference.reuses_a_key(operation)
             case -31002:
-                self.reference.is_full(operation, MOST_ACTIVE)
+                self.reference.is_full(operation, MOST_ACTIVE, self.stack.reclaimed_at(operation.owner))
             case -32021 | -32602:  # it cannot be asked; its confirmation was used, or came late
                 assert operation.label.startswith("confirmed"), error
             case _:
@@ -368,3 +370,14 @@ class ClientMoves(Run):
 
         who = self.legacy[client]
         self._ask(f"respond {message_id}", lambda: who.respond({"id": message_id}, **outcome), judge)
+
+
+def noting_reclaims(operation: Operation, call: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Make a call that notes in its operation whether it has read tasks to reclaim slots."""
+
+    def noted() -> Answer:
+        answer = call()
+        operation.reclaims = "BatchGetItem tasks" in calls_made()
+        return answer
+
+    return noted

@@ -52,6 +52,8 @@ class Handler:
         self.name = name
         self.before = ""
         """The call that it is about to make."""
+        self.made: list[str] = []
+        """The calls that it has made, and the one that it is about to make."""
         self.outcome: Outcome | None = None
         self._work, self._ended = work, ended
         self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
@@ -92,6 +94,7 @@ class Handler:
     def pause(self, call: str) -> None:
         """Give the baton back. Called by the handler itself."""
         self.before = call
+        self.made.append(call)
         self._back.release()
         self._go.acquire()
         if self._is_to_die:
@@ -119,6 +122,12 @@ def pause(call: str) -> None:
     handler: Handler | None = getattr(_own, "handler", None)
     if handler is not None:
         handler.pause(call)
+
+
+def calls_made() -> list[str]:
+    """List the calls of the handler that asks; none where no handler asks."""
+    handler: Handler | None = getattr(_own, "handler", None)
+    return [] if handler is None else handler.made
 
 
 class Boundary:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
+from stepwire.tasks.usage import RECLAIM_PAUSE
 from tests.simulated.step_functions import StepFunctions
 
 OPEN: Final = frozenset({"open"})
@@ -60,6 +61,8 @@ class Operation:
     key: str | None = None
     answered: int | None = None
     """Of a call: when its caller was told its task."""
+    reclaims: bool = False
+    """Of a call: whether it has read tasks to reclaim slots."""
 
 
 @dataclass
@@ -199,9 +202,14 @@ class Reference:
         same = (one for one in self.calls if (one.owner, one.key) == (operation.owner, operation.key))
         assert any(one.label != operation.label for one in same), "a key is refused that is new"
 
-    def is_full(self, operation: Operation, most: int) -> None:
-        """Judge that a caller is said to have too many active tasks."""
+    def is_full(self, operation: Operation, most: int, reclaimed_at: datetime | None) -> None:
+        """Judge that a caller is said to have too many active tasks: ended ones count until slots may be reclaimed."""
         mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
+        if not operation.reclaims:
+            assert len(mine) >= most, "a call is refused though there is room"
+            was_lately = reclaimed_at is not None and reclaimed_at > operation.began_at - RECLAIM_PAUSE
+            assert was_lately, "a call is refused, and nobody has tried to reclaim slots"
+            return
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
         assert len(mine) - len(over) >= most, "a call is refused though there is room"
 

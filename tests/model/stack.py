@@ -154,6 +154,11 @@ class Stack:
         counted = (item for item in self.items if item["sk"]["S"] == "usage")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
 
+    def reclaimed_at(self, owner: Principal) -> datetime | None:
+        """Tell when slots of a caller were last reclaimed."""
+        usage = (item for item in self.items if (item["pk"]["S"], item["sk"]["S"]) == (owner, "usage"))
+        return next((usage_of(item).reclaimed_at for item in usage), None)
+
     def remove_expired(self) -> list[Task]:
         """Let DynamoDB remove what has expired, and give the tasks among it, as its stream does."""
         now = self.clock.time.timestamp()

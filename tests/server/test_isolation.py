@@ -238,6 +238,10 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(key.owner)
         super().reserve(key, limits, at)
 
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        self.asked.add(owner)
+        return super().begin_reclaim(owner, at)
+
     def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
         self.asked.add(owner)
         super().release(owner, task_ids)

@@ -51,6 +51,23 @@ def test_a_refused_call_reads_a_quarter_of_a_hundred_tasks() -> None:
     assert store.read == [25]
 
 
+@pytest.mark.parametrize(("seconds", "reads"), [(0, 1), (9.9, 1), (10, 2)])
+def test_refused_calls_read_tasks_at_most_once_in_10_seconds(seconds: float, reads: int) -> None:
+    store = Watched()
+    world = full(store)
+
+    for _ in range(3):
+        with pytest.raises(LimitReached):
+            world.call()
+    world.clock.advance(seconds=seconds)
+    store.calls.clear()
+    with pytest.raises(LimitReached):
+        world.call()
+
+    assert len(store.read) == reads
+    assert store.calls == (["reserve"] if reads == 1 else ["reserve", "begin_reclaim", "several"])
+
+
 # The newest were never looked at where a caller had more than a hundred.
 @pytest.mark.parametrize("ended", [0, 40, MANY - 1])
 def test_each_task_has_its_turn_to_be_looked_at(ended: int) -> None:

@@ -14,7 +14,7 @@ from stepwire.principal import Principal
 from stepwire.recorder import Recorder
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of
 from stepwire.tasks.lifecycle import as_of
-from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive
+from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive, Usage, may_reclaim
 
 LONGEST_REQUEST: Final = timedelta(seconds=30)
 """Longer than function mcp runs: what a request has not done by then, it does no more."""
@@ -41,7 +41,7 @@ class Admission:
             store.reserve(key, self.limits, now)
         except NotAdmitted as refused:
             refusal = refused.refusal
-            if isinstance(refusal, TooFast) or not self._reclaimed(key.owner, refusal.usage.active):
+            if isinstance(refusal, TooFast) or not self._reclaimed(key.owner, refusal.usage):
                 raise _limit_reached(refusal, self.limits) from None
             try:
                 store.reserve(key, self.limits, now)
@@ -59,11 +59,16 @@ class Admission:
         if task is None or task.has_ended:
             self.give_back(key)
 
-    def _reclaimed(self, owner: Principal, counted: frozenset[TaskId]) -> bool:
-        """Free the slots of tasks that have ended and whose end was not counted, and of what never became a task."""
+    def _reclaimed(self, owner: Principal, usage: Usage) -> bool:
+        """Free the slots of tasks that have ended and whose end was not counted, and of what never became a task.
+
+        Tried at most once in `RECLAIM_PAUSE` for each caller, so that refused calls read next to nothing.
+        """
         now = self.recorder.now()
-        some = _in_turn(counted, now)
+        some = _in_turn(usage.active, now)
         try:
+            if not may_reclaim(usage, now) or not self.recorder.store.begin_reclaim(owner, now):
+                return False
             tasks = self.recorder.several(owner, some)
         except StoreBusy:
             return False  # the caller is refused for the limit, and comes again

@@ -110,6 +110,14 @@ class TaskStore(Protocol):
         """
         ...
 
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        """Remember that slots of a caller are reclaimed now; False where that was tried within `RECLAIM_PAUSE`.
+
+        Raises:
+            StoreBusy: nobody knows whether it was remembered.
+        """
+        ...
+
     def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Read several tasks, at most 100; those that are there."""
         ...

@@ -30,7 +30,7 @@ from stepwire.ports import Followed, KeyClaim, NeglectedPage, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits, Usage, admitted, is_idle
+from stepwire.tasks.usage import RECLAIM_PAUSE, Limits, Usage, admitted, is_idle
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -44,6 +44,7 @@ _IS_WANTED: Final = "attribute_not_exists(cancelled)"
 # Clients may not use an id twice, but some do: what was cancelled then had a task.
 _IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
 _IS_RESERVED: Final = "contains(active, :text)"
+_IS_LONG_UNRECLAIMED: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
 _IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
 _IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
 _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
@@ -170,6 +171,26 @@ class DynamoDbTaskStore:
             )
         except (ClientError, BotoCoreError) as error:
             raise StoreBusy from error
+
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        """Remember that slots are reclaimed now, unless that was tried lately."""
+        now = milliseconds_of(at)
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_usage_key(owner),
+                UpdateExpression="SET reclaimed_at = :now",
+                ConditionExpression=_IS_LONG_UNRECLAIMED,
+                ExpressionAttributeValues={
+                    ":now": {"N": str(now)},
+                    ":before": {"N": str(now - RECLAIM_PAUSE // timedelta(milliseconds=1))},
+                },
+            )
+        except (ClientError, BotoCoreError) as error:
+            if isinstance(error, ClientError) and _unless_condition_failed(error, _FAILED) is _FAILED:
+                return False
+            raise StoreBusy from error
+        return True
 
     def unreserve(self, key: TaskKey, limits: Limits) -> None:
         """Undo a reservation: only who takes the slot back takes back the pace, so that once is enough."""
@@ -343,11 +364,10 @@ def _unless_condition_failed(error: ClientError, expected: Exception) -> Excepti
 
 def usage_of(item: Item) -> Usage:
     """Read what a caller uses; an empty item means nothing."""
-    paced = item.get("paced_until")
-    return Usage(
-        frozenset(map(TaskId, item.get("active", {}).get("SS", ()))),
-        None if paced is None else moment_of(int(paced["N"]) / 1000),
+    paced, reclaimed = (
+        moment_of(int(item[name]["N"]) / 1000) if name in item else None for name in ("paced_until", "reclaimed_at")
     )
+    return Usage(frozenset(map(TaskId, item.get("active", {}).get("SS", ()))), paced, reclaimed)
 
 
 def _claim_item(claim: KeyClaim) -> Item:

@@ -4,7 +4,7 @@ Two limits on the creation of tasks. Active tasks are kept by their ids, so that
 end is told. The rate is paced as by the generic cell rate algorithm: one moment says all that there is to remember.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -12,6 +12,8 @@ from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 
 _MINUTE: Final = timedelta(minutes=1)
+RECLAIM_PAUSE: Final = timedelta(seconds=10)
+"""How long the slots of a caller are not reclaimed again: what is read for it is what a refused call costs."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Usage:
     active: frozenset[TaskId] = frozenset()
     paced_until: datetime | None = None
     """When all that was created would have been created at an even pace; None: nothing yet."""
+    reclaimed_at: datetime | None = None
+    """When a call at the limit last tried to reclaim slots; None: never."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +70,19 @@ def admitted(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usa
     paced_until = max(usage.paced_until or at, at) + limits.pace
     if paced_until > at + _MINUTE:
         return TooFast(paced_until - at - _MINUTE)
-    return Usage(usage.active | {task_id}, paced_until)
+    return replace(usage, active=usage.active | {task_id}, paced_until=paced_until)
 
 
 def without(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:
     """Return the usage as it was before a task was admitted that never came to be."""
     if task_id not in usage.active or usage.paced_until is None:
         return usage
-    return Usage(usage.active - {task_id}, usage.paced_until - limits.pace)
+    return replace(usage, active=usage.active - {task_id}, paced_until=usage.paced_until - limits.pace)
+
+
+def may_reclaim(usage: Usage, at: datetime) -> bool:
+    """Tell whether it is so long since slots were reclaimed that it may be tried again."""
+    return usage.reclaimed_at is None or usage.reclaimed_at <= at - RECLAIM_PAUSE
 
 
 def is_idle(usage: Usage, at: datetime) -> bool:

@@ -1,0 +1,232 @@
+"""Two callers of one stack: one works, the other stands at every limit at once.
+
+The stack is the real server on the real adapter of DynamoDB, over the simulated account. What both share is the table,
+the memory of the function instance and the places of requests that wait.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from time import perf_counter
+from typing import Any, Final, cast
+
+from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.aws.places import DynamoDbPlaces
+from stepwire.methods import Patience
+from stepwire.modern import MOST_SUBSCRIPTIONS
+from stepwire.ports import Lease
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.tasks.inputs import MOST_QUESTIONS
+from stepwire.tasks.usage import Limits
+from stepwire.waiting import EVERYBODY, WaitLimits
+from tests.kits import ALICE, BOB, SECRET, World
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Endpoint, Json, LegacyClient, ModernClient
+from tests.simulated.counted import CountedCall, counted_dynamodb_client
+from tests.tables import new_table
+
+LIMITS: Final = Limits(active=30, per_minute=60)
+WAITS: Final = WaitLimits(all=5, per_caller=3)
+POLLS_PER_SECOND: Final = 2
+TURN: Final = timedelta(seconds=1)
+"""The time that passes before each request of the worker; it lets the other create one task more."""
+LIMIT_REACHED: Final = -31002
+INVALID_PARAMS: Final = -32602
+NOT_READY: Final = -31001
+"""The task is still running: what a request that has waited in vain gets."""
+RIGHT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
+WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
+_CAPABILITIES: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
+
+
+class CountedWorld(World):
+    """A stack whose calls to DynamoDB are counted."""
+
+    def __init__(self) -> None:
+        self.calls = list[CountedCall]()
+        """The calls to AWS since it was last cleared."""
+        table, client = new_table(), counted_dynamodb_client(self.calls)
+        store: Any = DynamoDbTaskStore(table, lambda: client)
+        places: Any = DynamoDbPlaces(table, lambda: client)
+        super().__init__(
+            Patience(wait=timedelta(seconds=1)),
+            limits=LIMITS,
+            polls_per_second=POLLS_PER_SECOND,
+            waits=WAITS,
+            store=store,
+            places=places,
+        )
+        self.workflows.on_start = lambda: self.calls.append(CountedCall("StartExecution", "task"))
+
+    def _secret(self) -> bytes:
+        return SECRET
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one request of the worker took."""
+
+    request: str
+    seconds: float
+    calls: Sequence[CountedCall]
+
+
+@dataclass
+class Stopwatch:
+    """An endpoint that keeps how long the server took for the last request."""
+
+    world: World
+    seconds: float = 0
+
+    @property
+    def server(self) -> "Stopwatch":
+        """What answers."""
+        return self
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        began = perf_counter()
+        response = self.world.server.handle(request)
+        self.seconds = perf_counter() - began
+        return response
+
+
+@dataclass
+class Worker:
+    """A caller within all limits, who does the same in each round."""
+
+    world: World
+    endpoint: Endpoint
+
+    def __post_init__(self) -> None:
+        self._modern = ModernClient(self.endpoint, ALICE, _CAPABILITIES)
+        self._legacy = LegacyClient(self.endpoint, owner=ALICE)
+
+    def requests(self) -> Iterator[tuple[str, Callable[[], Answer]]]:
+        """Give the requests of one round, each to be made before the next is taken."""
+        made: list[Answer] = []
+        yield "tools/call", lambda: made.append(self._modern.call("optional")) or made[0]
+        task_id = made[0].id_in()
+        yield "tasks/get", lambda: self._modern.task("get", task_id)
+        yield "subscriptions/listen", lambda: self._modern.listen({"taskIds": [task_id]})
+        yield "tasks/result, waiting", lambda: self._legacy.task("result", task_id)
+        self.world.ask(task_id, token=f"token of {task_id}")
+        yield "tasks/update, wrong", lambda: self._modern.update(task_id, {"approval": WRONG})
+        shown = self._modern.task("get", task_id).result["inputRequests"]
+        yield "tasks/update, right", lambda: self._modern.update(task_id, dict.fromkeys(shown, RIGHT))
+        yield "tasks/list", lambda: self._legacy.ask("tasks/list")
+        yield "tasks/cancel", lambda: self._modern.task("cancel", task_id)
+
+
+@dataclass
+class NoisyNeighbour:
+    """A caller who goes beyond every limit in each turn."""
+
+    world: World
+    _tasks: list[str] = field(default_factory=list[str])
+    """The active tasks, the oldest first."""
+
+    def __post_init__(self) -> None:
+        self._modern = ModernClient(self.world, BOB, _CAPABILITIES)
+        self._legacy = LegacyClient(self.world, owner=BOB)
+        while len(self._tasks) < LIMITS.active:
+            self._tasks.append(self._modern.start())
+        self._asked = self._tasks.pop()
+        self._waited_for = self._tasks.pop()
+        self._hold_places()
+        self._use_up_answers()
+        self._use_up_the_minute()
+
+    def take_turn(self) -> None:
+        """Go beyond each limit once more.
+
+        Raises:
+            AssertionError: something that is over a limit was not refused.
+        """
+        assert not self._refusal(), "the pace allows one task a second"
+        assert "active" in self._refusal()
+        self._use_up_the_minute()
+        while (polled := self._modern.task("get", self._tasks[0])).status == 200:
+            pass
+        assert polled.code == LIMIT_REACHED
+        slept = len(self.world.clock.slept)
+        self._legacy.task("result", self._waited_for)
+        assert len(self.world.clock.slept) == slept, "there was a place to wait"
+        assert self._modern.update(self._asked, dict.fromkeys(self._questions(), WRONG)).status == 200
+        assert self._modern.listen({"taskIds": self._tasks[1 : 1 + MOST_SUBSCRIPTIONS]}).status == 200
+        assert self._modern.listen({"taskIds": self._tasks[1 : 2 + MOST_SUBSCRIPTIONS]}).code == INVALID_PARAMS
+        assert self._legacy.ask("tasks/list").result["tasks"]
+
+    def _refusal(self) -> str:
+        """Call for a task, and give why it was refused; nothing where it was created."""
+        answer = self._modern.call("optional")
+        if "error" in answer.body:
+            assert answer.code == LIMIT_REACHED
+            return answer.error["message"]
+        self._tasks.append(answer.id_in())
+        return ""
+
+    def _use_up_the_minute(self) -> None:
+        self._cancel_oldest()
+        while not (refusal := self._refusal()):
+            self._cancel_oldest()
+        assert "created" in refusal
+
+    def _cancel_oldest(self) -> None:
+        assert self._modern.task("cancel", self._tasks.pop(0)).status == 200
+
+    def _hold_places(self) -> None:
+        """Take all the places that one caller may have, as requests on other instances do."""
+        until = self.world.clock.now() + timedelta(hours=1)
+        for number in range(WAITS.per_caller):
+            for room, most in ((BOB, WAITS.per_caller), (EVERYBODY, WAITS.all)):
+                assert self.world.places.take(room, Lease(until, number), most, self.world.clock.now())
+
+    def _use_up_answers(self) -> None:
+        self.world.ask(self._asked)
+        for _ in range(MOST_QUESTIONS):
+            self._modern.update(self._asked, dict.fromkeys(self._questions(), WRONG))
+            self.world.clock.time += TURN
+
+    def _questions(self) -> Json:
+        return cast(Json, self._modern.task("get", self._asked).result["inputRequests"])
+
+
+class Noise(Enum):
+    """Where the neighbour makes its requests."""
+
+    NONE = "none"
+    ELSEWHERE = "elsewhere"
+    HERE = "here"
+
+
+@dataclass
+class Stack:
+    """A worker, and a neighbour in the same stack, in another one that shares nothing, or none."""
+
+    noise: Noise
+
+    def __post_init__(self) -> None:
+        self.world = CountedWorld()
+        self._stopwatch = Stopwatch(self.world)
+        self._worker = Worker(self.world, self._stopwatch)
+        self._neighbour = None if self.noise is Noise.NONE else NoisyNeighbour(self._noisy_world())
+        if self._neighbour:
+            self.world.clock.time = self._neighbour.world.clock.time
+
+    def _noisy_world(self) -> CountedWorld:
+        return self.world if self.noise is Noise.HERE else CountedWorld()
+
+    def run_round(self) -> list[Taken]:
+        """Make the worker's requests of one round, each after a turn of the neighbour."""
+        return [self._taken(name, act) for name, act in self._worker.requests()]
+
+    def _taken(self, name: str, act: Callable[[], Answer]) -> Taken:
+        self.world.clock.time += TURN
+        if self._neighbour:
+            self._neighbour.world.clock.time = self.world.clock.time
+            self._neighbour.take_turn()
+        self.world.calls.clear()
+        answer = act()
+        assert answer.body.get("error", {}).get("code") in {None, NOT_READY}, answer.body
+        return Taken(name, self._stopwatch.seconds, tuple(self.world.calls))

@@ -1,0 +1,25 @@
+"""Nothing that a caller does at its limits changes what another's requests ask of AWS."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from local.engine import shared_account
+from tests.server.neighbours import Noise, Stack
+
+
+@pytest.fixture(scope="module", autouse=True)
+def aws() -> Iterator[None]:
+    """The simulated account."""
+    with shared_account():
+        yield
+
+
+def test_a_caller_at_every_limit_changes_no_call_of_another() -> None:
+    quiet, noisy = Stack(Noise.NONE), Stack(Noise.HERE)
+
+    alone = [(one.request, one.calls) for one in quiet.run_round()]
+    beside = [(one.request, one.calls) for one in noisy.run_round()]
+
+    assert all(calls for _, calls in alone)
+    assert beside == alone

@@ -1,0 +1,94 @@
+"""A client of the simulated account's DynamoDB that notes its calls: what each read and wrote, in items and in units.
+
+The units are reckoned by DynamoDB's rules from the sizes of the items: consistent reads by 4 KB, writes by 1 KB.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from moto.core.models import botocore_stubber
+from moto.dynamodb.models.dynamo_type import DynamoType
+
+from stepwire.aws.clients import dynamodb_client
+from tests.simulated.dynamodb import answer
+from tests.simulated.wire import subject_of
+from tests.tables import table_behind
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_READ_UNIT: Final = 4096  # bytes
+_WRITE_UNIT: Final = 1024  # bytes
+Item = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CountedCall:
+    """One call to AWS."""
+
+    operation: str
+    subject: str
+    """What it is about: a task, what a caller uses, the places of requests that wait."""
+    items: int = 0
+    """Items read."""
+    read: int = 0
+    """Read units."""
+    written: int = 0
+    """Write units."""
+
+
+def counted_dynamodb_client(calls: list[CountedCall]) -> "DynamoDBClient":
+    """Build a client that notes each call in the list."""
+
+    def answer_and_note(event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+        operation = event_name.rpartition(".")[2]
+        response = answer(operation, request) or botocore_stubber(event_name, request)
+        calls.append(_call(operation, request, response))
+        return response
+
+    client = dynamodb_client()
+    events: Any = client.meta.events
+    events.unregister("before-send", botocore_stubber)  # all that is registered runs: each call would be made twice
+    events.register_first("before-send", answer_and_note)
+    return client
+
+
+def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | None) -> CountedCall:
+    body: Item = json.loads(cast(Any, request.body))
+    subject = subject_of(request)
+    if operation in {"PutItem", "UpdateItem", "DeleteItem"}:
+        return CountedCall(operation, subject, written=max(1, ceil(_size(_written(body)) / _WRITE_UNIT)))
+    found = _found(json.loads(response.content if response else b"{}"))
+    if operation == "Query":  # a query pays for the sum, others for each item
+        return CountedCall(operation, subject, len(found), max(1, ceil(sum(map(_size, found)) / _READ_UNIT)))
+    asked = sum(len(one["Keys"]) for one in body.get("RequestItems", {}).values()) or 1
+    units = sum(ceil(_size(one) / _READ_UNIT) for one in found)
+    return CountedCall(operation, subject, len(found), units + asked - len(found))
+
+
+def _written(body: Item) -> Item:
+    """Give the item that a write leaves, or that is in its way."""
+    if "Item" in body:
+        return body["Item"]
+    hash_key, range_key = (DynamoType(body["Key"][name]) for name in ("pk", "sk"))
+    found = table_behind(body["TableName"]).get_item(hash_key, range_key)
+    return found.to_json()["Attributes"] if found else {}
+
+
+def _found(answered: Item) -> list[Item]:
+    lists = answered.get("Responses", {}).values()
+    one = [answered["Item"]] if "Item" in answered else list[Item]()
+    return [*one, *answered.get("Items", []), *(item for items in lists for item in items)]
+
+
+def _size(value: Any) -> int:
+    """Give the bytes of a value: names and texts count, the marks of types and the structure hardly do."""
+    if isinstance(value, Mapping):
+        return sum(len(name) + _size(one) for name, one in cast(Item, value).items())
+    if isinstance(value, list):
+        return sum(_size(one) for one in cast(list[Any], value))
+    return len(str(value).encode())
