@@ -18,6 +18,7 @@ from local import LocalStack, LocalStackError
 from tests.conformance import suite
 from tests.conformance.scenarios import Scenario, differences, read_scenarios
 from tests.conformance.suite import Report
+from tests.npm import install
 
 AT_ONCE = 2
 TRIES = 3
@@ -29,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     scenarios = read_scenarios()
     try:
-        suite.install()
+        install(suite.FOLDER)
         faults = list(_differences(scenarios))
         with _server(options.url) as url:
             faults += filter(None, map(_shown, _reports(scenarios, url)))

