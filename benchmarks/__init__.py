@@ -1,1 +1,1 @@
-"""Measurements that a change to the hot path is held against."""
+"""Measurements to compare a change of the hot path with."""

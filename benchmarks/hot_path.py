@@ -1,10 +1,9 @@
-"""What a cold start and a request cost, as ratios within one run: `python -m benchmarks.hot_path`.
+"""Measure cold starts and requests as ratios within one run: `python -m benchmarks.hot_path`.
 
-Milliseconds differ from machine to machine; the ratios tell whether a change made the hot path heavier. An import is
-measured in a fresh interpreter against importing boto3 alone, which no function here can do without; a request against
-the smallest one, `ping`. The store is in memory, so that only our own time counts. What the first tools/call of an
-instance takes is measured before an AWS on this machine, without and with what a snapshot holds; Lambda's own time to
-restore one comes on top.
+Milliseconds differ between machines; ratios show whether a change made the hot path slower. The baseline of an import,
+in a fresh interpreter, is the import of boto3, which every function needs; the baseline of a request is `ping`. The
+store is in memory, so only our own code counts. The first tools/call of an instance is measured against a simulated AWS
+on this machine, without and with the contents of a snapshot; Lambda's own restore time is not included.
 """
 
 import json
@@ -22,7 +21,7 @@ from stepwire.protocol.http import HttpRequest
 from tests.cold_start import CREDENTIALS, agreeable_aws, run, write_catalog
 from tests.kits import ALICE, ARGUMENTS, World
 
-IMPORTS: Final = ("boto3", "stepwire.server", "stepwire.aws.bootstrap")
+IMPORTS: Final = ("boto3", "stepwire.server.mcp_server", "stepwire.aws.bootstrap")
 ROUNDS: Final = 7
 REQUESTS: Final = 200
 FIRST_CALL: Final = """

@@ -1,12 +1,12 @@
-"""What a caller at every limit costs another who works: `python -m benchmarks.neighbours`.
+"""Measure how a caller at every limit slows down a normal caller: `python -m benchmarks.neighbours`.
 
-Each round runs three stacks one after another in one process: the worker alone; beside a caller who goes beyond every
-limit before each request of the worker (`tests.server.neighbours`); and with the same caller in another stack. The
-requests come one after another, so that what is measured is what shared state costs (the table, the memory of an
-instance, the places to wait), and not how threads contend for the processor of this one process: in AWS, each request
-has an instance of its own at that moment. The ratio is that of the noise here to the noise elsewhere, which leaves the
-processor's caches as cold and shares nothing. The time is that of the server and of the simulated DynamoDB, which goes
-through its whole table for a query (tasks/list); the calls and units are those that DynamoDB would charge.
+Each round runs three stacks in sequence in one process: the normal caller alone; beside a noisy caller, which exceeds
+every limit before each request of the normal one (`tests.server.neighbours`); and with the noisy caller in another
+stack. Requests run one at a time. So the measurement shows the cost of shared state (the table, the memory of an
+instance, the slots for waiting), not contention for the CPU of this process: in AWS, each concurrent request has
+its own instance. The ratio compares noise in the same stack with noise in another one, which cools the CPU caches
+equally and shares nothing. The time is that of the server and of the simulated DynamoDB, which scans its whole table
+for a query (tasks/list); the calls and units are those that DynamoDB would charge.
 """
 
 import gc
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from local.engine import shared_account
+from local.account.engine import shared_account
 from tests.server.neighbours import Noise, Stack, Taken
 
 ROUNDS: Final = 20

@@ -1,7 +1,7 @@
 """The most expensive inputs of each function: `python -m benchmarks.worst_cases`, on Linux.
 
-Each input fills what AWS lets through, and is shaped to cost as much as it can (`tests.worst`). What is printed is the
-processor time and the memory over the idle process, measured in a copy of the process.
+Each input has the maximum size that AWS allows, in the most expensive shape (`tests.worst`). The output is the CPU time
+and the memory above that of the idle process, measured in a fork of the process.
 """
 
 import logging
@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import Final
 
 from stepwire.json_text import write
-from stepwire.schemas import compile_ahead, violations_of
+from stepwire.schemas.validation import compile_ahead, violations_of
 from tests.worst.inputs import inputs
 from tests.worst.measuring import Taken, taken_by
 from tests.worst.shapes import by_chance, known
@@ -20,7 +20,7 @@ SEED: Final = 1
 
 
 def main() -> None:
-    """Print the worst of each function."""
+    """Print the most expensive input of each function."""
     logging.disable()
     taken = defaultdict[str, list[tuple[Taken, str]]](list)
     for one in (*known(), *by_chance(CHANCES, SEED)):

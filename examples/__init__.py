@@ -1,1 +1,1 @@
-"""The example workflows, apart from the kit: nothing of the kit imports from here, so all of it can be deleted."""
+"""The example workflows and the demo. Nothing else imports from here, so this folder can be deleted."""

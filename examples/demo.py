@@ -1,9 +1,9 @@
-"""`make demo`: a client of the official library runs two workflows as tasks, follows them, and shows what they return.
+"""`make demo`: run two workflows as tasks with the official client library, follow them, and show their results.
 
-First profile_dataset, which reports its progress, then approve_refund, which asks its user in the middle: whoever sits
-at the terminal, or with --yes, and where there is no terminal, nobody. The rule: exit code 0 only if both results came
-and are right: the report agrees with what this program counts in the file itself, the refund with what was answered.
-The endpoint is a local stack of its own, or the one that --url names. What its functions write is kept in a file.
+First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal. With --yes or
+without a terminal, the demo answers by itself. The rule: exit code 0 only if both results are correct: the report
+agrees with this program's own count of the file, and the refund with the answer. The endpoint is a new local stack, or
+the one in --url. The output of a local stack's functions goes to a log file.
 """
 
 import argparse
@@ -35,8 +35,8 @@ from examples.tasks_client import TaskCancelled, TaskHandle, Tasks, TaskState
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from local import LocalStack, LocalStackError
-from local.function_output import FOLDER, kept_in
-from local.leaving import leave
+from local.lambdas.function_output import FOLDER, kept_in
+from local.terminal.leaving import leave
 
 ROOT: Final = Path(__file__).parent.parent
 DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
@@ -48,10 +48,10 @@ REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "r
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the tools are."""
+    """The endpoint that serves the tools."""
 
     url: str
-    logs: Path | None = None  # what its functions write, where this program started it
+    logs: Path | None = None  # the functions' log, if this program started the stack
 
 
 class NotATask(Exception):
@@ -59,11 +59,11 @@ class NotATask(Exception):
 
 
 class WrongResult(Exception):
-    """A result is not what it should be; the message says how."""
+    """A result is wrong; the message says how."""
 
 
 class Progress:
-    """Shows a task as it goes: a bar, on a terminal; elsewhere a line for each poll."""
+    """Shows the progress of a task: a bar on a terminal, otherwise a line per poll."""
 
     def __init__(self, console: Console, status: Waiting) -> None:
         self._console = console
@@ -71,7 +71,7 @@ class Progress:
         self.begin("connecting")
 
     def begin(self, doing: str) -> None:
-        """Begin anew, for another task."""
+        """Reset for another task."""
         self._began = time.monotonic()
         self.handle: TaskHandle | None = None
         self.polls = 0
@@ -103,7 +103,7 @@ class Progress:
 
 
 def bar(message: str, polls: int) -> Table | Text:
-    """Return a progress bar of what a task says of itself; words alone, where it names no percentage."""
+    """Return a progress bar for a task's status message; plain text if the message has no percentage."""
     found = PERCENT.fullmatch(message)
     if found is None:
         return Text(f"poll {polls}: {message or 'working'}")
@@ -114,7 +114,7 @@ def bar(message: str, polls: int) -> Table | Text:
 
 @dataclass(frozen=True)
 class Demo:
-    """An open session, and what shows and answers what happens in it."""
+    """An open session, with its console, progress display and user."""
 
     console: Console
     client: Client
@@ -125,7 +125,7 @@ class Demo:
         """Profile a data set, and show the report.
 
         Raises:
-            WrongResult: it is not what is in the file.
+            WrongResult: the report disagrees with the file.
         """
         report = await self._called("profile_dataset", {"csv": text}, f"{len(text):,} characters of CSV")
         if found := list(differences(report, text)):
@@ -135,10 +135,10 @@ class Demo:
         self.console.print("\nThe report agrees with the file.", style="green")
 
     async def refund(self) -> None:
-        """Refund an order as far as the user approves it, and show what became of it.
+        """Request a refund, let the user approve an amount, and show the result.
 
         Raises:
-            WrongResult: that is not what the user has answered.
+            WrongResult: the refund disagrees with the user's answer.
         """
         asked = f"{REFUND['amount']} {REFUND['currency']} of order {REFUND['order_id']}"
         result = await self._called("approve_refund", REFUND, asked)
@@ -161,9 +161,9 @@ class Demo:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo; give its exit code."""
+    """Run the demo; return its exit code."""
     options = _options(arguments)
-    # The stream of this moment: what functions print later goes to a file.
+    # Bind the present stdout: later, stdout is redirected to the log file of the functions.
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120, highlight=False)
     began = time.monotonic()
     try:
@@ -185,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def next_steps(endpoint: Endpoint) -> Sequence[str]:
-    """Return what to do after the demo; each command works as it stands, in the folder of the project."""
+    """Return the next steps after the demo; each command works unchanged in the project's folder."""
     url = "http://127.0.0.1:3000/mcp" if endpoint.logs else endpoint.url
     logs = ("", f"What the functions wrote, {endpoint.logs}:", "  make logs") if endpoint.logs else ()
     return (
@@ -215,13 +215,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.demo", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="a CSV file of at most 64 KiB (default: the penguins)")
     parser.add_argument("--url", help="an endpoint that runs already, instead of a local stack")
-    parser.add_argument("--yes", action="store_true", help="accept by itself what the workflow asks, and say so")
+    parser.add_argument("--yes", action="store_true", help="accept the workflow's questions automatically, and say so")
     return parser.parse_args(arguments)
 
 
 @contextmanager
 def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
-    """Give the endpoint that the URL names; without one start the local stack, and stop it in the end."""
+    """Yield the endpoint at the URL; without a URL, start a local stack and stop it at the end."""
     if url is not None:
         yield Endpoint(url)
         return
@@ -235,7 +235,7 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
-    """Say where a report differs from what the file has, counted here in another way."""
+    """Yield the differences between a report and an independent count of the file."""
     records = csv.reader(StringIO(text, newline=""), delimiter=report["delimiter"])
     header, *rows = [[value.strip() for value in record] for record in records if record]
     if report["rows"] != len(rows):
@@ -251,7 +251,7 @@ def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
 
 
 def disagreements(refund: Mapping[str, Any], answer: ElicitResult) -> Iterator[str]:
-    """Say where a refund differs from what the user has answered."""
+    """Yield the differences between a refund and the user's answer."""
     cents, status = Decimal("0.00"), {"accept": "refunded", "decline": "declined", "cancel": "dismissed"}[answer.action]
     if answer.action == "accept":
         cents = Decimal(str((answer.content or {})["amount"])).quantize(Decimal("0.01"), ROUND_DOWN)
@@ -266,7 +266,7 @@ def _text_of(result: CallToolResult) -> str:
 
 
 def _reasons(error: BaseException) -> Iterator[str]:
-    """Take apart what the library's task groups have wrapped."""
+    """Yield the reasons in an error, which the library's task groups may have wrapped."""
     if isinstance(error, BaseExceptionGroup):
         for part in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from _reasons(part)

@@ -1,6 +1,6 @@
-"""What the examples return, as tables for people. The rule: none of it is markup, for a file may say anything."""
+"""Prints the examples' results as tables. The rule: their text is never interpreted as markup; it comes from a file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rich.console import Console
@@ -10,6 +10,8 @@ from rich.text import Text
 Json = Mapping[str, Any]
 
 _WIDE: Final = 110  # columns of a terminal, which all of a report needs
+_BORDER: Final = 3  # characters: a line, and a space on both sides of a cell
+_MIN_FREQUENT: Final = 20  # characters of the most frequent values, however narrow the terminal
 _FEW_QUANTILES: Final = {"min": "minimum", "median": "p50", "max": "maximum"}
 _QUANTILES: Final = {
     "min": "minimum",
@@ -28,7 +30,7 @@ def print_report(console: Console, report: Json) -> None:
     short = f", {report['short_rows']} of them short" if report["short_rows"] else ""
     console.print(Text(f"{report['rows']} rows{short}, {len(columns)} columns ({report['source']})", style="bold"))
     is_wide = console.width >= _WIDE
-    console.print(_overview(columns, is_wide=is_wide))
+    console.print(_overview(columns, console.width))
     if numbers := [column for column in columns if "numbers" in column]:
         console.print(_numbers(numbers, _QUANTILES if is_wide else _FEW_QUANTILES))
     if dates := [column for column in columns if "dates" in column]:
@@ -36,21 +38,29 @@ def print_report(console: Console, report: Json) -> None:
 
 
 def print_refund(console: Console, refund: Json) -> None:
-    """Print what became of a refund."""
+    """Print the result of a refund."""
     table = Table(title="Refund", title_justify="left", title_style="bold", show_header=False)
     for name, value in refund.items():
         _add(table, name.replace("_", " "), value)
     console.print(table)
 
 
-def _overview(columns: Iterable[Json], *, is_wide: bool) -> Table:
+def _overview(columns: Sequence[Json], width: int) -> Table:
+    """Lay out the table of all columns in so many characters; the most frequent values get what the rest leaves."""
     table = _table("Columns", "type", "missing", "distinct")
-    table.add_column("most frequent", overflow="ellipsis", no_wrap=True, max_width=None if is_wide else 20)
-    for column in columns:
-        missing = column["missing"]
-        count = f"{missing['count']} ({missing['share']:.1%})" if missing["count"] else "-"
-        _add(table, column["name"], column["type"], count, column["distinct"], _frequent(column, 3 if is_wide else 1))
+    facts = [(column["name"], column["type"], _missing(column), column["distinct"]) for column in columns]
+    headings = [str(column.header) for column in table.columns]
+    widest = [max(map(len, map(str, cells))) for cells in zip(headings, *facts, strict=True)]
+    left = max(width - sum(cells + _BORDER for cells in widest) - _BORDER - 1, _MIN_FREQUENT)
+    table.add_column("most frequent", overflow="ellipsis", no_wrap=True, max_width=left)
+    for column, cells in zip(columns, facts, strict=True):
+        _add(table, *cells, _frequent(column, 3 if width >= _WIDE else 1))
     return table
+
+
+def _missing(column: Json) -> str:
+    missing = column["missing"]
+    return f"{missing['count']} ({missing['share']:.1%})" if missing["count"] else "-"
 
 
 def _frequent(column: Json, most: int) -> str:

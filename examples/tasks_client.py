@@ -1,13 +1,13 @@
 """The tasks extension (`io.modelcontextprotocol/tasks`, protocol 2026-07-28) for clients of the Python library `mcp`.
 
-`mcp` 2.3 lets extensions claim results of `tools/call` but brings none for tasks. The rule: whoever passes `Tasks()` to
-a `Client` sees no tasks at all: `call_tool` returns when the work is done, with what the tool returned.
+`mcp` 2.3 lets extensions claim results of `tools/call` but has none for tasks. The rule: with `Tasks()`, a `Client`
+hides tasks: `call_tool` returns the tool's result when the work is done.
 
     async with Client(url, extensions=[Tasks()]) as client:
         result = await client.call_tool("profile_dataset", {"csv": text})
 
-To hold the task in your own hands, call with `session.call_tool(..., allow_claimed=True)`: its result is a
-`TaskHandle`, then use the functions below. A handle is all that is needed, also later and from another machine.
+To follow the task yourself, call `session.call_tool(..., allow_claimed=True)`, which returns a `TaskHandle`, and use
+the functions below. A handle is enough, also later and from another machine.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ DEFAULT_POLL_INTERVAL: Final = 1.0  # seconds; for servers that give no hint
 
 
 class Task(Result):
-    """What every task shows, whatever its status."""
+    """The fields of every task, in any status."""
 
     task_id: str
     status_message: str | None = None
@@ -48,7 +48,7 @@ class TaskHandle(Task):
 
 
 class Working(Task):
-    """The task goes on."""
+    """The task is running."""
 
     status: Literal["working"]
 
@@ -61,21 +61,21 @@ class InputRequired(Task):
 
 
 class Completed(Task):
-    """The tool returned, an error of its own included."""
+    """The tool returned a result, or an error of its own."""
 
     status: Literal["completed"]
     result: CallToolResult
 
 
 class Failed(Task):
-    """The call ended with an error of the protocol."""
+    """The call ended with a protocol error."""
 
     status: Literal["failed"]
     error: ErrorData
 
 
 class Cancelled(Task):
-    """Somebody cancelled the task."""
+    """The task was cancelled."""
 
     status: Literal["cancelled"]
 
@@ -92,7 +92,7 @@ class TaskCancelled(Exception):
 
 
 class TaskNeedsInput(Exception):
-    """The task waits for answers, and nobody here gives any."""
+    """The task waits for answers, and the client has no `answer` function."""
 
 
 class _TaskParams(RequestParams):
@@ -119,16 +119,16 @@ class _UpdateTask(Request[_UpdateParams, Literal["tasks/update"]]):
 
 
 async def get_task(session: ClientSession, task_id: str) -> TaskState:
-    """Ask once how the task is.
+    """Return the present state of the task.
 
     Raises:
-        MCPError: there is no such task for this caller (-32602), or the request failed.
+        MCPError: this caller has no such task (-32602), or the request failed.
     """
     return await session.send_request(_GetTask(params=_TaskParams(task_id=task_id)), _TASK_STATE)
 
 
 async def cancel_task(session: ClientSession, task_id: str) -> None:
-    """Ask for the task's end; the server may still complete it."""
+    """Request cancellation of the task; it may still complete."""
     await session.send_request(_CancelTask(params=_TaskParams(task_id=task_id)), Result)
 
 
@@ -175,7 +175,7 @@ async def wait_for_task(
 
 
 async def _answer(session: ClientSession, task: InputRequired, answer: Answer | None, answered: set[str]) -> None:
-    """Answer what has not been answered: a request may still be shown after its answer is on the way."""
+    """Answer the new input requests: a poll may still show a request whose answer is on its way."""
     if answer is None:
         raise TaskNeedsInput(", ".join(task.input_requests))
     requests = {key: request for key, request in task.input_requests.items() if key not in answered}
@@ -194,7 +194,7 @@ class Tasks(ClientExtension):
         self._answer = answer
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
-        """Claim the results that are tasks."""
+        """Return the claims for results that are tasks."""
         return (ResultClaim(result_type="task", model=TaskHandle, resolve=self._resolve),)
 
     async def _resolve(self, handle: TaskHandle, context: ClaimContext) -> CallToolResult:

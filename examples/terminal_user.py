@@ -1,7 +1,7 @@
-"""The user of a demo: somebody at the terminal, or a stand-in that accepts what is suggested.
+"""The user of the demo: a person at the terminal, or an automatic stand-in that accepts the suggested values.
 
-The rule: what goes back is what the form allows. A person is asked again until it does; the stand-in says aloud what it
-answers, so that nobody takes it for a person.
+The rule: answers conform to the form. A person is asked again until the answer does; the stand-in prints its answers,
+so that nobody mistakes them for a person's.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ _WORDS: Final = {"yes": True, "y": True, "true": True, "no": False, "n": False, 
 
 
 class NotAQuestion(Exception):
-    """The server wants something of the client that no user can be asked."""
+    """The server sent an input request that a user cannot answer."""
 
 
 class User:
@@ -48,7 +48,7 @@ class User:
         return {key: self._answered(_params_of(request)) for key, request in requests.items()}
 
     async def elicit(self, context: object, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG002 - the library's signature
-        """Answer an elicitation outside of tasks; that a client has this makes it declare that it can be asked."""
+        """Answer an elicitation outside of tasks. Having this callback makes the client declare elicitation."""
         return self._answered(params)
 
     def _answered(self, params: ElicitRequestParams) -> ElicitResult:
@@ -65,7 +65,7 @@ class User:
 
     def _stand_in(self, params: ElicitRequestParams) -> ElicitResult:
         if isinstance(params, ElicitRequestURLParams):
-            self._console.print("  Closed without an answer, for nobody is there to open the page.")
+            self._console.print("  Closed without an answer: there is no user to open the page.")
             return ElicitResult(action="cancel")
         content = {name: field["default"] for name, field in _fields_of(params).items() if "default" in field}
         entered = ", ".join(f"{name} = {value}" for name, value in content.items())
@@ -85,7 +85,7 @@ class User:
         return ElicitResult(action="accept", content={name: one for name, one in entered.items() if one is not None})
 
     def _entry(self, name: str, field: Json) -> Any:
-        """Ask for one field until it is right; None where it was left empty and may be."""
+        """Ask for one field until the value is valid; None for an optional field left empty."""
         title = f"  {escape(field.get('title', name))}"
         hint = f" [dim]- {escape(field['description'])}[/]" if "description" in field else ""
         while True:
@@ -108,7 +108,7 @@ def _params_of(request: InputRequest) -> ElicitRequestParams:
 
 
 def _fields_of(params: ElicitRequestParams) -> dict[str, Json]:
-    """Give the fields of a form, each with whether it is required; a page to open has none."""
+    """Return the fields of a form and whether each is required; a URL elicitation has none."""
     if not isinstance(params, ElicitRequestFormParams):
         return {}
     schema = params.requested_schema

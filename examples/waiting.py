@@ -1,7 +1,7 @@
-"""A line at the foot of the terminal that says what is waited for.
+"""A status line at the bottom of the terminal.
 
-rich's own `Console.status` shows on the console whatever is printed meanwhile, by functions too; this one leaves the
-streams of the process as they are.
+rich's own `Console.status` redirects the process's output to the console, that of functions too; this one leaves the
+streams of the process unchanged.
 """
 
 from types import TracebackType
@@ -13,7 +13,7 @@ from rich.spinner import Spinner
 
 
 class Waiting:
-    """Shows a spinner and words while its block runs, on a terminal; elsewhere nothing."""
+    """Shows a spinner and a text while its block runs, on a terminal only."""
 
     def __init__(self, console: Console, words: RenderableType = "") -> None:
         self._spinner = Spinner("dots", text=words, style="green")
@@ -40,9 +40,9 @@ class Waiting:
         self._live.start()
 
     def stop(self) -> None:
-        """Clear it away."""
+        """Remove the line."""
         self._live.stop()
 
     def update(self, words: RenderableType) -> None:
-        """Say something else."""
+        """Change the text."""
         self._spinner.update(text=words)

@@ -43,7 +43,7 @@ def install(requirements: Path, folder: Path, target: tuple[str, ...]) -> None:
 
 
 def leave_out_what_pip_adds(folder: Path) -> None:
-    """Remove what is in no wheel: commands, and notes."""
+    """Remove what pip adds to the wheels: the folder bin, and its notes in *.dist-info."""
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for note in (path for name in NOTES_OF_PIP for path in folder.glob(f"*.dist-info/{name}")):
         note.unlink()

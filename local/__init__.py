@@ -5,14 +5,14 @@ block. The services are moto's, in this process and patched (moto_patches/); Lam
 our own, small.
 """
 
+from local.account.isolation import isolated
 from local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, TemplateError
-from local.isolation import isolated
 
 with isolated():
     # moto asks botocore for regions when it is imported, and fails on a profile that is not there.
-    from local.expiry import ExpiredItem, ExpiryPolicy
+    from local.account.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
     from local.stack import FunctionError, LocalStack
-    from local.status_events import EventPolicy, StatusEvent, after, at_once, never, twice
+    from local.streams.expiry import ExpiredItem, ExpiryPolicy
 
 __all__ = [
     "EngineError",

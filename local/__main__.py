@@ -1,6 +1,6 @@
-"""Serve a template on 127.0.0.1, or with --services what it needs of AWS, until Ctrl-C or SIGTERM.
+"""Serve a template on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that it needs.
 
-Exit code 0 after a stop that was asked for, 2 when the template cannot be served: then with one line that says why.
+Exit code 0 after a requested stop; 2, with a one-line reason, if the template cannot be served.
 """
 
 import argparse
@@ -17,15 +17,15 @@ from pathlib import Path
 from rich.console import Console
 
 from local import LocalStack, LocalStackError, after
-from local.function_output import FOLDER, kept_in
-from local.leaving import leave
+from local.account.services import SERVED
+from local.lambdas.function_output import FOLDER, kept_in
 from local.sam_local import write_env_vars
-from local.screen import Screen, Warnings
-from local.services import SERVED
+from local.terminal.leaving import leave
+from local.terminal.screen import Screen, Warnings
 
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
-# What of the differences a person should know first; those that are not here come last.
+# The differences from AWS to show first, most important first. A note that matches none of these comes last.
 _GRAVEST = (
     "refuses every request",
     "so every call is allowed",
@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _screen(form: str) -> Screen:
     if form not in _FORMATS:
-        raise LocalStackError(f"LOG={form} is no form of the log: choose one of {', '.join(_FORMATS)}.")
-    # The stream of this moment: what functions print later goes to a file.
+        raise LocalStackError(f"LOG={form} is not a log format: choose one of {', '.join(_FORMATS)}.")
+    # Bind the present stdout: later, stdout is redirected to the log file of the functions.
     return Screen(Console(file=sys.stdout, highlight=False), as_json=form == "json")
 
 
@@ -92,47 +92,47 @@ def _parser() -> argparse.ArgumentParser:
         epilog="The environment variable LOG=json makes every line of the screen a JSON object.",
     )
     parser.add_argument("--template", default="template.yaml", help="the template (default: %(default)s)")
-    parser.add_argument("--port", type=int, help="0 takes any free one (default: 3000; with --services 4566)")
+    parser.add_argument("--port", type=int, help="0 takes any free port (default: 3000; with --services 4566)")
     parser.add_argument(
         "--parameter",
         action="append",
         type=_assignment,
         default=[],
         metavar="KEY=VALUE",
-        help="of the template; may be repeated",
+        help="value of a template parameter; may be repeated",
     )
     parser.add_argument(
         "--expire-after",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="how late items go whose time to live is over (default: %(default)s; in AWS hours or days)",
+        help="delay between the TTL of an item and its removal (default: %(default)s; in AWS hours or days)",
     )
     parser.add_argument(
         "--logs",
         type=Path,
         default=FOLDER,
         metavar="FOLDER",
-        help="where what functions write is kept (default: %(default)s)",
+        help="folder of the functions' log files (default: %(default)s)",
     )
-    parser.add_argument("--verbose", action="store_true", help="list everything that is not as in AWS")
+    parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
     services = parser.add_argument_group("for `sam local`, which serves the API itself")
     services.add_argument(
-        "--services", action="store_true", help="serve the services of AWS, with the template's resources in them"
+        "--services", action="store_true", help="serve the AWS services with the template's resources, not the API"
     )
     services.add_argument(
         "--host",
         type=_address,
         default=IPv4Address("127.0.0.1"),
         metavar="ADDRESS",
-        help="the IPv4 address of this machine that they listen on (default: %(default)s)",
+        help="the IPv4 address of this machine that the services listen on (default: %(default)s)",
     )
     services.add_argument(
         "--env-vars",
         type=Path,
         default=Path(".aws-sam/local-env.json"),
         metavar="FILE",
-        help="where the functions' environment variables are written (default: %(default)s)",
+        help="file to write the functions' environment variables to (default: %(default)s)",
     )
     return parser
 
@@ -155,7 +155,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def welcome(stack: LocalStack) -> str:
-    """Return what the terminal shows once the stack serves."""
+    """Return the text that the terminal shows when the stack is ready."""
     snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
     lines = [
         f"Serving {stack.url} (Ctrl-C stops; data are not kept)",
@@ -168,13 +168,13 @@ def welcome(stack: LocalStack) -> str:
 
 
 def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
-    """Return what the terminal shows once the services are there."""
+    """Return the text that the terminal shows when the services are ready."""
     host: IPv4Address = options.host
-    warning = f"WARNING: whoever reaches {host} can use these services and read what is in them."
+    warning = f"WARNING: every client that reaches {host} can use these services and read their data."
     lines = [
         f"Serving {', '.join(SERVED)} on http://{host}:{stack.port} (Ctrl-C stops; data are not kept)",
         *([] if host.is_loopback else [warning]),
-        f"Containers find them at {stack.services_url}; {options.env_vars} tells the functions so.",
+        f"Containers reach them at {stack.services_url}; {options.env_vars} passes this URL to the functions.",
         "",
         "In another terminal, after `sam build`:",
         f"  sam local start-api --env-vars {options.env_vars} --disable-authorizer",
@@ -184,7 +184,7 @@ def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
 
 
 def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:
-    """Return what is not as in AWS: all of it, or the few that a person should know first."""
+    """Return the differences from AWS: all of them, or only the most important few."""
     notes = stack.not_served
     if not notes:
         return ()

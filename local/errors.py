@@ -1,19 +1,19 @@
-"""What can keep the local stack from starting, each with one line that a person can act on.
+"""The reasons why the local stack cannot start, each with a one-line message that says what to do.
 
 LocalStackError
 ├── EngineError         the simulated AWS cannot be trusted (another moto version)
 ├── TemplateError       the template or its parameters are wrong, or need something that is not served
 ├── FunctionLoadError   a function's code, catalog or settings cannot be loaded
-└── PortInUse           somebody else listens on the port
+└── PortInUse           another process listens on the port
 """
 
 
 class LocalStackError(Exception):
-    """The local stack cannot start; the message says why and what would help."""
+    """The local stack cannot start; the message says why and what to do."""
 
 
 class EngineError(LocalStackError):
-    """The library that simulates AWS is not the one that our patches are for."""
+    """The installed moto is not the version that our patches are for."""
 
 
 class TemplateError(LocalStackError):

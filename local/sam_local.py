@@ -1,7 +1,7 @@
-"""The file that `sam local --env-vars` gives to its containers: what the template sets, as it is in the running stack.
+"""Writes the file for `sam local --env-vars`: the functions' variables with the values of the running stack.
 
-The rule: `sam local` hands a container no variable that the template does not declare, and the developer's own keys. So
-a function that does not declare AWS_ENDPOINT_URL would take its calls to the real AWS: such a template is refused.
+The rule: every function must declare AWS_ENDPOINT_URL. `sam local` gives a container only the variables that the
+template declares, and the developer's own keys; without AWS_ENDPOINT_URL, its calls would reach the real AWS.
 """
 
 import json
@@ -16,7 +16,7 @@ ENDPOINT = "AWS_ENDPOINT_URL"
 
 
 def write_env_vars(stack: LocalStack, file: Path) -> None:
-    """Write the variables of each function of the template, by its logical id.
+    """Write the variables of each function to a file, by logical id.
 
     Raises:
         TemplateError: a function does not declare AWS_ENDPOINT_URL, or the file cannot be written.
@@ -30,9 +30,9 @@ def write_env_vars(stack: LocalStack, file: Path) -> None:
 
 
 def env_vars(stack: LocalStack) -> Mapping[str, Mapping[str, str]]:
-    """Return the variables of each function of the template, by its logical id.
+    """Return the variables of each function in the template, by logical id.
 
-    `sam local` knows no conditions: a function whose condition does not hold gets the endpoint, and nothing else.
+    `sam local` ignores conditions: a function whose condition is false gets the endpoint and nothing else.
 
     Raises:
         TemplateError: a function does not declare AWS_ENDPOINT_URL.

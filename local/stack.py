@@ -1,6 +1,6 @@
-"""A stack that runs on this machine: the template's resources, and the endpoint in front of them.
+"""A stack on this machine: the template's resources, and the endpoint in front of them.
 
-For tests and for the demo; the command line in __main__.py is made of it. Everything is gone when the block ends.
+Used by the tests, the demo and the command line (__main__.py). Nothing of a stack remains when its block ends.
 """
 
 import itertools
@@ -16,33 +16,36 @@ from typing import Any, Protocol, Self
 
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from local import functions, permissions, template
-from local.engine import ACCOUNT, shared_account
+from local.account.engine import ACCOUNT, shared_account
+from local.account.isolation import REGION
+from local.account.moto_patches.changes import forget
+from local.account.moto_patches.executions import stop
+from local.account.services import CONTAINER_HOST, Services
+from local.account.status_events import EventPolicy, at_once, courier, never
+from local.cloudformation import template
+from local.cloudformation.parameters import parameter_values
+from local.cloudformation.provisioner import Provisioner
+from local.cloudformation.resources.kinds import World
 from local.errors import FunctionLoadError, LocalStackError
-from local.exchanges import Exchange
-from local.expiry import ExpiryPolicy, Sweeper
-from local.functions import Failed, Function
-from local.http_api import HttpApi
-from local.isolation import REGION
-from local.moto_patches.executions import stop
-from local.parameters import parameter_values
-from local.provisioner import Provisioner
-from local.resources.kinds import World
-from local.server import HOST, Application, Gateway, listen, serving, tell_nobody
-from local.services import CONTAINER_HOST, Services
-from local.status_events import EventPolicy, at_once, courier, never
-from local.stream_mappings import Mapping as StreamMapping
-from local.stream_mappings import MappingSettings
-from local.task_changes import TaskChange, TaskWatch
+from local.gateway.exchanges import Exchange
+from local.gateway.http_api import HttpApi
+from local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
+from local.iam import permissions
+from local.lambdas import functions
+from local.lambdas.functions import Failed, Function
+from local.streams.expiry import ExpiryPolicy, Sweeper
+from local.streams.mappings import Mapping as StreamMapping
+from local.streams.mappings import MappingSettings
+from local.streams.task_changes import TaskChange, TaskWatch
 
 _numbers = itertools.count(1)
 
-# Where `sam local start-api` serves the API, if nobody says otherwise.
+# The default address of `sam local start-api`.
 _START_API = "http://127.0.0.1:3000"
 
 
 class FunctionError(Exception):
-    """A function that a test invoked has failed."""
+    """An invoked function failed."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(f"{error['errorType']}: {error['errorMessage']}")
@@ -52,35 +55,35 @@ class FunctionError(Exception):
 
 
 class Watcher(Protocol):
-    """Sees what happens on a stack, and takes no part in it."""
+    """Observes a stack without changing it."""
 
     def answered(self, exchange: Exchange) -> None:
-        """See a request of the API, and its answer."""
+        """Receive a request to the API and its response."""
         ...
 
     def task_changed(self, change: TaskChange) -> None:
-        """See that a task has another status."""
+        """Receive a change of a task's status."""
         ...
 
 
 class LocalStack:
     """Serves a template while its block runs.
 
-    Several may run in one process, one after the other or together; they share the simulated account, so their
-    templates must not give resources the same explicit names.
+    One process can run several, in sequence or together. They share the simulated account, so their templates must not
+    give resources the same explicit names.
 
     Args:
         template: The SAM template; paths in it are relative to its folder.
         port: The port on 127.0.0.1; 0 takes any free one.
-        parameters: Of the template. Where it declares them, `Authorizer` defaults to `none` and
+        parameters: Values of the template's parameters. If declared, `Authorizer` defaults to `none` and
             `AllowedOrigins` to this endpoint's own origins.
-        events: How the status events of executions travel; may be set anew while the stack runs.
-        expiry: When the items of tables go whose time to live is over: seconds after that, of which the first counts.
-            `never`, `at_once` and `after(seconds)` are such policies; may be set anew while the stack runs.
-        instances: How often each function is loaded. Its invocations go to one instance after the other, and nothing
-            that one keeps in memory is there for the next: what must be kept must be stored.
-        services_at: Serve the account's services instead of the template's API, at this IPv4 address of the machine:
-            the API is then for another to serve, as `sam local start-api` does on its usual port.
+        events: Policy for the delivery of executions' status events; can be changed while the stack runs.
+        expiry: Policy for the delay, in seconds, between an item's TTL and its removal: `never`, `at_once`,
+            `after(seconds)` or a function. Of several delays the first counts. Can be changed while the stack runs.
+        instances: The number of copies of each function. Invocations go to them in turn, and they share no memory:
+            state that must survive an invocation must be stored.
+        services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
+            API, which another program serves: `sam local start-api`, on its default port.
 
     Raises:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
@@ -102,7 +105,7 @@ class LocalStack:
         self._given = dict(parameters or {})
         self._instances = instances
         self._services_at = services_at
-        self.watcher: Watcher | None = None  # sees requests and tasks; set before the block
+        self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
         self.events = events
         self.expiry = expiry
         self.port = 0
@@ -119,7 +122,7 @@ class LocalStack:
 
     @property
     def services_url(self) -> str:
-        """Return the endpoint of AWS for containers on this machine; a loopback address is none of theirs."""
+        """Return the endpoint of the AWS services for containers, which cannot reach a loopback address of the host."""
         loopback = ip_address(self._services_at or HOST).is_loopback
         return f"http://{CONTAINER_HOST if loopback else self._services_at}:{self.port}"
 
@@ -161,14 +164,14 @@ class LocalStack:
         return result
 
     def expire(self, at: datetime | None = None) -> int:
-        """Remove the items whose time to live is over at a moment (now), whatever the policy; return how many."""
+        """Remove the items whose TTL is over at a time (default: now), whatever the policy; return their number."""
         return self._sweeper.sweep(at or datetime.now(UTC), at_once)
 
     def drain(self, *, within: float = 120.0) -> None:
-        """Wait until the functions have processed every record that streams hold, or it was given up.
+        """Wait until each stream record has been processed or given up.
 
         Raises:
-            TimeoutError: it took longer than so many seconds.
+            TimeoutError: it takes longer than so many seconds.
         """
         end = time.monotonic() + within
         while not all(mapping.has_caught_up() for mapping in self._world.mappings):
@@ -230,7 +233,7 @@ class LocalStack:
         self.not_served = tuple(dict.fromkeys(self._world.notes))
 
     def _watches(self) -> Sequence[StreamMapping]:
-        """Return what tells the watcher of each change of a task: a reader of each table's stream."""
+        """Return a reader of each table's stream, which reports the changes of tasks to the watcher."""
         if self.watcher is None:
             return ()
         watch, client = TaskWatch(self.watcher.task_changed), self._world.client("dynamodb")
@@ -242,7 +245,7 @@ class LocalStack:
         return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes), self._world.cors)
 
     def _forget(self) -> None:
-        """Stop what runs: its executions end without a word, its functions are invoked no more."""
+        """Stop the executions without status events, and unregister the functions and roles."""
         courier.forget(self._world.state_machines)
         for arn in self._world.state_machines:
             courier.follow(arn, lambda: never)
@@ -253,5 +256,6 @@ class LocalStack:
         courier.forget(self._world.state_machines)
         for function in self._world.functions.values():
             functions.unregister(function)
+        forget(self._world.parameters, ACCOUNT, REGION)
         for role in self._world.roles.values():
             permissions.unregister(role)

@@ -1,7 +1,11 @@
-"""Make the lock files anew from pyproject.toml: `make lock`."""
+"""Resolve the lock files from pyproject.toml: `make lock`.
+
+Pins that still fit are kept; `--upgrade` takes the newest versions that pyproject.toml allows.
+"""
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -10,8 +14,9 @@ UNIVERSAL = ("--universal", "--python-version", "3.11")
 LAMBDA = ("--python-version", "3.13", "--python-platform", "aarch64-manylinux_2_28", "--only-binary", ":all:")
 # Part of Lambda's Python, tested together there; a second copy of one would shadow the one that the others expect.
 IN_THE_RUNTIME = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
-# Manifests are compiled when a function is built; the function itself uses pydantic-core alone, to read JSON.
-FOR_MANIFESTS = ("annotated-types", "pydantic", "typing-inspection")
+# Function catalog reads manifests with these, from a layer of its own. All others use pydantic-core alone, for JSON.
+FOR_MANIFESTS = ("annotated-types", "pydantic", "pyyaml", "typing-inspection")
+FOR_ALL = ("aws-lambda-powertools", "jsonschema-rs", "pydantic-core", "typing-extensions")
 LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/dev.txt": ("pyproject.toml", "--group", "dev", "--group", "examples", *UNIVERSAL),
     "requirements/legacy-client.txt": ("--group", "legacy-client", *UNIVERSAL),
@@ -19,24 +24,30 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/e2e.txt": ("--group", "e2e", *UNIVERSAL),
     "requirements/fuzz.txt": ("pyproject.toml", "--group", "fuzz", *UNIVERSAL),
     "requirements/checkov.txt": ("--group", "checkov", *UNIVERSAL),
+    "requirements/docs.txt": ("--group", "docs", *UNIVERSAL),
     "layers/dependencies/requirements.txt": (
         "pyproject.toml",
         *LAMBDA,
         *(word for name in (*IN_THE_RUNTIME, *FOR_MANIFESTS) for word in ("--no-emit-package", name)),
     ),
+    "layers/catalog_dependencies/requirements.txt": (
+        "pyproject.toml",
+        *LAMBDA,
+        *(word for name in (*IN_THE_RUNTIME, *FOR_ALL) for word in ("--no-emit-package", name)),
+    ),
     "examples/profile_dataset_layer/requirements.txt": ("--group", "examples", *LAMBDA),
 }
 
 
-def main() -> None:
-    """Resolve every lock; fails on the first that cannot be."""
+def main(options: Sequence[str] = ()) -> None:
+    """Resolve every lock with these further options of uv; stop at the first that cannot be resolved."""
     for output, arguments in LOCKS.items():
         command = [
             *(sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate"),
-            *("--custom-compile-command", "make lock", "--output-file", output, *arguments),
+            *("--custom-compile-command", "make lock", "--output-file", output, *arguments, *options),
         ]
         subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603 - the words are the ones above
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

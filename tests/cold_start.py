@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from stepwire.manifests import compile_directory
+from stepwire.catalog.manifests import compile_directory
 from tests.recorded import recorded
 
 ROOT: Final = Path(__file__).parents[1]
@@ -25,29 +25,36 @@ _ARN: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:"
 CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 """What a function's environment lacks before the snapshot."""
 
-ENVIRONMENT: Final = {
+SETTINGS: Final = {
     "ALLOWED_ORIGINS": "",
     "AUTHORIZER": "none",
-    "AWS_EC2_METADATA_DISABLED": "true",
-    "AWS_DEFAULT_REGION": "eu-central-1",
-    "AWS_REGION": "eu-central-1",
+    "CALL_SECONDS": "50",
+    "EXECUTION_PREFIX": "sw-",
     "HOLD_SECONDS": "0",
     "INLINE_WAIT_SECONDS": "2",
     "LONGEST_TTL_HOURS": "720",
     "MOST_ACTIVE_TASKS": "100",
-    "MOST_WAITING": "5",
-    "MOST_WAITING_PER_CALLER": "3",
     "MOST_ARGUMENT_BYTES": "262144",
     "MOST_TASKS_PER_MINUTE": "120",
-    "NO_RESUME_CLIENTS": "",
+    "MOST_WAITING": "5",
+    "MOST_WAITING_PER_CALLER": "3",
     "POLLS_PER_SECOND": "1",
     "PRINCIPAL_SALT": "a stack",
+    "PROGRESS_CALL_SECONDS": "3600",
     "REPAIR_AFTER_SECONDS": "60",
+    "RESUMING_CLIENTS": "known",
     "SECRET_ARN": "a secret",
     "STATE_AFTER_SECONDS": "30",
     "STATE_MACHINES": json.dumps({name: f"{_ARN}{name}" for name in _MACHINES}),
     "TABLE_NAME": "tasks",
     "WAIT_SECONDS": "20",
+}
+"""What the template sets for function mcp."""
+ENVIRONMENT: Final = {
+    **SETTINGS,
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    "AWS_REGION": "eu-central-1",
 }
 
 

@@ -1,6 +1,7 @@
 """What all tests share: how hypothesis works; and that no function asks AWS for what its role may not do."""
 
 import atexit
+import gc
 import logging
 import os
 from collections.abc import Iterator
@@ -20,8 +21,19 @@ settings.register_profile("explore", settings.get_profile("fixed"), derandomize=
 settings.load_profile("fixed")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # As in local/leaving.py: DuckDB would write a page about leaked objects, which are none.
+    # As in local/terminal/leaving.py: DuckDB would write a page about leaked objects, which are none.
     atexit.register(os._exit, 0)
+
+
+# Collection creates millions of objects that live until the process ends. Garbage collections that visit them, now and
+# in each test, cost each worker seconds.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the objects of the collection from garbage collection, and turn it on again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,7 +62,7 @@ class Refusals(logging.Handler):
 @pytest.fixture(autouse=True)
 def refusals() -> Iterator[list[str]]:
     """Fail a test in which a role was refused something; one that wants it so clears the list."""
-    handler, log = Refusals(), logging.getLogger("local.permissions")
+    handler, log = Refusals(), logging.getLogger("local.iam.permissions")
     log.addHandler(handler)
     yield handler.seen
     log.removeHandler(handler)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.engine.ports import KeyClaim, Lease, Randomness, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import (
     NotAdmitted,
     SaveConflict,
@@ -19,14 +21,21 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.execution_events import StatusChange
 from stepwire.json_text import Json, write
-from stepwire.ports import Followed, KeyClaim, Lease, NeglectedPage, Randomness, TaskPage
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
+from stepwire.tasks.outcomes import (
+    Aborted,
+    ExecutionEnd,
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+)
 from stepwire.tasks.task import Execution, Task
-from stepwire.tasks.usage import Limits, Usage, admitted, may_reclaim, without
+from stepwire.tasks.usage import Limits, Usage, admit, may_reclaim, without_task
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
@@ -105,17 +114,17 @@ class InMemoryTaskStore:
         return self._put(created)
 
     def claim_key(
-        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+        self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
     ) -> KeyClaim | None:
         self.calls.append("claim_key")
         known = self.keys.setdefault((owner, digest), claim)
-        if known.task_id == instead:
+        if known.task_id == replacing:
             self.keys[owner, digest] = claim
             return None
         return None if known == claim else known
 
-    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
-        self.calls.append("keyed")
+    def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
+        self.calls.append("load_key_claim")
         self._check_available()
         return self.keys.get((owner, digest))
 
@@ -124,7 +133,7 @@ class InMemoryTaskStore:
         usage = self.usage.get(key.owner, Usage())
         if key.task_id in usage.active:
             return
-        decided = admitted(usage, limits, key.task_id, at)
+        decided = admit(usage, limits, key.task_id, at)
         if not isinstance(decided, Usage):
             raise NotAdmitted(decided)
         self.usage[key.owner] = decided
@@ -147,10 +156,10 @@ class InMemoryTaskStore:
     def unreserve(self, key: TaskKey, limits: Limits) -> None:
         self.calls.append("unreserve")
         self._check_available()
-        self.usage[key.owner] = without(self.usage.get(key.owner, Usage()), limits, key.task_id)
+        self.usage[key.owner] = without_task(self.usage.get(key.owner, Usage()), limits, key.task_id)
 
-    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
-        self.calls.append("several")
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+        self.calls.append("load_many")
         self._check_available()
         keys = [TaskKey(owner, task_id) for task_id in task_ids]
         return {key.task_id: self.tasks[key] for key in keys if key in self.tasks}
@@ -160,10 +169,10 @@ class InMemoryTaskStore:
         self._check_available()
         return self.tasks.get(key)
 
-    def load_followed(self, key: TaskKey, request: str) -> Followed:
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
         self.calls.append("load")
         self._check_available()
-        return Followed(self.tasks.get(key), (key.owner, request) in self.cancelled)
+        return WatchedTask(self.tasks.get(key), (key.owner, request) in self.cancelled)
 
     def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
         self.calls.append("begin_request")
@@ -194,21 +203,21 @@ class InMemoryTaskStore:
         del self.tasks[task.key]
         return True
 
-    def neglected(self, since: datetime, after: str | None) -> NeglectedPage:
-        self.calls.append("neglected")
+    def unchecked_since(self, since: datetime, after: str | None) -> UncheckedPage:
+        self.calls.append("unchecked_since")
         self._check_available()
-        waiting = [one for one in self.tasks.values() if one.needs_looking_after]
+        waiting = [one for one in self.tasks.values() if one.needs_checks]
         oldest = sorted((one for one in waiting if one.checked_at <= since), key=_turn)
         rest = [one for one in oldest if after is None or _turn(one) > after]
         page = rest[:NEGLECTED_PAGE]
-        return NeglectedPage(tuple(one.key for one in page), _turn(page[-1]) if len(rest) > len(page) else None)
+        return UncheckedPage(tuple(one.key for one in page), _turn(page[-1]) if len(rest) > len(page) else None)
 
     def bookmark(self) -> str | None:
         self.calls.append("bookmark")
         return self.kept_bookmark
 
-    def keep_bookmark(self, after: str | None) -> None:
-        self.calls.append("keep_bookmark")
+    def save_bookmark(self, after: str | None) -> None:
+        self.calls.append("save_bookmark")
         self.kept_bookmark = after
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
@@ -236,25 +245,25 @@ def _turn(task: Task) -> str:
     return f"{task.checked_at.isoformat()} {task.task_id}"
 
 
-class InMemoryPlaces:
-    """Places in a dictionary."""
+class InMemoryWaitSlots:
+    """Wait slots in memory."""
 
     def __init__(self) -> None:
-        self.rooms: dict[str, set[Lease]] = {}
-        """The leases of each room, lapsed ones with them."""
+        self.pools: dict[str, set[Lease]] = {}
+        """The leases of each pool, including expired ones."""
         self.most_held = 0
-        """The most leases that a room ever had at one moment."""
+        """The most leases that one pool ever had at the same time."""
 
-    def take(self, room: str, lease: Lease, most: int, at: datetime) -> bool:
-        held = {one for one in self.rooms.get(room, set[Lease]()) if one.until >= at}
+    def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
+        held = {one for one in self.pools.get(pool, set[Lease]()) if one.until >= at}
         if len(held) >= most:
             return False
-        self.rooms[room] = held | {lease}
+        self.pools[pool] = held | {lease}
         self.most_held = max(self.most_held, len(held) + 1)
         return True
 
-    def give_back(self, room: str, lease: Lease) -> None:
-        self.rooms.get(room, set[Lease]()).discard(lease)
+    def release(self, pool: str, lease: Lease) -> None:
+        self.pools.get(pool, set[Lease]()).discard(lease)
 
 
 @dataclass(frozen=True)
@@ -318,7 +327,7 @@ class FakeWorkflows:
     """The tokens of the states that wait for an answer."""
     resumptions: list[Resumption] = field(default_factory=list[Resumption])
     """The answers that waiting states got."""
-    undelivered: list[StatusChange] = field(default_factory=list[StatusChange])
+    undelivered: list[ExecutionStatusChange] = field(default_factory=list[ExecutionStatusChange])
     """The status changes that EventBridge has not brought yet."""
 
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
@@ -350,10 +359,10 @@ class FakeWorkflows:
             raise WorkflowsUnavailable
         return frozenset(one.name for one in self.running() if one.state_machine_arn == state_machine_arn)
 
-    def resume(self, token: str, output: str) -> None:
+    def complete_callback(self, token: str, output: str) -> None:
         self._answer(Resumption(token, output=output))
 
-    def break_off(self, token: str, error: str, cause: str) -> None:
+    def fail_callback(self, token: str, error: str, cause: str) -> None:
         self._answer(Resumption(token, error=error, cause=cause))
 
     def _check_quota(self, method: str) -> None:
@@ -383,7 +392,7 @@ class FakeWorkflows:
         self.end(execution, Succeeded(write(output)))
 
     def fail(self, execution: Execution, error: str = "Some.Error", cause: str = "it broke") -> None:
-        self.end(execution, Broke(error, cause))
+        self.end(execution, ExecutionFailed(error, cause))
 
     def time_out(self, execution: Execution) -> None:
         self.end(execution, TimedOut())
@@ -395,7 +404,7 @@ class FakeWorkflows:
         """End an execution that runs, and leave its status change to be delivered."""
         assert self.states.get(execution) == Running(), "only what runs can end"
         self.states[execution] = end
-        self.undelivered.append(StatusChange(execution, end))
+        self.undelivered.append(ExecutionStatusChange(execution, end))
 
     def running(self) -> tuple[Execution, ...]:
         """List the executions that have begun and not ended, the oldest first."""

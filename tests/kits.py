@@ -5,24 +5,25 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.audit import Entry
-from stepwire.catalog import Catalog, Confirmation, TaskSupport, Tool
-from stepwire.dialogue import Dialogue
-from stepwire.execution_events import ExecutionEvents, ProgressMade
-from stepwire.input_requests import InputRequests, Question
+from stepwire.audit import AuditEntry
+from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
+from stepwire.background.input_requests import InputRequests, Question
+from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
+from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.operations import Operations, ToolCall
+from stepwire.engine.polls import PollLimit
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.methods import Kit, Patience
-from stepwire.operations import Operations, ToolCall
-from stepwire.polls import PollLimit
 from stepwire.principal import Principal, principal_of
-from stepwire.recorder import Recorder
-from stepwire.server import McpServer
+from stepwire.protocol.resumption import resuming_clients
+from stepwire.server.kit import Kit, Patience
+from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
-from stepwire.upkeep import Intervals, Upkeep
-from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
-from tests.fakes import FakeWorkflows, FixedClock, InMemoryPlaces, InMemoryTaskStore, counting
+from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
 BOB: Final = principal_of(("jwt", "https://issuer.example", "bob"), "a stack")
@@ -114,8 +115,14 @@ FORM: Final[JsonObject] = {
 """A form that a workflow may ask for."""
 URL: Final[JsonObject] = {"mode": "url", "message": "Please sign.", "url": "https://sign.example/contract"}
 """A page that a workflow may ask to open."""
+SAMPLING: Final[JsonObject] = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "What is the capital of France?"}}],
+    "maxTokens": 100,
+}
+"""What a workflow may ask the client's model."""
 BOTH_MODES: Final = frozenset({Mode.FORM, Mode.URL})
-NO_RESUME: Final = ("Visual Studio Code",)
+EXECUTION_PREFIX: Final = "sw-"
+RESUMING: Final = resuming_clients(("known", "a test"))
 SECRET: Final = b"a secret of the tests"
 
 
@@ -142,19 +149,19 @@ class World:
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
-    places: InMemoryPlaces = field(default_factory=InMemoryPlaces)
+    wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     faults: list[Exception] = field(default_factory=list[Exception])
     """The faults of ours that the server has reported."""
     troubles: list[Exception] = field(default_factory=list[Exception])
     """What has kept tasks from being looked after."""
-    audit: list[Entry] = field(default_factory=list[Entry])
+    audit: list[AuditEntry] = field(default_factory=list[AuditEntry])
     """What was written down of what callers do."""
 
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.store, self.clock, self.audit.append)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
-        room = WaitingRoom(self.places, self.waits, counting(), self.troubles.append)
+        limiter = WaitLimiter(self.wait_slots, self.waits, counting(), self.troubles.append)
         self.operations = Operations(
             self.recorder,
             self.workflows,
@@ -163,7 +170,8 @@ class World:
             self.limits,
             signed_url,
             self.troubles.append,
-            Waiting(self.recorder, self.upkeep, room, self.troubles.append),
+            Waiting(self.recorder, self.upkeep, limiter, self.troubles.append),
+            EXECUTION_PREFIX,
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
@@ -174,7 +182,7 @@ class World:
             self.dialogue,
             self.patience,
             self._secret,
-            NO_RESUME,
+            RESUMING,
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
         )
@@ -203,20 +211,30 @@ class World:
         return self.operations.call(ToolCall(owner, tool, arguments, ttl_ms, Origin(modes)))
 
     def ask(
-        self, task_id: str, key: str = "approval", elicitation: Json = FORM, *, token: str = "", seconds: float = 0
+        self,
+        task_id: str,
+        key: str = "approval",
+        elicitation: Json = FORM,
+        *,
+        token: str = "",
+        seconds: float = 0,
+        other: JsonObject | None = None,
     ) -> str:
-        """Let the workflow of a task ask something, and give the token of the state that waits."""
+        """Let the workflow of a task ask something, and give the token of the state that waits.
+
+        `other`, {"sampling": ...} or {"roots": {}}, stands in place of the elicitation.
+        """
         token = token or f"token of {key}"
         self.workflows.waiting.add(token)
         timeout = seconds or None
         execution = self.workflows.execution_of(task_id)
-        self.requests.record(Question(execution, token, key, elicitation, timeout))
+        self.requests.record(Question(execution, token, key, None if other else elicitation, timeout, **(other or {})))
         return token
 
     def progress(self, task_id: str, done: float, total: float | None = 100, message: str | None = None) -> None:
         """Let the workflow of a task say how far it is."""
         execution = self.workflows.execution_of(task_id)
-        self.events.record_progress(ProgressMade(execution, Progress(done, total), message))
+        self.events.record_progress(ExecutionProgress(execution, Progress(done, total), message))
 
     def overdue(self, tool: Tool = OPTIONAL) -> Task:
         """Call a tool, and let so much time pass that the next reader looks at Step Functions."""

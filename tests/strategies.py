@@ -26,12 +26,15 @@ from stepwire.tasks.ids import TaskId, new_task_id
 from stepwire.tasks.inputs import (
     Action,
     Answer,
+    Asked,
     Callback,
     Elicitation,
     FormElicitation,
     InputRequest,
     InputResponse,
     Mode,
+    Roots,
+    Sampling,
     Unanswerable,
     UndeliveredAnswer,
     UrlElicitation,
@@ -89,20 +92,23 @@ tokens: st.SearchStrategy[str] = st.sampled_from(["one", "two", "three", "four"]
 elicitations: st.SearchStrategy[Elicitation] = st.builds(
     FormElicitation, st.text(min_size=1), json_objects.map(write)
 ) | st.builds(UrlElicitation, st.text(min_size=1), st.text(min_size=1))
+asked: st.SearchStrategy[Asked] = elicitations | st.builds(Sampling, json_objects.map(write)) | st.just(Roots())
 callbacks: st.SearchStrategy[Callback] = st.builds(Callback, tokens)
 times_of_expiry: st.SearchStrategy[datetime | None] = st.none() | moments
 input_requests: st.SearchStrategy[InputRequest] = st.builds(
     InputRequest,
     keys,
     st.integers(1, 1000),
-    elicitations,
+    asked,
     callbacks | st.builds(WorkflowInput, st.none() | st.text()),
     times_of_expiry,
     st.none() | st.text(),
 )
-answers: st.SearchStrategy[Answer] = st.builds(
+reactions: st.SearchStrategy[Answer] = st.builds(
     InputResponse, st.sampled_from(Action), st.none() | json_objects.map(write)
-) | st.just(Unanswerable())
+)
+results_of_clients: st.SearchStrategy[Answer] = st.builds(InputResponse, st.none(), json_objects.map(write))
+answers: st.SearchStrategy[Answer] = reactions | results_of_clients | st.just(Unanswerable())
 
 amounts: st.SearchStrategy[int | float] = st.integers(0, LARGEST_INTEGER) | st.floats(
     0, allow_nan=False, allow_infinity=False
@@ -131,7 +137,7 @@ ends: st.SearchStrategy[Status] = (
 statuses: st.SearchStrategy[Status] = working | asking | ends
 
 progress_events: st.SearchStrategy[TaskEvent] = st.builds(ProgressReported, progress, messages)
-questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, elicitations, callbacks, times_of_expiry)
+questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, asked, callbacks, times_of_expiry)
 dialogue_events: st.SearchStrategy[TaskEvent] = (
     questions
     | st.builds(InputAnswered, st.dictionaries(keys, answers))
@@ -170,6 +176,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
             shows_state=st.booleans(),
             result_bucket=st.none() | st.text(min_size=1),
             result_prefix=st.none() | st.text(min_size=1),
+            execution_prefix=st.just("") | st.from_regex(r"[a-z0-9]{1,11}-", fullmatch=True),
         ),
         status=status,
         created_at=moments,

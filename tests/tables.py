@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from moto.dynamodb.models import dynamodb_backends
 
-from local.clients import aws_client
-from local.engine import ACCOUNT
-from local.isolation import REGION
+from local.account.engine import ACCOUNT
+from local.account.isolation import REGION
+from local.iam.clients import aws_client
 from tests.template.document import resource
 
 _SHAPE: Final = ("AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema")

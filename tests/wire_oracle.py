@@ -370,6 +370,8 @@ def _check_input_requests(exchange: Exchange, requests: Json) -> None:
         _check_declared(exchange, request)
         if request["method"] == "elicitation/create":
             _check_elicitation(request["params"], "ModernParams")
+        elif request["method"] == "sampling/createMessage":
+            _check_sampling(request["params"])
 
 
 def _check_declared(exchange: Exchange, asked: Json) -> None:
@@ -395,6 +397,23 @@ def _check_elicitation(params: Json, shape: str) -> None:
     form = params["requestedSchema"]
     Draft202012Validator.check_schema(form)
     _only(dict.fromkeys(form.get("required", [])), set(form["properties"]), "requestedSchema.required")
+
+
+def _check_sampling(params: Json) -> None:
+    """M44: nothing that needs a capability within sampling, and one content block, as all types allow."""
+    _only(params, set(_SAMPLING_MEMBERS), "sampling")
+    assert type(params["maxTokens"]) is int, "maxTokens must be written as an integer"
+    assert params.get("includeContext", "none") == "none", "sampling.context is not asked for"
+    kinds = {message["content"]["type"] for message in params["messages"]}
+    assert kinds <= {"text", "image", "audio"}, f"not every client knows content of {kinds}"
+
+
+_SAMPLING_MEMBERS: Final = frozenset(
+    {
+        *("_meta", "messages", "maxTokens", "systemPrompt", "temperature", "stopSequences"),
+        *("includeContext", "modelPreferences"),
+    }
+)
 
 
 def _check_modern_acknowledgement(exchange: Exchange) -> None:
@@ -520,7 +539,7 @@ def _check_order(events: Sequence[Event]) -> None:
     messages = [event.message for event in events if event.message is not None]
     ended = [index for index, message in enumerate(messages) if "method" not in message]
     assert all(index == len(messages) - 1 for index in ended), "something follows the response"  # L8
-    _once((message["id"] for message in messages if message.get("method") == "elicitation/create"), "request id")
+    _once((message["id"] for message in messages if message.get("method") in _CAPABILITY_TO_ANSWER), "request id")
     _once(
         (json.dumps(m, sort_keys=True) for m in messages if m.get("method") == "notifications/tasks/status"), "status"
     )
@@ -586,7 +605,7 @@ def _check_legacy_message(request: Json, message: Json) -> None:
 
 def _check_legacy_progress(request: Json, message: Json) -> None:
     _check_published(message, SERVER_NOTIFICATIONS, LEGACY)
-    _check_related(request, message["params"])
+    _check_related(request, message.get("params") or {})
     if request["method"] == "tools/call":  # T32: on tasks/result it can be the token of the call that began the task
         _same_token(request, message)
 
@@ -600,13 +619,16 @@ def _check_legacy_status(request: Json, message: Json) -> None:
         _same_task(Exchange(request, {}, LEGACY), message["params"]["taskId"])
 
 
-def _check_legacy_elicitation(request: Json, message: Json) -> None:
-    """T30, L19."""
+def _check_legacy_input_request(request: Json, message: Json) -> None:
+    """T30, L19, M44."""
     assert isinstance(message.get("id"), str), "the id of a request of ours must be a string"
     assert message["id"], "the id of a request of ours must not be empty"
     _check_published(message, SERVER_REQUESTS, LEGACY)
-    _check_elicitation(message["params"], "LegacyParams")
-    _check_related(request, message["params"])
+    if message["method"] == "elicitation/create":
+        _check_elicitation(message["params"], "LegacyParams")
+    elif message["method"] == "sampling/createMessage":
+        _check_sampling(message["params"])
+    _check_related(request, message.get("params") or {})
 
 
 def _check_related(request: Json, found: Json) -> None:
@@ -630,7 +652,7 @@ _LEGACY_MESSAGES: Final[Mapping[str, Callable[[Json, Json], None]]] = MappingPro
     {
         "notifications/progress": _check_legacy_progress,
         "notifications/tasks/status": _check_legacy_status,
-        "elicitation/create": _check_legacy_elicitation,
+        **dict.fromkeys(_CAPABILITY_TO_ANSWER, _check_legacy_input_request),
     }
 )
 

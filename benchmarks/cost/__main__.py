@@ -1,4 +1,4 @@
-"""Print the tables of docs/cost.md: `python -m benchmarks.cost`. With --update they are written there."""
+"""Print the tables of docs/cost.md: `python -m benchmarks.cost`. With --update, write them to that file."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "cost.md"
 
 
 def main() -> None:
-    """Print them all, or put each where its marks are."""
+    """Print all tables, or write each between its markers."""
     tables = {name: table() for name, table in TABLES.items()}
     if "--update" not in sys.argv[1:]:
         sys.stdout.write("\n".join(tables.values()))

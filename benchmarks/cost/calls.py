@@ -1,6 +1,6 @@
-"""What each step of a task asks of AWS: the one table that the simulation counts with and the tests hold the code to.
+"""The AWS calls of each step of a task: one table, which the simulation uses and the tests check the code against.
 
-The rule: what is here is asserted where botocore makes the calls (tests/integration/test_aws_calls*.py), not guessed.
+The rule: nothing is estimated; tests/integration/test_aws_calls*.py asserts each entry where botocore makes the calls.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""The public price list and the quotas that the simulation reckons with: us-east-1, US dollars, without free tiers.
+"""The public prices and quotas that the simulation uses: us-east-1, US dollars, without free tiers.
 
-The rule: every number has its source and the day it was read; what could not be looked up says so. Change a number
-here, and `python -m benchmarks.cost` tells what it does to the tables.
+The rule: every number has its source and the day it was read, or says that it could not be looked up. After changing a
+number here, `python -m benchmarks.cost` shows the effect on the tables.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MILLION: Final = 1_000_000
 
 @dataclass(frozen=True)
 class Price:
-    """What one unit costs."""
+    """The price of one unit."""
 
     dollars: float  # for `per` units
     per: float
@@ -22,13 +22,13 @@ class Price:
     source: str
 
     def of(self, units: float) -> float:
-        """Give the dollars of so many units."""
+        """Return the price of so many units in dollars."""
         return units * self.dollars / self.per
 
 
 @dataclass(frozen=True)
 class Quota:
-    """How much an account may at once, before it asks for more."""
+    """A default quota of an account."""
 
     name: str
     most: float

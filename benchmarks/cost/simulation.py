@@ -1,7 +1,7 @@
-"""Tasks that arrive, are polled and end: what they ask of AWS, counted call by call.
+"""Simulates tasks that arrive, are polled and end, and counts their AWS calls.
 
-The rule: no number of calls is written here; the calls of each step are those of `calls`, and how often clients come
-back is what the code tells them (`Task.poll_hint`, `retry_ms`). Time is simulated; the same seed gives the same counts.
+The rule: no number of calls is written here. `calls` has the calls of each step, and the code itself sets the intervals
+at which clients come back (`Task.poll_hint`, `retry_ms`). Time is simulated; the same seed gives the same counts.
 """
 
 import math
@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from benchmarks.cost import calls, prices
-from stepwire.streams import retry_ms
+from stepwire.server.sse_polling import retry_ms
 from stepwire.tasks.task import Task
 from tests.kits import World
 
@@ -26,7 +26,7 @@ _WRITE: Final = frozenset({"PutItem", "UpdateItem"})
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What is not counted: sizes and times, to be measured in your own account."""
+    """Values that are assumed, not counted: sizes and times. Measure them in your own account."""
 
     item: int = 1_000  # bytes of a task with its arguments, before its end
     ended_item: int = 2_000  # bytes with its result
@@ -60,7 +60,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Usage:
-    """What some tasks have used: each kind of step, and how often it was taken."""
+    """The usage of some tasks: how often each kind of step was taken."""
 
     steps: Mapping[Step, float]
     tasks: float
@@ -78,28 +78,28 @@ class Usage:
 
     @property
     def seconds(self) -> float:
-        """Give the seconds of Lambda."""
+        """Return the duration of all invocations in seconds."""
         return self._sum(self._duration)
 
     @property
     def written(self) -> float:
-        """Give the write units."""
+        """Return the DynamoDB write units."""
         return self._sum(self._writes)
 
     @property
     def read(self) -> float:
-        """Give the read units."""
+        """Return the DynamoDB read units."""
         return self._sum(self._reads)
 
     @property
     def logged(self) -> float:
-        """Give the bytes of the logs."""
+        """Return the size of the logs in bytes."""
         line, platform = self.assumed.audit_line, self.assumed.platform_lines
         return self._sum(lambda step: step.lines * line + platform)
 
     @property
     def transitions(self) -> float:
-        """Give the state transitions."""
+        """Return the number of Step Functions state transitions."""
         return self.tasks * self.assumed.transitions
 
     def calls(self, operation: str) -> float:
@@ -107,7 +107,7 @@ class Usage:
         return self._sum(lambda step: step.calls.count(operation))
 
     def dollars(self) -> dict[str, float]:
-        """Give what it costs, by service."""
+        """Return the cost in dollars, by service."""
         gigabytes = self.seconds * self.assumed.memory
         return {
             "API Gateway": prices.HTTP_API.of(self.requests),
@@ -153,22 +153,22 @@ class Client:
 
 
 def every(seconds: float) -> Pause:
-    """Come back at a fixed interval."""
+    """Return a client that polls at a fixed interval."""
     return lambda _task, _age, _polls: seconds
 
 
 def as_hinted(task: Task, age: float, _polls: int) -> float:
-    """Come back when the server says, as of the last answer."""
+    """Return a client that polls at the interval in the last answer."""
     return task.poll_hint(task.created_at + timedelta(seconds=age)).total_seconds()
 
 
 def as_streamed(_task: Task, _age: float, polls: int) -> float:
-    """Come back when the last body says."""
+    """Return a client that resumes at the time in the last SSE body."""
     return retry_ms(polls) / 1000
 
 
 def simulate(seconds: float, client: Client, assumed: Assumptions | None = None) -> Usage:
-    """Run a thousand tasks of a duration before a client, and give what all of them used."""
+    """Run a thousand tasks of one duration with one kind of client; return their usage."""
     assumed = assumed or Assumptions()
     chance = random.Random(_SEED)  # noqa: S311 - a simulation
     task = replace(World().call(), poll_interval=timedelta(seconds=1), longest_poll_interval=timedelta(minutes=1))

@@ -1,4 +1,4 @@
-"""The tables of docs/cost.md, made of simulations."""
+"""The tables of docs/cost.md, computed from simulations."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ ALARMS: Final = 15
 
 @cache
 def used(seconds: float, client: Client) -> Usage:
-    """Give what a thousand tasks use, simulated once."""
+    """Return the usage of a thousand tasks; each simulation runs once."""
     return simulate(seconds, client)
 
 
 def costs() -> str:
-    """Tell what a thousand tasks cost, by their duration and by how clients poll; the workflow itself left out."""
+    """Return the cost of a thousand tasks by duration and kind of polling, without the workflow itself."""
     rows = [
         [client.name, *(f"{_without_workflow(used(seconds, client)):.2f}" for seconds in DURATIONS.values())]
         for client in CLIENTS
@@ -43,7 +43,7 @@ def costs() -> str:
 
 
 def parts() -> str:
-    """Tell what the cost of a thousand tasks is made of, polled as hinted."""
+    """Return the cost of a thousand tasks by service, for clients that follow the poll hint."""
     found = {name: used(seconds, HINTED) for name, seconds in DURATIONS.items()}
     services = list(found["10 s"].dollars())
     rows = [[service, *(f"{usage.dollars()[service]:.3f}" for usage in found.values())] for service in services]
@@ -52,7 +52,7 @@ def parts() -> str:
 
 
 def peers() -> str:
-    """Hold tasks of ten minutes, polled as hinted, against designs that are always on; the work itself left out."""
+    """Compare ten-minute tasks, polled as hinted, with always-on designs, without the work itself."""
     each = _without_workflow(used(600, HINTED)) / TASKS
     rows = [
         [
@@ -69,12 +69,12 @@ def peers() -> str:
 
 
 def fixed_a_month() -> float:
-    """Give what a stack costs before anybody calls; a metric is paid for in the hours in which it is written."""
+    """Return the monthly cost of an idle stack; a custom metric is billed for the hours in which it has data."""
     return prices.SECRET.of(1) + prices.METRIC.of(METRICS) + prices.ALARM.of(ALARMS) + prices.DASHBOARD.of(1)
 
 
 def always_on() -> Mapping[str, float]:
-    """Give the dollars a month of the designs of others, at their smallest; what tasks do in them is not in it."""
+    """Return the monthly cost of always-on designs at their smallest size, without the work of tasks."""
     container = prices.FARGATE_CPU.of(0.5 * HOURS) + prices.FARGATE_MEMORY.of(1 * HOURS)
     balancer = prices.BALANCER.of(HOURS)
     return {
@@ -85,7 +85,7 @@ def always_on() -> Mapping[str, float]:
 
 @dataclass(frozen=True)
 class Load:
-    """How much of a quota a load needs at its peak."""
+    """The peak demand of a load on one quota."""
 
     quota: Quota
     needed: float
@@ -97,7 +97,7 @@ class Load:
 
 
 def loads(rate: float, seconds: float = 600, client: Client = HINTED) -> list[Load]:
-    """Give what tasks at a rate an hour need of each quota, the scarcest first."""
+    """Return the demand on each quota at an hourly rate of tasks, the scarcest quota first."""
     usage = used(seconds, client)
     a_second = PEAK * rate / 3_600 / TASKS  # of thousands of tasks
     needed = {
@@ -115,7 +115,7 @@ def loads(rate: float, seconds: float = 600, client: Client = HINTED) -> list[Lo
 
 
 def quotas() -> str:
-    """Tell which quotas bind first, for tasks of ten minutes, polled as hinted, at three times the average rate."""
+    """Return the quotas that bind first for ten-minute tasks, polled as hinted, at three times the average rate."""
     order = [load.quota for load in loads(RATES[-1])]
     needed = {rate: {load.quota: load for load in loads(rate)} for rate in RATES}
     rows = [
@@ -131,7 +131,7 @@ def quotas() -> str:
 
 
 def snapstart() -> str:
-    """Tell what SnapStart adds in a month, by the starts of instances."""
+    """Return the monthly cost of SnapStart by the number of instance starts."""
     assumed = Assumptions()
     kept = prices.SNAPSHOT_KEPT.of(assumed.memory * HOURS * 3_600)
     rows = [

@@ -1,4 +1,4 @@
-"""The workflow's first function: holds a refund against the order and the rules. It changes nothing."""
+"""The workflow's first function: checks a refund against the order and the rules. It changes nothing."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from refunds.rules import decide
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda calls it with both
-    """Take the tool's arguments; give the verdict, why, and what was bought."""
+    """Return the verdict on the tool's arguments, its reason and the purchased item."""
     order = find_order(event["order_id"])
     decision = decide(order, cents_of(event["amount"]), event["currency"])
     return {

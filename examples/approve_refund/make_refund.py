@@ -1,7 +1,7 @@
-"""The workflow's last function: pays a refund out, which in this example moves no money.
+"""The workflow's last function: pays out a refund. In this example no money moves.
 
-The rule: the same request gives the same refund, however often it is tried. Its number is made of the execution's name,
-as the idempotency key is that a payment provider would be given.
+The rule: idempotent; a retry returns the same refund. Its number is derived from the execution's name, as the
+idempotency key for a payment provider would be.
 """
 
 import hashlib
@@ -11,11 +11,11 @@ from refunds.money import amount_of, cents_of, whole_cents_of
 
 
 class RefundTooHigh(Exception):
-    """More was approved than was asked for; the form does not allow it, so something is wrong."""
+    """The approved amount exceeds the requested one. The form does not allow that, so this is a defect."""
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda calls it with both
-    """Take what was asked for, and what was approved where somebody was asked; give what was refunded."""
+    """Return the refund for the requested amount, or for the approved one if approval was needed."""
     asked = cents_of(event["amount"])
     cents = whole_cents_of(event["approved"]) if "approved" in event else asked
     if not 0 < cents <= asked:

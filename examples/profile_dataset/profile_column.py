@@ -1,4 +1,4 @@
-"""The workflow's second function: profiles one column. The Map state calls it once a column."""
+"""The workflow's second function: profiles one column. The Map state calls it once per column."""
 
 import os
 from typing import Any
@@ -8,7 +8,7 @@ from dataprofile.dataset import column_of
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda calls it with both
-    """Take an item of read_dataset and the missing values; give the column's profile."""
+    """Return the profile of the column in an item of read_dataset."""
     item = event["column"]
     column = column_of(item, os.environ.get("PROFILE_BUCKET", ""))
     return {

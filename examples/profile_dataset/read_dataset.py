@@ -1,4 +1,4 @@
-"""The workflow's first function: reads the dataset and lists its columns. It imports no DuckDB: it has no layer."""
+"""The workflow's first function: reads the dataset and lists its columns. It has no layer and so no DuckDB."""
 
 import os
 from typing import Any
@@ -7,5 +7,5 @@ from dataprofile.dataset import describe
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda calls it with both
-    """Take the tool's arguments; give the dataset's shape and an item a column."""
+    """Return the dataset's shape and an item per column."""
     return describe(event, os.environ.get("PROFILE_BUCKET", ""))

@@ -1,4 +1,4 @@
-"""Record the end of executions in their tasks. Nothing is built before the first event."""
+"""Record the ends and the progress of executions in their tasks. Nothing is built before the first event."""
 
 from stepwire.aws.bootstrap import ExecutionEventsHandler
 

@@ -1,4 +1,4 @@
-"""Stop what still runs for tasks that have expired. Nothing is built before the first event."""
+"""Stop the executions of expired tasks. Nothing is built before the first event."""
 
 from stepwire.aws.bootstrap import ExpirationsHandler
 

@@ -1,4 +1,4 @@
-"""Record what workflows ask of their callers. Nothing is built before the first event."""
+"""Record the questions of workflows in their tasks. Nothing is built before the first event."""
 
 from stepwire.aws.bootstrap import InputRequestsHandler
 

@@ -1,6 +1,6 @@
-"""Tell clients where to sign in: OAuth 2.0 Protected Resource Metadata (RFC 9728). Public, and the same for everybody.
+"""Return where clients sign in: OAuth 2.0 Protected Resource Metadata (RFC 9728). Public, the same for all clients.
 
-The rule: nothing of the request is in the answer. A client trusts what is said here with its user's sign-in.
+Nothing of the request may influence the response: clients trust this document with their users' sign-in.
 """
 
 import json
@@ -12,13 +12,13 @@ _AN_HOUR = 3600  # seconds
 
 
 def handler(_event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Answer a request for the document."""
+    """Return the metadata document."""
     return {
         "statusCode": 200,
         "headers": {
             "content-type": "application/json",
             "cache-control": f"public, max-age={_AN_HOUR}",
-            # For web pages; where the API has a CORS configuration, that counts instead.
+            # For web pages; the API's CORS configuration, if there is one, overrides it.
             "access-control-allow-origin": "*",
         },
         "body": _document(),
@@ -28,14 +28,14 @@ def handler(_event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 @cache
 def _document() -> str:
-    # Cognito puts the name of the resource before its scopes.
+    # Cognito prefixes scopes with the resource's identifier.
     prefix = f"{os.environ['RESOURCE']}/" if os.environ["AUTHORIZER"] == "cognito" else ""
     scopes = [prefix + scope for scope in os.environ["SCOPES"].replace(",", " ").split()]
     document = {
         "resource": os.environ["RESOURCE"],
         "resource_name": "Stepwire",
         "authorization_servers": [os.environ["ISSUER"]],
-        # Absent where none is needed: a client asks for all that are here.
+        # Absent if no scopes are needed: clients request every scope that is listed.
         **({"scopes_supported": list(dict.fromkeys(scopes))} if scopes else {}),
         "bearer_methods_supported": ["header"],
     }

@@ -1,5 +1,5 @@
-"""Tell an event bus how the status of tasks changes. Nothing is built before the first event."""
+"""Publish status change events of tasks to an event bus. Nothing is built before the first event."""
 
-from stepwire.aws.outbox import StatusChangesHandler
+from stepwire.aws.publishing.outbox import StatusChangesHandler
 
 handler = StatusChangesHandler()

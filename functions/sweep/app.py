@@ -1,4 +1,4 @@
-"""Look after the tasks that nobody reads. Nothing is built before the first event."""
+"""Check the tasks that no client reads. Nothing is built before the first event."""
 
 from stepwire.aws.bootstrap import SweepHandler
 

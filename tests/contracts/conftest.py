@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from local import functions
-from local.engine import shared_account
+from local.account.engine import shared_account
+from local.lambdas import functions
 from tests.waiting import PATIENT
 
 # A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.

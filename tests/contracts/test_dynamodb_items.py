@@ -16,22 +16,23 @@ from hypothesis import given
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.items import FORMAT, Item, item_of, task_of
+from stepwire.aws.storage.items import FORMAT, Item, item_of, task_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.catalog.manifests import LARGEST_SCHEMA
+from stepwire.engine.operations import argument_violations
 from stepwire.json_text import write
-from stepwire.manifests import LARGEST_SCHEMA
-from stepwire.operations import faults_of
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.ids import TaskId
-from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.inputs import Mode, Unanswerable
+from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import (
     LARGEST_INLINE_RESULT,
     LARGEST_PROTOCOL_ERROR,
     PROTOCOL_ERROR_NAME,
-    Broke,
+    ExecutionFailed,
     event_of,
-    fitted,
+    without_large_result,
 )
 from stepwire.tasks.task import (
     LARGEST_INPUT,
@@ -52,7 +53,7 @@ from stepwire.tasks.task import (
     Working,
 )
 from tests.fakes import START_OF_TIME
-from tests.kits import OPTIONAL, World, state_machine_arn
+from tests.kits import BOTH_MODES, OPTIONAL, SAMPLING, World, state_machine_arn
 from tests.strategies import tasks
 
 LARGEST_ITEM: Final = 400 * 1024
@@ -71,18 +72,39 @@ def _size_of_value(value: dict[str, str]) -> int:
 
 
 @given(tasks())
-def test_a_task_survives_being_an_item(task: Task) -> None:
+def test_a_task_is_read_from_its_item_unchanged(task: Task) -> None:
     assert task_of(item_of(task)) == task
 
 
 @given(tasks())
-def test_an_item_has_its_format_its_keys_and_nothing_but_texts_and_numbers(task: Task) -> None:
+def test_an_item_contains_only_strings_and_numbers(task: Task) -> None:
     item = item_of(task)
 
     assert item["pk"] == {"S": task.owner}
     assert item["sk"] == {"S": f"task#{task.task_id}"}
     assert item["format"] == {"N": str(FORMAT)}
     assert {kind for value in item.values() for kind in value} == {"S", "N"}
+
+
+# Rule 4 of docs/upgrades.md: an earlier version reads `requests`, `inputs` and `origin` alone.
+def test_an_earlier_version_sees_only_what_it_can_ask() -> None:
+    world = World()
+    task = world.call(modes=frozenset(Mode))
+    world.ask(task.task_id, "user")
+    world.ask(task.task_id, "model", other={"sampling": SAMPLING}, seconds=600)
+    world.ask(task.task_id, "folders", other={"roots": {}})
+    world.workflows.is_available = False
+    world.dialogue.respond(task.owner, task.task_id, {"folders": {"roots": []}})
+    stored = world.stored(task)
+
+    item = item_of(stored)
+    others = {"client_modes", "client_requests", "client_results"}
+    earlier = task_of({name: value for name, value in item.items() if name not in others})
+
+    assert task_of(item) == stored
+    assert earlier.origin.modes == BOTH_MODES
+    assert [one.key for one in as_of(earlier, world.clock.now()).input_requests] == ["user"]
+    assert [one.answer for one in earlier.inputs.undelivered] == [Unanswerable()]
 
 
 # Word for word what the version before this one wrote: tasks live for up to thirty days.
@@ -106,14 +128,14 @@ ITEM_OF_FORMAT_1: Final[Item] = {
 
 
 @pytest.mark.parametrize("causes", Causes)
-def test_how_much_of_a_failure_is_told_is_kept(causes: Causes) -> None:
+def test_the_setting_of_causes_is_stored(causes: Causes) -> None:
     task = task_of(ITEM_OF_FORMAT_1)
     task = replace(task, work=replace(task.work, causes=causes))
 
     assert task_of(item_of(task)) == task
 
 
-def test_an_item_of_the_format_before_is_still_read() -> None:
+def test_an_item_of_the_previous_format_is_still_read() -> None:
     task = task_of(ITEM_OF_FORMAT_1)
 
     created_at = START_OF_TIME + timedelta(milliseconds=250)
@@ -151,11 +173,11 @@ def test_an_item_of_the_format_before_is_still_read() -> None:
         ({"status": {"S": "cancelled"}, "message": {"S": "m"}}, Cancelled("m")),
     ],
 )
-def test_every_status_of_the_format_before_is_still_read(attributes: Item, status: Status) -> None:
+def test_every_status_of_the_previous_format_is_still_read(attributes: Item, status: Status) -> None:
     assert task_of({**ITEM_OF_FORMAT_1, **attributes}).status == status
 
 
-def test_an_item_of_the_format_before_is_saved_as_one_of_this() -> None:
+def test_an_item_of_the_previous_format_is_saved_in_the_current_one() -> None:
     """A version before this one would lose what it does not know, so it must see what it has before it."""
     assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "3"}
 
@@ -169,9 +191,7 @@ def test_an_item_of_the_format_before_is_saved_as_one_of_this() -> None:
         (START_OF_TIME + timedelta(milliseconds=999), timedelta(seconds=60, milliseconds=1), 1_785_585_661),
     ],
 )
-def test_dynamodb_never_deletes_a_task_that_a_reader_still_sees(
-    created_at: datetime, ttl: timedelta, expires_at: int
-) -> None:
+def test_dynamodb_never_deletes_a_visible_task(created_at: datetime, ttl: timedelta, expires_at: int) -> None:
     """X13: the attribute of the TTL is in whole seconds, rounded up."""
     task = replace(World().call(), created_at=created_at, ttl=ttl)
 
@@ -192,18 +212,20 @@ def _largest_task() -> Task:
         longest_poll_interval=timedelta(hours=1),
     )
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
-    assert faults_of(tool, arguments, LARGEST_INPUT) == ()
+    assert argument_violations(tool, arguments, LARGEST_INPUT) == ()
     return World().call(tool, arguments=arguments, ttl_ms=LONGEST_TTL // timedelta(milliseconds=1))
 
 
 def _largest_ends() -> Iterator[TaskEvent]:
-    yield fitted(
+    yield without_large_result(
         WorkCompleted(ToolResult("x" * LARGEST_INLINE_RESULT, is_error=True), LARGEST_SQUARE * LONGEST_MESSAGE)
     )
-    yield event_of(Broke("E", LARGEST_SQUARE * 32_768), None)
+    yield event_of(ExecutionFailed("E", LARGEST_SQUARE * 32_768), None)
     message = LARGEST_SQUARE * 8_000
     rest = LARGEST_PROTOCOL_ERROR - len(write({"code": 1, "message": message, "data": ""}).encode())
-    yield event_of(Broke(PROTOCOL_ERROR_NAME, write({"code": 1, "message": message, "data": "x" * rest})), None)
+    yield event_of(
+        ExecutionFailed(PROTOCOL_ERROR_NAME, write({"code": 1, "message": message, "data": "x" * rest})), None
+    )
 
 
 @pytest.mark.parametrize("event", list(_largest_ends()), ids=["result", "failure", "protocol error"])
@@ -234,14 +256,14 @@ def test_every_read_is_strongly_consistent() -> None:
 
     store.load(task.key)
     store.page(task.owner, None, 10)
-    store.load_followed(task.key, "a request")
+    store.load_watched(task.key, "a request")
 
     both = reads.pop("BatchGetItem")["RequestItems"]["tasks"]
     assert both["ConsistentRead"] is True
     assert {name: read["ConsistentRead"] for name, read in reads.items()} == {"GetItem": True, "Query": True}
 
 
-def test_an_item_that_dynamodb_does_not_take_is_an_error_of_ours_and_no_lost_race(aws: None) -> None:
+def test_an_item_that_dynamodb_refuses_is_a_fault_and_not_a_lost_race(aws: None) -> None:
     store = DynamoDbTaskStore("no-such-table", dynamodb_client)
 
     with pytest.raises(ClientError):

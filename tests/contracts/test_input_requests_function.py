@@ -7,10 +7,10 @@ import pytest
 
 from stepwire.aws.bootstrap import InputRequestsHandler, SystemClock
 from stepwire.aws.clients import dynamodb_client, step_functions_client
-from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.tasks.inputs import Callback
-from stepwire.tasks.outcomes import Broke, Running
+from stepwire.tasks.outcomes import ExecutionFailed, Running
 from stepwire.tasks.task import Task
 from tests.fakes import FixedClock
 from tests.kits import OPTIONAL, World
@@ -44,7 +44,7 @@ def waiting() -> tuple[Task, dict[str, Any]]:
     return new, {**event, "execution_arn": execution_arn_of(new.execution), "task_token": message["token"]}
 
 
-def test_a_state_that_asks_has_its_question_in_the_table(
+def test_the_question_of_a_state_is_recorded_in_the_table(
     store: DynamoDbTaskStore, handler: InputRequestsHandler
 ) -> None:
     task, event = waiting()
@@ -60,7 +60,7 @@ def test_a_state_that_asks_has_its_question_in_the_table(
     workflows.stop(task.execution, "the test is over")
 
 
-def test_a_state_that_nobody_can_answer_fails_with_its_name(
+def test_a_state_whose_question_cannot_be_answered_fails(
     store: DynamoDbTaskStore, handler: InputRequestsHandler
 ) -> None:
     task, event = waiting()
@@ -71,5 +71,5 @@ def test_a_state_that_nobody_can_answer_fails_with_its_name(
         state = StepFunctionsWorkflows(step_functions_client).describe(task.execution)
         return None if state == Running() else state
 
-    cause = "The execution belongs to no task, so there is nobody to ask."
-    assert until(ended) == Broke("Stepwire.InputNotSupported", cause)
+    cause = "The execution does not belong to a task, so the question cannot be shown to a client."
+    assert until(ended) == ExecutionFailed("Stepwire.InputNotSupported", cause)

@@ -11,11 +11,11 @@ from typing import Final
 
 import pytest
 
-from stepwire.aws.items import Item, item_of, task_of
-from stepwire.dialogue import WrongAnswer
+from stepwire.aws.storage.items import Item, item_of, task_of
+from stepwire.catalog.manifests import LARGEST_SCHEMA
+from stepwire.engine.dialogue import WrongAnswer
+from stepwire.engine.operations import ToolCall
 from stepwire.json_text import JsonObject, write
-from stepwire.manifests import LARGEST_SCHEMA
-from stepwire.operations import ToolCall
 from stepwire.protocol.messages import LONGEST_ID
 from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
@@ -114,7 +114,7 @@ def test_the_largest_task_that_runs_fits_into_an_item(how: str, most_answers: in
     assert task_of(item) == task
 
 
-def test_a_task_really_is_filled_up() -> None:
+def test_the_largest_task_is_at_every_limit() -> None:
     task = filled(FILLINGS["few large questions"], 3)
 
     assert len(task.work.input) == LARGEST_INPUT

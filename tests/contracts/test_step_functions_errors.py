@@ -24,8 +24,9 @@ from botocore.exceptions import (
 from mypy_boto3_stepfunctions import SFNClient
 
 from stepwire.aws.clients import step_functions_client
-from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.aws.throttling import THROTTLED
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.errors import (
     StartRefused,
     StartRefusedForNow,
@@ -36,7 +37,6 @@ from stepwire.errors import (
 )
 from stepwire.tasks.outcomes import Missing, Running, Succeeded
 from stepwire.tasks.task import Execution
-from stepwire.waiting import TIME_TO_ANSWER
 from tests.kits import state_machine_arn
 
 EXECUTION = Execution(state_machine_arn("Example"), "a-name")
@@ -104,7 +104,7 @@ class Wire:
 # --------------------------------------------------------------------------------------------------------------- start
 
 
-def test_a_start_names_the_execution_and_hands_the_input_over_as_it_is() -> None:
+def test_a_start_sends_the_name_and_the_unchanged_input() -> None:
     wire = Wire([STARTED])
 
     wire.workflows().start(EXECUTION, '{"b": 1,  "a":"\\u00fc"}')
@@ -114,23 +114,23 @@ def test_a_start_names_the_execution_and_hands_the_input_over_as_it_is() -> None
     ]
 
 
-def test_an_execution_that_is_there_already_is_started() -> None:
+def test_an_existing_execution_counts_as_started() -> None:
     Wire([refusal("ExecutionAlreadyExists")]).workflows().start(EXECUTION, "{}")
 
 
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        ("StateMachineDoesNotExist", "its state machine does not exist any more"),
+        ("StateMachineDoesNotExist", "its state machine no longer exists"),
         ("StateMachineDeleting", "its state machine is being deleted"),
-        ("InvalidExecutionInput", "Step Functions does not take the arguments as input"),
+        ("InvalidExecutionInput", "Step Functions does not accept the arguments as input"),
         ("ExecutionLimitExceeded", "too many workflows are running; try again later"),
         ("ThrottlingException", "too many workflows are being started; try again in a few seconds"),
         ("AccessDeniedException", "this server may not start its state machine"),
         ("SomethingNew", "Step Functions refused it (SomethingNew)"),
     ],
 )
-def test_a_refusal_to_the_first_try_is_certain_and_given_in_our_words(code: str, reason: str) -> None:
+def test_a_refusal_of_the_first_attempt_is_certain_and_has_our_message(code: str, reason: str) -> None:
     with pytest.raises(StartRefused) as refused:
         Wire([refusal(code)]).workflows().start(EXECUTION, "{}")
 
@@ -141,7 +141,7 @@ def test_a_refusal_to_the_first_try_is_certain_and_given_in_our_words(code: str,
     ("code", "passes"),
     [("ThrottlingException", True), ("ExecutionLimitExceeded", True), ("AccessDeniedException", False)],
 )
-def test_a_refusal_for_want_of_room_is_one_for_now(code: str, *, passes: bool) -> None:
+def test_a_refusal_because_of_a_quota_is_temporary(code: str, *, passes: bool) -> None:
     with pytest.raises(StartRefused) as refused:
         Wire([refusal(code)]).workflows().start(EXECUTION, "{}")
 
@@ -157,7 +157,7 @@ def test_a_server_error_leaves_a_start_unclear(status: int) -> None:
 @pytest.mark.parametrize(
     "error", [CONNECT_TIMEOUT, READ_TIMEOUT, NO_CONNECTION], ids=lambda error: type(error).__name__
 )
-def test_no_answer_leaves_a_start_unclear(error: Exception) -> None:
+def test_no_response_leaves_a_start_unclear(error: Exception) -> None:
     with pytest.raises(StartUnclear):
         Wire([error]).workflows().start(EXECUTION, "{}")
 
@@ -180,7 +180,7 @@ def test_a_refusal_after_a_retry_leaves_a_start_unclear(first: Any) -> None:
     assert wire.answers == []
 
 
-def test_a_start_that_a_retry_finds_done_is_done() -> None:
+def test_a_start_that_a_retry_finds_done_succeeds() -> None:
     wire = Wire([READ_TIMEOUT, refusal("ExecutionAlreadyExists")])
 
     wire.workflows().start(EXECUTION, "{}")
@@ -199,7 +199,7 @@ def test_a_start_that_a_retry_finds_done_is_done() -> None:
         ({"status": "SUCCEEDED", "output": "{}"}, Succeeded("{}")),
     ],
 )
-def test_a_description_says_how_the_execution_stands(report: dict[str, Any], state: object) -> None:
+def test_describe_returns_the_executions_state(report: dict[str, Any], state: object) -> None:
     wire = Wire([(200, report)])
 
     assert wire.workflows().describe(EXECUTION) == state
@@ -219,14 +219,14 @@ def test_any_other_error_makes_step_functions_unavailable(answer: Any) -> None:
 # ---------------------------------------------------------------------------------------------------------------- stop
 
 
-def test_stopping_what_step_functions_does_not_know_is_nothing() -> None:
+def test_stopping_an_unknown_execution_does_nothing() -> None:
     Wire([refusal("ExecutionDoesNotExist")]).workflows().stop(EXECUTION, "why")
 
 
 @pytest.mark.parametrize(
     ("code", "error"), [("ThrottlingException", StopThrottled), ("AccessDeniedException", ClientError)]
 )
-def test_a_stop_that_failed_is_not_taken_for_one(code: str, error: type[Exception]) -> None:
+def test_a_failed_stop_raises(code: str, error: type[Exception]) -> None:
     """T23: no task is called cancelled whose work goes on."""
     with pytest.raises(error):
         Wire([refusal(code)]).workflows().stop(EXECUTION, "why")
@@ -242,7 +242,7 @@ LOOKS: dict[str, Callable[[StepFunctionsWorkflows], object]] = {
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
 @pytest.mark.parametrize("code", sorted(THROTTLED))
-def test_a_look_that_is_throttled_is_told_from_one_that_failed(
+def test_a_throttled_read_differs_from_a_failed_one(
     look: Callable[[StepFunctionsWorkflows], object], code: str
 ) -> None:
     with pytest.raises(WorkflowsThrottled):
@@ -250,7 +250,7 @@ def test_a_look_that_is_throttled_is_told_from_one_that_failed(
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
-def test_a_look_that_is_throttled_is_not_repeated_by_the_sdk(
+def test_the_sdk_does_not_retry_a_throttled_read(
     look: Callable[[StepFunctionsWorkflows], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A6: a quota that is used up is not used up more, and the poll does not wait for it."""
@@ -264,7 +264,7 @@ def test_a_look_that_is_throttled_is_not_repeated_by_the_sdk(
     assert len(wire.asked) == 1
 
 
-def test_a_look_that_met_an_internal_error_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sdk_retries_a_read_after_a_server_error(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire([refusal("InternalFailure", 500), (200, {"events": []})])
     client = real_client(monkeypatch)
     client.meta.events.register_first("before-send.sfn", cast(Any, wire))
@@ -274,7 +274,7 @@ def test_a_look_that_met_an_internal_error_is_repeated(monkeypatch: pytest.Monke
     assert len(wire.asked) == 2
 
 
-def test_a_call_of_a_request_takes_no_longer_than_the_time_that_a_wait_leaves_it(
+def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """B9: two tries of 1 + 3 seconds, and the pause between them, which standard retries keep below a second."""
@@ -321,13 +321,13 @@ def happened(kind: str) -> dict[str, Any]:
         ([happened("ExecutionTimedOut"), entered("Last")], None),
     ],
 )
-def test_the_state_that_runs_is_the_last_that_was_entered(events: list[Any], state: str | None) -> None:
+def test_the_current_state_is_the_one_entered_last(events: list[Any], state: str | None) -> None:
     wire = Wire([(200, {"events": events})])
 
     assert wire.workflows().current_state(EXECUTION) == state
 
 
-def test_the_history_is_asked_for_its_newest_events_and_no_data() -> None:
+def test_only_the_newest_events_are_read_without_data() -> None:
     """X26: nobody reads what the caller may not see."""
     wire = Wire([(200, {"events": []})])
 
@@ -355,12 +355,12 @@ def test_any_other_error_leaves_the_state_unknown_for_now(answer: Any) -> None:
 # ------------------------------------------------------------------------------------------------------ waiting states
 
 
-def test_an_answer_goes_to_its_token_as_it_is() -> None:
+def test_an_answer_is_sent_unchanged_to_its_token() -> None:
     wire = Wire([(200, {}), (200, {})])
     workflows = wire.workflows()
 
-    workflows.resume("token", '{"action":"accept"}')
-    workflows.break_off("token", "Some.Error", "why")
+    workflows.complete_callback("token", '{"action":"accept"}')
+    workflows.fail_callback("token", "Some.Error", "why")
 
     assert wire.asked == [
         {"taskToken": "token", "output": '{"action":"accept"}'},
@@ -369,18 +369,18 @@ def test_an_answer_goes_to_its_token_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("code", ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"])
-def test_a_state_that_waits_no_more_needs_no_answer(code: str) -> None:
-    Wire([refusal(code)]).workflows().resume("token", "{}")
-    Wire([refusal(code)]).workflows().break_off("token", "Some.Error", "why")
+def test_a_state_that_no_longer_waits_is_no_error(code: str) -> None:
+    Wire([refusal(code)]).workflows().complete_callback("token", "{}")
+    Wire([refusal(code)]).workflows().fail_callback("token", "Some.Error", "why")
 
 
 @pytest.mark.parametrize("answer", [*SILENT, refusal("InvalidOutput")], ids=[*SILENCES, "refused"])
 def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
     """X8: the answer is kept, and delivered by the next reader."""
     with pytest.raises(WorkflowsUnavailable):
-        Wire([answer]).workflows().resume("token", "{}")
+        Wire([answer]).workflows().complete_callback("token", "{}")
     with pytest.raises(WorkflowsUnavailable):
-        Wire([answer]).workflows().break_off("token", "Some.Error", "why")
+        Wire([answer]).workflows().fail_callback("token", "Some.Error", "why")
 
 
 # ----------------------------------------------------------------------------------------------------------------- ARN
@@ -399,5 +399,5 @@ def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
         ),
     ],
 )
-def test_the_arn_of_an_execution_is_made_of_its_state_machines(state_machine: str, execution: str) -> None:
+def test_the_arn_of_an_execution_derives_from_its_state_machine(state_machine: str, execution: str) -> None:
     assert execution_arn_of(Execution(state_machine, "a-name")) == execution

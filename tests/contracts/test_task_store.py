@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.dynamodb import DynamoDbTaskStore
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.engine.ports import TaskStore, WatchedTask
 from stepwire.errors import SaveConflict, TaskExists
-from stepwire.ports import Followed, TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
 from stepwire.tasks.inputs import FormElicitation, InputRequest, WorkflowInput
@@ -71,7 +71,7 @@ def all_pages(store: TaskStore, limit: int) -> list[tuple[TaskId, ...]]:
 # ---------------------------------------------------------------------------------------------------- create and load
 
 
-def test_a_created_task_is_there_at_once_with_its_first_version(store: TaskStore) -> None:
+def test_a_created_task_is_readable_at_once_with_its_first_version(store: TaskStore) -> None:
     """X8."""
     task = a_task()
 
@@ -91,13 +91,13 @@ def test_a_task_is_read_as_it_was_written(store: TaskStore, task: Task) -> None:
     store.delete(created)
 
 
-def test_what_was_never_created_is_not_there(store: TaskStore) -> None:
+def test_a_task_that_was_never_created_is_not_found(store: TaskStore) -> None:
     store.create(a_task(number=1))
 
     assert store.load(a_task(number=2).key) is None
 
 
-def test_a_task_is_not_there_for_another_owner(store: TaskStore) -> None:
+def test_a_task_is_invisible_to_another_owner(store: TaskStore) -> None:
     """X28, T24."""
     task = store.create(a_task(ALICE))
 
@@ -114,7 +114,7 @@ def test_an_id_that_another_task_has_is_taken(store: TaskStore) -> None:
     assert store.load(first.key) == first
 
 
-def test_creating_just_the_same_again_is_harmless(store: TaskStore) -> None:
+def test_creating_the_same_task_again_is_idempotent(store: TaskStore) -> None:
     """The answer to the first try may have been lost on its way."""
     task = a_task()
     created = store.create(task)
@@ -142,7 +142,7 @@ def test_two_owners_may_have_tasks_of_the_same_id(store: TaskStore) -> None:
 # ---------------------------------------------------------------------------------------------------- save and delete
 
 
-def test_a_saved_task_is_there_at_once_with_its_next_version(store: TaskStore) -> None:
+def test_a_saved_task_is_readable_at_once_with_its_next_version(store: TaskStore) -> None:
     created = store.create(a_task())
     ended = replace(created, status=Completed(ResultInExecution(is_error=False)))
 
@@ -152,7 +152,7 @@ def test_a_saved_task_is_there_at_once_with_its_next_version(store: TaskStore) -
     assert store.load(saved.key) == saved
 
 
-def test_what_a_task_no_longer_has_is_no_longer_stored(store: TaskStore) -> None:
+def test_removed_values_are_no_longer_stored(store: TaskStore) -> None:
     created = store.create(replace(a_task(), status=Working("a message")))
 
     saved = store.save(replace(created, status=Working()))
@@ -178,7 +178,7 @@ def test_a_task_that_was_never_created_cannot_be_saved(store: TaskStore) -> None
 
 
 @pytest.mark.parametrize("version", [0, 2])
-def test_only_the_very_version_that_is_stored_can_be_saved_or_deleted(version: int, store: TaskStore) -> None:
+def test_only_the_stored_version_can_be_saved_or_deleted(version: int, store: TaskStore) -> None:
     created = store.create(a_task())
     other = replace(created, version=version)
 
@@ -189,7 +189,7 @@ def test_only_the_very_version_that_is_stored_can_be_saved_or_deleted(version: i
     assert store.load(created.key) == created
 
 
-def test_a_deleted_task_is_gone_and_stays_gone(store: TaskStore) -> None:
+def test_a_deleted_task_cannot_be_saved(store: TaskStore) -> None:
     created = store.create(a_task())
 
     is_gone = store.delete(created)
@@ -200,7 +200,7 @@ def test_a_deleted_task_is_gone_and_stays_gone(store: TaskStore) -> None:
         store.save(created)
 
 
-def test_a_task_that_somebody_has_saved_since_is_not_deleted(store: TaskStore) -> None:
+def test_a_task_saved_by_another_writer_is_not_deleted(store: TaskStore) -> None:
     loaded = store.create(a_task())
     saved = store.save(replace(loaded, status=Cancelled()))
 
@@ -210,7 +210,7 @@ def test_a_task_that_somebody_has_saved_since_is_not_deleted(store: TaskStore) -
     assert store.load(loaded.key) == saved
 
 
-def test_a_task_that_was_made_anew_since_is_not_deleted(store: TaskStore) -> None:
+def test_a_task_that_was_created_anew_is_not_deleted(store: TaskStore) -> None:
     first = store.create(a_task())
     store.delete(first)
     again = store.create(replace(a_task(), created_at=START_OF_TIME + timedelta(milliseconds=1)))
@@ -221,7 +221,7 @@ def test_a_task_that_was_made_anew_since_is_not_deleted(store: TaskStore) -> Non
     assert store.load(first.key) == again
 
 
-def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
+def test_deleting_a_missing_task_is_idempotent(store: TaskStore) -> None:
     created = store.create(a_task())
     store.delete(created)
 
@@ -234,39 +234,39 @@ def test_deleting_what_is_not_there_is_nothing(store: TaskStore) -> None:
 # ------------------------------------------------------------------------------------------------------------ following
 
 
-def test_a_followed_task_is_read_like_any_other(store: TaskStore) -> None:
+def test_a_watched_task_is_read_like_any_other(store: TaskStore) -> None:
     """X8."""
     task = store.create(a_task())
 
-    assert store.load_followed(task.key, "a request") == Followed(task, is_cancelled=False)
+    assert store.load_watched(task.key, "a request") == WatchedTask(task, is_cancelled=False)
 
 
-def test_a_followed_task_that_was_never_created_is_not_there(store: TaskStore) -> None:
-    assert store.load_followed(a_task().key, "a request") == Followed(None, is_cancelled=False)
+def test_a_watched_task_that_was_never_created_is_not_found(store: TaskStore) -> None:
+    assert store.load_watched(a_task().key, "a request") == WatchedTask(None, is_cancelled=False)
 
 
-def test_a_request_that_was_cancelled_is_known_to_be_at_once(store: TaskStore) -> None:
+def test_a_cancelled_request_is_visible_at_once(store: TaskStore) -> None:
     task = store.create(a_task())
 
     store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
 
-    assert store.load_followed(task.key, "a request") == Followed(task, is_cancelled=True)
+    assert store.load_watched(task.key, "a request") == WatchedTask(task, is_cancelled=True)
     assert store.load(task.key) == task
 
 
 def test_a_request_may_be_cancelled_before_there_is_a_task(store: TaskStore) -> None:
     store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
 
-    assert store.load_followed(a_task().key, "a request") == Followed(None, is_cancelled=True)
+    assert store.load_watched(a_task().key, "a request") == WatchedTask(None, is_cancelled=True)
 
 
-def test_cancelling_a_request_twice_is_harmless(store: TaskStore) -> None:
+def test_cancelling_a_request_is_idempotent(store: TaskStore) -> None:
     task = store.create(a_task())
 
     store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
     store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=2))
 
-    assert store.load_followed(task.key, "a request").is_cancelled
+    assert store.load_watched(task.key, "a request").is_cancelled
 
 
 def test_a_request_is_cancelled_for_its_owner_alone(store: TaskStore) -> None:
@@ -275,25 +275,25 @@ def test_a_request_is_cancelled_for_its_owner_alone(store: TaskStore) -> None:
 
     store.cancel_request(BOB, "a request", START_OF_TIME + timedelta(days=1))
 
-    assert store.load_followed(alices.key, "a request") == Followed(alices, is_cancelled=False)
-    assert store.load_followed(alices.key, "another") == Followed(alices, is_cancelled=False)
-    assert store.load_followed(bobs.key, "a request") == Followed(bobs, is_cancelled=True)
+    assert store.load_watched(alices.key, "a request") == WatchedTask(alices, is_cancelled=False)
+    assert store.load_watched(alices.key, "another") == WatchedTask(alices, is_cancelled=False)
+    assert store.load_watched(bobs.key, "a request") == WatchedTask(bobs, is_cancelled=True)
 
 
-def test_a_request_leads_to_the_task_that_does_its_work(store: TaskStore) -> None:
+def test_a_request_leads_to_its_task(store: TaskStore) -> None:
     task = a_task()
 
     may_begin = store.begin_request(ALICE, "a request", task.task_id, START_OF_TIME + timedelta(days=1))
 
     assert may_begin
-    assert not store.load_followed(task.key, "a request").is_cancelled
+    assert not store.load_watched(task.key, "a request").is_cancelled
     assert store.cancel_request(ALICE, "another", START_OF_TIME + timedelta(days=1)) is None
     assert store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1)) == task.task_id
-    assert store.load_followed(task.key, "a request").is_cancelled
+    assert store.load_watched(task.key, "a request").is_cancelled
 
 
 @pytest.mark.parametrize("had_begun", [False, True])
-def test_the_work_of_a_request_that_was_cancelled_does_not_begin(store: TaskStore, *, had_begun: bool) -> None:
+def test_the_work_of_a_cancelled_request_does_not_start(store: TaskStore, *, had_begun: bool) -> None:
     task, until = a_task(), START_OF_TIME + timedelta(days=1)
     if had_begun:
         store.begin_request(ALICE, "a request", task.task_id, until)
@@ -302,7 +302,7 @@ def test_the_work_of_a_request_that_was_cancelled_does_not_begin(store: TaskStor
     assert not store.begin_request(ALICE, "a request", task.task_id, until)
 
 
-def test_a_request_whose_id_is_used_again_is_a_new_one(store: TaskStore) -> None:
+def test_a_reused_request_id_is_a_new_request(store: TaskStore) -> None:
     first, second, until = a_task(number=1), a_task(number=2), START_OF_TIME + timedelta(days=1)
     store.begin_request(ALICE, "a request", first.task_id, until)
     store.cancel_request(ALICE, "a request", until)
@@ -310,20 +310,20 @@ def test_a_request_whose_id_is_used_again_is_a_new_one(store: TaskStore) -> None
     may_begin = store.begin_request(ALICE, "a request", second.task_id, until)
 
     assert may_begin
-    assert not store.load_followed(second.key, "a request").is_cancelled
+    assert not store.load_watched(second.key, "a request").is_cancelled
 
 
-def test_a_cancelled_task_whose_execution_may_begin_is_looked_after(store: TaskStore) -> None:
+def test_a_cancelled_task_whose_execution_may_start_is_listed_for_a_check(store: TaskStore) -> None:
     task = store.create(a_task())
     saved = store.save(replace(task, status=Cancelled(), may_begin=True))
 
-    found = store.neglected(START_OF_TIME + timedelta(minutes=1), None)
+    found = store.unchecked_since(START_OF_TIME + timedelta(minutes=1), None)
 
     assert found.keys == (task.key,)
     assert store.load(task.key) == saved
 
 
-def test_a_cancelled_request_is_no_task_of_any_page(store: TaskStore) -> None:
+def test_a_cancelled_request_is_not_listed_as_a_task(store: TaskStore) -> None:
     """T20."""
     task = store.create(a_task())
     store.cancel_request(ALICE, "a request", START_OF_TIME + timedelta(days=1))
@@ -360,7 +360,7 @@ def test_the_pages_hold_every_task_once_and_no_more_than_the_limit(limit: int, s
     assert all(len(page) <= limit for page in pages)
 
 
-def test_a_page_goes_on_after_a_task_that_is_gone_by_now(store: TaskStore) -> None:
+def test_a_page_continues_after_a_deleted_task(store: TaskStore) -> None:
     """L18: a cursor stays good."""
     newest, middle, oldest = (store.create(a_task(age=age)) for age in range(3))
     after = store.page(ALICE, None, 2).next_after
@@ -371,7 +371,7 @@ def test_a_page_goes_on_after_a_task_that_is_gone_by_now(store: TaskStore) -> No
     assert store.page(ALICE, newest.task_id, 2).tasks == (oldest,)
 
 
-def test_a_page_that_goes_on_is_not_disturbed_by_new_tasks(store: TaskStore) -> None:
+def test_later_pages_are_not_affected_by_new_tasks(store: TaskStore) -> None:
     """M40, L18."""
     tasks = [store.create(a_task(age=age)) for age in (10, 20, 30)]
     after = store.page(ALICE, None, 2).next_after
@@ -388,7 +388,7 @@ def test_a_page_after_the_oldest_task_is_empty(store: TaskStore) -> None:
     assert (page.tasks, page.next_after) == ((), None)
 
 
-def test_nobody_elses_tasks_are_listed_whatever_the_cursor(store: TaskStore) -> None:
+def test_foreign_tasks_are_never_listed_whatever_the_cursor(store: TaskStore) -> None:
     """T21, X28."""
     mine = store.create(a_task(ALICE, age=20))
     theirs = store.create(a_task(BOB, age=10))
@@ -398,7 +398,7 @@ def test_nobody_elses_tasks_are_listed_whatever_the_cursor(store: TaskStore) -> 
     assert store.page(ALICE, theirs.task_id, 10).tasks == (mine,)
 
 
-def test_a_page_of_large_tasks_may_be_short_and_still_leads_on(store: TaskStore) -> None:
+def test_a_page_of_large_tasks_may_be_short_and_still_has_a_cursor(store: TaskStore) -> None:
     """T19: DynamoDB reads at most 1 MB for a page."""
     work = replace(a_task().work, input='"' + "x" * 250_000 + '"')
     ids = [store.create(replace(a_task(age=age), work=work)).task_id for age in range(8)]
@@ -417,74 +417,74 @@ def aged(*minutes: int) -> list[Task]:
     return [a_task(next(owners), age=60_000 * age, number=age) for age in minutes]
 
 
-def neglected(store: TaskStore, since: datetime) -> list[TaskKey]:
+def unchecked_since(store: TaskStore, since: datetime) -> list[TaskKey]:
     """Read the list of the neglected to its end."""
     found, after = list[TaskKey](), None
     while True:
-        page = store.neglected(since, after)
+        page = store.unchecked_since(since, after)
         found += page.keys
         if page.next_after is None:
             return found
         after = page.next_after
 
 
-def test_tasks_of_any_owner_are_neglected_that_nobody_has_looked_after_for_so_long(store: TaskStore) -> None:
+def test_unchecked_tasks_of_all_owners_are_listed(store: TaskStore) -> None:
     tasks = [store.create(task) for task in aged(3, 2, 1)]
 
-    found = neglected(store, START_OF_TIME - timedelta(minutes=2))
+    found = unchecked_since(store, START_OF_TIME - timedelta(minutes=2))
 
     assert set(found) == {task.key for task in tasks[:2]}
 
 
-def test_a_task_that_has_ended_or_was_looked_after_is_neglected_no_more(store: TaskStore) -> None:
+def test_an_ended_or_checked_task_is_not_listed_for_a_check(store: TaskStore) -> None:
     ended, looked_after, other = (store.create(task) for task in aged(5, 4, 3))
     store.save(replace(ended, status=Cancelled("no")))
     store.save(replace(looked_after, checked_at=START_OF_TIME))
 
-    assert neglected(store, START_OF_TIME - timedelta(minutes=1)) == [other.key]
+    assert unchecked_since(store, START_OF_TIME - timedelta(minutes=1)) == [other.key]
 
 
-def test_a_task_whose_workflow_begins_after_an_answer_is_not_neglected(store: TaskStore) -> None:
+def test_an_unconfirmed_task_is_not_listed_for_a_check(store: TaskStore) -> None:
     question = InputRequest("confirm", 1, FormElicitation("Go?", "{}"), destination=WorkflowInput("confirm"))
     store.create(replace(aged(5)[0], status=InputRequired((question,)), inputs=Inputs(1, ("confirm",))))
 
-    assert neglected(store, START_OF_TIME) == []
+    assert unchecked_since(store, START_OF_TIME) == []
 
 
-def test_of_many_neglected_tasks_each_is_named_once_over_all_pages(store: TaskStore) -> None:
+def test_each_unchecked_task_is_listed_once_over_all_pages(store: TaskStore) -> None:
     tasks = [store.create(task) for task in aged(*range(1, 251))]
-    first = store.neglected(START_OF_TIME, None)
+    first = store.unchecked_since(START_OF_TIME, None)
 
-    found = neglected(store, START_OF_TIME)
+    found = unchecked_since(store, START_OF_TIME)
 
     assert first.next_after is not None
     assert len(found) == len(set(found))
     assert set(found) == {task.key for task in tasks}
 
 
-def test_the_list_goes_on_where_it_was_left_though_tasks_have_gone_from_it(store: TaskStore) -> None:
+def test_the_list_continues_at_its_cursor_even_if_tasks_have_left_it(store: TaskStore) -> None:
     for task in aged(*range(1, 251)):
         store.create(task)
-    first = store.neglected(START_OF_TIME, None)
-    rest_before = set(neglected(store, START_OF_TIME)) - set(first.keys)
+    first = store.unchecked_since(START_OF_TIME, None)
+    rest_before = set(unchecked_since(store, START_OF_TIME)) - set(first.keys)
     for key in first.keys:
         task = store.load(key)
         assert task is not None
         store.save(replace(task, checked_at=START_OF_TIME + timedelta(minutes=1)))
 
-    page, rest = store.neglected(START_OF_TIME, first.next_after), set[TaskKey]()
+    page, rest = store.unchecked_since(START_OF_TIME, first.next_after), set[TaskKey]()
     rest |= set(page.keys)
     while page.next_after is not None:
-        page = store.neglected(START_OF_TIME, page.next_after)
+        page = store.unchecked_since(START_OF_TIME, page.next_after)
         rest |= set(page.keys)
 
     assert rest == rest_before
 
 
-def test_a_bookmark_is_kept_until_it_is_taken_out(store: TaskStore) -> None:
+def test_a_bookmark_is_kept_until_it_is_deleted(store: TaskStore) -> None:
     at_first = store.bookmark()
-    store.keep_bookmark("somewhere")
+    store.save_bookmark("somewhere")
     kept = store.bookmark()
-    store.keep_bookmark(None)
+    store.save_bookmark(None)
 
     assert (at_first, kept, store.bookmark()) == (None, "somewhere", None)

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import pytest
 
 from stepwire.aws.clients import step_functions_client
-from stepwire.aws.step_functions import StepFunctionsWorkflows
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.engine.ports import Workflows
 from stepwire.json_text import Json, parse, write
-from stepwire.ports import Workflows
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
-from stepwire.tasks.outcomes import Broke, ExecutionState, Running, Succeeded
+from stepwire.tasks.outcomes import ExecutionFailed, ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
@@ -27,7 +27,7 @@ _numbers = count(1)
 def an_execution(machine: str) -> Execution:
     """Name an execution as a task of its own would."""
     random = next(_numbers).to_bytes(RANDOM_BYTES, "big")
-    return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random))))
+    return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random)), "sw-"))
 
 
 class Place(Protocol):
@@ -63,7 +63,7 @@ class Fake:
     def settle(self, execution: Execution) -> ExecutionState:
         if execution in self.workflows.running():
             (got,) = self.workflows.resumptions
-            broke = Broke(got.error or "", got.cause or "")
+            broke = ExecutionFailed(got.error or "", got.cause or "")
             self.workflows.end(execution, broke if got.output is None else Succeeded(got.output))
         return self.workflows.describe(execution)
 
@@ -133,24 +133,24 @@ def is_in_no_state(place: Place, execution: Execution) -> bool:
 
 
 @with_history
-def test_an_execution_is_in_the_state_that_it_entered_last(place: Place) -> None:
+def test_the_current_state_is_the_one_entered_last(place: Place) -> None:
     execution, token = place.waiting()
 
     assert place.workflows.current_state(execution) == "S0"
-    place.workflows.resume(token, "{}")
+    place.workflows.complete_callback(token, "{}")
 
 
 @with_history
-def test_an_execution_that_has_ended_is_in_no_state(place: Place) -> None:
+def test_an_ended_execution_has_no_current_state(place: Place) -> None:
     execution, token = place.waiting()
-    place.workflows.resume(token, "{}")
+    place.workflows.complete_callback(token, "{}")
     place.settle(execution)
 
     assert until(lambda: is_in_no_state(place, execution))
 
 
 @with_history
-def test_an_execution_that_was_stopped_is_in_no_state(place: Place) -> None:
+def test_a_stopped_execution_has_no_current_state(place: Place) -> None:
     execution, _ = place.waiting()
     place.workflows.stop(execution, "Cancelled by the caller.")
 
@@ -158,63 +158,63 @@ def test_an_execution_that_was_stopped_is_in_no_state(place: Place) -> None:
 
 
 @with_history
-def test_an_execution_that_never_began_is_in_no_state(place: Place) -> None:
+def test_an_execution_that_never_started_has_no_current_state(place: Place) -> None:
     execution, token = place.waiting()
     other = Execution(execution.state_machine_arn, an_execution("").name)
 
     assert place.workflows.current_state(other) is None
-    place.workflows.resume(token, "{}")
+    place.workflows.complete_callback(token, "{}")
 
 
 # -------------------------------------------------------------------------------------------------------------- answers
 
 
-def test_a_state_goes_on_with_the_answer_that_it_gets(place: Place) -> None:
+def test_a_state_continues_with_its_answer(place: Place) -> None:
     """T29."""
     execution, token = place.waiting()
 
-    place.workflows.resume(token, ANSWER)
+    place.workflows.complete_callback(token, ANSWER)
 
     assert write(output_of(place.settle(execution))) == ANSWER
 
 
-def test_a_state_fails_with_the_name_that_it_gets(place: Place) -> None:
+def test_a_state_fails_with_the_given_error_name(place: Place) -> None:
     """T29."""
     execution, token = place.waiting()
 
-    place.workflows.break_off(token, "Stepwire.InputNotSupported", "The client cannot ask its user.")
+    place.workflows.fail_callback(token, "Stepwire.InputNotSupported", "The client cannot ask its user.")
 
     ended = place.settle(execution)
-    assert ended == Broke("Stepwire.InputNotSupported", "The client cannot ask its user.")
+    assert ended == ExecutionFailed("Stepwire.InputNotSupported", "The client cannot ask its user.")
 
 
-def test_of_two_answers_the_first_counts_and_the_second_is_nothing(place: Place) -> None:
+def test_of_two_answers_the_first_counts(place: Place) -> None:
     """X16."""
     execution, token = place.waiting()
-    place.workflows.resume(token, ANSWER)
+    place.workflows.complete_callback(token, ANSWER)
 
-    place.workflows.resume(token, '{"action":"decline"}')
-    place.workflows.break_off(token, "Some.Error", "too late")
+    place.workflows.complete_callback(token, '{"action":"decline"}')
+    place.workflows.fail_callback(token, "Some.Error", "too late")
 
     assert write(output_of(place.settle(execution))) == ANSWER
 
 
 @pytest.mark.parametrize("how", ["answered", "stopped"])
-def test_an_answer_to_an_execution_that_has_ended_is_nothing(how: str, place: Place) -> None:
+def test_an_answer_to_an_ended_execution_is_ignored(how: str, place: Place) -> None:
     execution, token = place.waiting()
     if how == "answered":
-        place.workflows.resume(token, ANSWER)
+        place.workflows.complete_callback(token, ANSWER)
         place.settle(execution)
     else:
         place.workflows.stop(execution, "Cancelled by the caller.")
     ended = place.workflows.describe(execution)
 
-    place.workflows.resume(token, "{}")
-    place.workflows.break_off(token, "Some.Error", "too late")
+    place.workflows.complete_callback(token, "{}")
+    place.workflows.fail_callback(token, "Some.Error", "too late")
 
     assert place.workflows.describe(execution) == ended
 
 
-def test_an_answer_to_a_token_that_nobody_ever_had_is_nothing(place: Place) -> None:
-    place.workflows.resume("nobody's token", "{}")
-    place.workflows.break_off("nobody's token", "Some.Error", "why")
+def test_an_answer_to_an_unknown_token_is_ignored(place: Place) -> None:
+    place.workflows.complete_callback("nobody's token", "{}")
+    place.workflows.fail_callback("nobody's token", "Some.Error", "why")

@@ -9,12 +9,21 @@ from typing import Protocol
 import pytest
 
 from stepwire.aws.clients import step_functions_client
-from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.engine.ports import Workflows
 from stepwire.errors import StartRefused
 from stepwire.json_text import parse, write
-from stepwire.ports import Workflows
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
-from stepwire.tasks.outcomes import Aborted, Broke, ExecutionEnd, ExecutionState, Missing, Running, Succeeded, TimedOut
+from stepwire.tasks.outcomes import (
+    Aborted,
+    ExecutionEnd,
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+)
 from stepwire.tasks.task import Execution
 from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
 from tests.kits import ALICE, state_machine_arn
@@ -39,7 +48,7 @@ MACHINES: dict[str, dict[str, object]] = {
 }
 ENDS: dict[str, ExecutionEnd] = {
     "echoes": Succeeded(INPUT),
-    "fails": Broke("Example.Broken", "on purpose"),
+    "fails": ExecutionFailed("Example.Broken", "on purpose"),
     "times out": TimedOut(),
 }
 
@@ -134,7 +143,7 @@ def place(request: pytest.FixtureRequest, aws: None) -> Place:
 def an_execution(machine: str) -> Execution:
     """Name an execution of a state machine as a task of its own would."""
     random = next(_numbers).to_bytes(RANDOM_BYTES, "big")
-    return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random))))
+    return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random)), "sw-"))
 
 
 def rewritten(state: ExecutionState) -> ExecutionState:
@@ -143,7 +152,7 @@ def rewritten(state: ExecutionState) -> ExecutionState:
 
 
 @pytest.mark.parametrize("kind", ENDS)
-def test_a_started_execution_goes_its_way_to_its_end(kind: str, place: Place) -> None:
+def test_a_started_execution_runs_to_its_end(kind: str, place: Place) -> None:
     execution = an_execution(place.machine(kind))
 
     place.workflows.start(execution, INPUT)
@@ -151,7 +160,7 @@ def test_a_started_execution_goes_its_way_to_its_end(kind: str, place: Place) ->
     assert rewritten(place.settle(execution)) == rewritten(ENDS[kind])
 
 
-def test_an_execution_that_goes_on_is_running(place: Place) -> None:
+def test_an_unfinished_execution_is_running(place: Place) -> None:
     execution = an_execution(place.machine("waits"))
 
     place.workflows.start(execution, INPUT)
@@ -160,11 +169,11 @@ def test_an_execution_that_goes_on_is_running(place: Place) -> None:
     place.workflows.stop(execution, "the test is over")
 
 
-def test_an_execution_that_never_began_is_missing(place: Place) -> None:
+def test_an_execution_that_never_started_is_missing(place: Place) -> None:
     assert place.workflows.describe(an_execution(place.machine("echoes"))) == Missing()
 
 
-def test_two_executions_of_a_state_machine_are_two(place: Place) -> None:
+def test_executions_of_a_state_machine_are_independent(place: Place) -> None:
     machine = place.machine("waits")
     one, other = an_execution(machine), an_execution(machine)
     place.workflows.start(one, INPUT)
@@ -180,7 +189,7 @@ def test_two_executions_of_a_state_machine_are_two(place: Place) -> None:
 # --------------------------------------------------------------------------------------------------------------- start
 
 
-def test_starting_what_runs_is_nothing(place: Place) -> None:
+def test_starting_a_running_execution_is_idempotent(place: Place) -> None:
     execution = an_execution(place.machine("waits"))
     place.workflows.start(execution, INPUT)
 
@@ -191,7 +200,7 @@ def test_starting_what_runs_is_nothing(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ["echoes", "fails"])
-def test_starting_what_has_ended_is_nothing(kind: str, place: Place) -> None:
+def test_starting_an_ended_execution_is_idempotent(kind: str, place: Place) -> None:
     execution = an_execution(place.machine(kind))
     place.workflows.start(execution, INPUT)
     ended = place.settle(execution)
@@ -201,7 +210,7 @@ def test_starting_what_has_ended_is_nothing(kind: str, place: Place) -> None:
     assert place.workflows.describe(execution) == ended
 
 
-def test_starting_what_was_stopped_is_nothing(place: Place) -> None:
+def test_starting_a_stopped_execution_is_idempotent(place: Place) -> None:
     """T23: what was cancelled is not begun again."""
     execution = an_execution(place.machine("waits"))
     place.workflows.start(execution, INPUT)
@@ -225,7 +234,7 @@ def test_a_stopped_execution_is_aborted_at_once(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ["echoes", "fails"])
-def test_stopping_what_has_ended_is_nothing(kind: str, place: Place) -> None:
+def test_stopping_an_ended_execution_is_idempotent(kind: str, place: Place) -> None:
     execution = an_execution(place.machine(kind))
     place.workflows.start(execution, INPUT)
     ended = place.settle(execution)
@@ -235,7 +244,7 @@ def test_stopping_what_has_ended_is_nothing(kind: str, place: Place) -> None:
     assert place.workflows.describe(execution) == ended
 
 
-def test_what_runs_of_a_state_machine_is_listed_by_name_and_nothing_else(place: Place) -> None:
+def test_only_the_running_executions_of_a_state_machine_are_listed(place: Place) -> None:
     runs, other = place.machine("waits"), place.machine("echoes")
     wanted = [an_execution(runs) for _ in range(5)]
     stopped, ended = an_execution(runs), an_execution(other)
@@ -251,7 +260,7 @@ def test_what_runs_of_a_state_machine_is_listed_by_name_and_nothing_else(place: 
         place.workflows.stop(execution, "the test is over")
 
 
-def test_stopping_what_never_began_is_nothing(place: Place) -> None:
+def test_stopping_an_execution_that_never_started_reports_that(place: Place) -> None:
     execution = an_execution(place.machine("waits"))
 
     place.workflows.stop(execution, "Cancelled by the caller.")
@@ -262,11 +271,11 @@ def test_stopping_what_never_began_is_nothing(place: Place) -> None:
 # ---------------------------------------------------------------------------------------------- Step Functions' own
 
 
-def test_a_state_machine_that_is_gone_refuses_to_start(aws: None) -> None:
+def test_a_deleted_state_machine_refuses_to_start(aws: None) -> None:
     workflows = StepFunctionsWorkflows(step_functions_client)
     gone = an_execution(state_machine_arn("Gone").replace("eu-central-1", "us-east-1"))
 
-    with pytest.raises(StartRefused, match="its state machine does not exist any more"):
+    with pytest.raises(StartRefused, match="its state machine no longer exists"):
         workflows.start(gone, INPUT)
 
 

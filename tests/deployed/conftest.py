@@ -26,7 +26,7 @@ TAKEN: Final = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here, so that `make test` leaves it out."""
+    """Mark the tests in this folder, so that `make test` leaves them out."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what a green run does not prove."""
+    """Report what a green run does not prove."""
     taken = terminalreporter.config.stash.get(TAKEN, None)
     if taken is None:
         return
@@ -60,7 +60,7 @@ def built() -> Path:
 
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """The emulated AWS. It ends with the tests also when they are told to: it would go on without them."""
+    """The emulated AWS. SIGTERM to the tests ends it too: otherwise it would keep running."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Emulator(tmp_path_factory.mktemp("emulator")) as emulator:
         yield emulator

@@ -77,7 +77,7 @@ class Endpoint:
             Client(
                 streamable_http_client(self.url, http_client=http),
                 extensions=[Tasks(watch=watch, answer=answer)],
-                # What a client declares by it: that it can ask its user. Tasks ask through `answer`.
+                # Only declares that the client can ask its user; the questions of tasks go to `answer`.
                 elicitation_callback=_never if answer else None,
             ) as client,
         ):
@@ -90,7 +90,7 @@ class Endpoint:
 
 
 def in_an_account(url: str, stack: Stack | None) -> Endpoint:
-    """Give an endpoint that was deployed by somebody else, with the tokens of the environment."""
+    """Return an endpoint that already exists in an account, with the tokens of the environment."""
     return Endpoint(url, lambda caller: os.environ.get(TOKENS[caller]), stack=stack, environment=os.environ)
 
 

@@ -94,7 +94,7 @@ AN_HOUR: Final = 3600  # seconds
 
 
 def with_plain_time_limits(definition: Any) -> Any:
-    """Write the time limits anew that are expressions, in a definition or any part of one."""
+    """Rewrite the time limits that are expressions, in a definition or any part of one."""
     match definition:
         case dict():
             return {

@@ -66,7 +66,7 @@ def copied(project: Path, copy: Path) -> Path:
 
 
 def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
-    """Write the built template anew, beside it, without what the emulator cannot take; says what was left out, too."""
+    """Write a copy of the built template without what the emulator cannot serve; return what was left out, too."""
     template = cast(dict[str, Any], yaml_parse((built / "template.yaml").read_text(encoding="utf-8")))
     rest, taken = without_what_is_left_out(template)
     for name, body in rest["Resources"].items():
@@ -113,7 +113,7 @@ def aws(service: str, environment: Mapping[str, str]) -> Any:
 
 
 def _in_json(built: Path, name: str, definition: str) -> str:
-    """Write a definition anew as JSON, in the built folder: see GAPS."""
+    """Rewrite a definition as JSON, in the built folder: see GAPS."""
     written = built / f"{name}.asl.json"
     read = yaml.safe_load((built / definition).read_text(encoding="utf-8"))
     written.write_text(json.dumps(with_plain_time_limits(read)), encoding="utf-8")

@@ -58,7 +58,7 @@ def test_a_request_with_a_token_is_answered(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", "/mcp"])
-def test_the_metadata_tell_whoever_asks_where_to_sign_in(endpoint: Endpoint, suffix: str) -> None:
+def test_the_metadata_names_the_issuer_without_sign_in(endpoint: Endpoint, suffix: str) -> None:
     endpoint.token("alice")
     url = endpoint.url.removesuffix("/mcp") + f"/.well-known/oauth-protected-resource{suffix}"
 

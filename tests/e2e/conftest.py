@@ -1,7 +1,6 @@
-"""The root template and one of our own on the local stack, once for each test process, and real clients before them.
+"""The root template and a test template on the local stack, once per test process, for real clients.
 
-Each function is there twice, and its invocations go to one instance after the other: what a client sees may depend on
-nothing that one of them remembers.
+Each function has two instances, which serve invocations in turn: no client may depend on an instance's memory.
 """
 
 import json
@@ -15,10 +14,11 @@ from typing import Any, Final
 
 import pytest
 
-from local import LocalStack, functions
+from local import LocalStack
+from local.lambdas import functions
 from tests.waiting import HANG_GUARD, PATIENT
 
-# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+# Timeouts of functions are longer here, so that no invocation fails because the machine is busy.
 functions.timeout_scale = PATIENT
 
 ROOT: Final = Path(__file__).parents[2]

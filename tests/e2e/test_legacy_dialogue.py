@@ -1,4 +1,4 @@
-"""`mcp` 1.30 is asked, told of progress, and waits longer than any response may take: all of it by SSE polling."""
+"""SSE polling with `mcp` 1.30: elicitation, progress, and waits longer than any single response may take."""
 
 import json
 from typing import Any, Final
@@ -39,7 +39,7 @@ def test_a_plain_call_asks_before_its_result(legacy_client: LegacyClient) -> Non
 
 
 @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
-def test_a_user_who_declines_is_heard(legacy_client: LegacyClient, scenario: str) -> None:
+def test_a_declined_question_reaches_the_workflow(legacy_client: LegacyClient, scenario: str) -> None:
     seen = legacy_client(scenario, "approve_refund", REFUND, *DECLINE)
 
     assert seen["result"]["structuredContent"]["status"] == "declined"
@@ -113,7 +113,7 @@ class TestAClientThatDoesNotComeBack:
         assert not streams(seen)
 
     @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
-    def test_it_is_told_that_it_cannot_be_asked(self, legacy_client: LegacyClient, scenario: str) -> None:
+    def test_its_user_cannot_be_asked(self, legacy_client: LegacyClient, scenario: str) -> None:
         seen = legacy_client(scenario, "approve_refund", REFUND, *ACCEPT, *VS_CODE)
 
         assert seen["result"]["structuredContent"]["status"] == "not_asked"
@@ -126,7 +126,7 @@ def streams(seen: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def came_back(seen: dict[str, Any]) -> bool:
-    """Tell whether a response came in pieces: a POST begun, and gone on with at GET; every piece is a good one."""
+    """Return whether a response came in parts, a POST and later GETs, and each part is well-formed."""
     pieces = streams(seen)
     assert {piece["status"] for piece in pieces} <= {200}
     return any(piece["method"] == "POST" for piece in pieces) and any(piece["resumes"] for piece in pieces)

@@ -76,7 +76,7 @@ async def test_a_protocol_error_is_a_failed_task(client: Client, seen: list[Any]
     assert raised.value.error.model_dump() == error
 
 
-async def test_another_client_goes_on_with_a_task_by_its_id(client: Client, url: str) -> None:
+async def test_another_client_continues_a_task_by_its_id(client: Client, url: str) -> None:
     handle = await start(client, {"message": "shared", "seconds": 1})
 
     async with Client(url, extensions=[Tasks()]) as other:

@@ -89,7 +89,7 @@ async def test_what_is_not_confirmed_does_not_begin(own_url: str, *, as_task: bo
     assert result.content[0].text == "The user declined, and nothing was started."
 
 
-async def test_a_plain_call_is_told_of_progress(own_url: str) -> None:
+async def test_a_plain_call_gets_progress_notifications(own_url: str) -> None:
     told: list[tuple[float, float | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:

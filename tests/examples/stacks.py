@@ -26,7 +26,7 @@ class Execution:
     error: str | None
     cause: str | None
     reports: list[Json]
-    """What it said of its progress, in the order in which it did."""
+    """Its progress reports, in order."""
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def without_event_bus(stack: LocalStack) -> str:
     real = client.describe_state_machine(stateMachineArn=_machine(stack))
     definition = real["definition"].replace('"Source": "stepwire"', '"Source": "stepwire", "EventBusName": "nowhere"')
     assert definition != real["definition"]
-    made = client.create_state_machine(name="unheard", definition=definition, roleArn=real["roleArn"])
+    made = client.create_state_machine(name="no_audit", definition=definition, roleArn=real["roleArn"])
     return made["stateMachineArn"]
 
 

@@ -23,6 +23,14 @@ from local import LocalStack
 from tests.examples.stacks import PENGUINS, stack_with_bucket
 
 
+@pytest.fixture
+def small(tmp_path: Path) -> list[str]:
+    """Name a data set that is profiled in no time, for tests of what follows it."""
+    file = tmp_path / "small.csv"
+    file.write_text("a\n1\n")
+    return ["--data", str(file)]
+
+
 @pytest.fixture(scope="module")
 def stack() -> Any:
     """Serve the template."""
@@ -30,7 +38,9 @@ def stack() -> Any:
         yield stack
 
 
-def test_the_shipped_data_are_profiled_as_a_task(stack: LocalStack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_the_demo_profiles_the_shipped_data_and_answers_by_itself(
+    stack: LocalStack, capsys: pytest.CaptureFixture[str]
+) -> None:
     code = demo.main(["--url", stack.url])
 
     shown = capsys.readouterr().out
@@ -41,22 +51,13 @@ def test_the_shipped_data_are_profiled_as_a_task(stack: LocalStack, capsys: pyte
     assert "working: 10%: 344 rows and 17 columns read" in shown or "%: column " in shown
     assert "344 rows, 17 columns" in shown
     assert "The report agrees with the file." in shown
-
-
-def test_without_a_terminal_the_demo_answers_by_itself_and_says_so(
-    stack: LocalStack, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = demo.main(["--url", stack.url])
-
-    shown = capsys.readouterr().out
-    assert code == 0
     assert "Refund 249.00 EUR for order A-1002 (Office chair)?" in shown
     assert "Answered by itself, for nobody is asked: accept, amount = 249" in shown
     assert "The refund is what was answered." in shown
 
 
 class Terminal(io.StringIO):
-    """Somebody at a terminal, who types what was given."""
+    """Standard input of a terminal with the given text."""
 
     def isatty(self) -> bool:
         """Say that it is one."""
@@ -72,11 +73,16 @@ class Terminal(io.StringIO):
     ],
 )
 def test_at_a_terminal_the_user_answers(
-    stack: LocalStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, status: str
+    stack: LocalStack,
+    small: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: str,
+    status: str,
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal(typed))
 
-    code = demo.main(["--url", stack.url])
+    code = demo.main(["--url", stack.url, *small])
 
     shown = capsys.readouterr().out
     assert code == 0
@@ -84,12 +90,12 @@ def test_at_a_terminal_the_user_answers(
     assert "Answered by itself" not in shown
 
 
-def test_yes_answers_for_somebody_at_a_terminal(
-    stack: LocalStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_yes_answers_automatically_at_a_terminal(
+    stack: LocalStack, small: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("decline\n"))
 
-    code = demo.main(["--url", stack.url, "--yes"])
+    code = demo.main(["--url", stack.url, "--yes", *small])
 
     assert code == 0
     assert "Answered by itself" in capsys.readouterr().out
@@ -128,6 +134,17 @@ def test_markup_in_a_file_is_shown_and_not_obeyed(
     assert "[/red] (2)" in shown
 
 
+@pytest.fixture(scope="module")
+def report(stack: LocalStack) -> dict[str, Any]:
+    """Profile the shipped data, function by function."""
+    dataset = stack.invoke("ReadDatasetFunction", {"csv": PENGUINS.read_text()})
+    marks = dataset["missing_values"]
+    columns = [
+        stack.invoke("ProfileColumnFunction", {"column": item, "missing_values": marks}) for item in dataset["columns"]
+    ]
+    return {**dataset, "columns": columns}
+
+
 @pytest.mark.parametrize(
     ("change", "difference"),
     [
@@ -136,14 +153,8 @@ def test_markup_in_a_file_is_shown_and_not_obeyed(
         ({"missing_values": []}, "Sex: 11 missing values; in the file Sex: 0."),
     ],
 )
-def test_a_wrong_report_is_found_out(stack: LocalStack, change: dict[str, Any], difference: str) -> None:
+def test_a_wrong_report_is_detected(report: dict[str, Any], change: dict[str, Any], difference: str) -> None:
     text = PENGUINS.read_text()
-    dataset = stack.invoke("ReadDatasetFunction", {"csv": text})
-    marks = dataset["missing_values"]
-    columns = [
-        stack.invoke("ProfileColumnFunction", {"column": item, "missing_values": marks}) for item in dataset["columns"]
-    ]
-    report = {**dataset, "columns": columns}
 
     differences = list(demo.differences({**report, **change}, text))
 
@@ -165,7 +176,7 @@ ACCEPTED = ElicitResult(action="accept", content={"amount": 120.509})
         (ElicitResult(action="cancel"), {"status": "dismissed", "refunded": "0.00"}, 0),
     ],
 )
-def test_a_refund_that_nobody_answered_for_is_found_out(
+def test_a_refund_that_disagrees_with_the_answer_is_detected(
     answer: ElicitResult, refund: dict[str, Any], found: int
 ) -> None:
     assert len(list(demo.disagreements(refund, answer))) == found
@@ -210,7 +221,7 @@ def test_the_screen_has_what_a_person_wants_to_see_and_ends_with_what_to_do_next
     assert '"audit": "created"' in logged
 
 
-def test_each_command_that_comes_next_is_one_that_there_is() -> None:
+def test_each_command_in_the_next_steps_exists() -> None:
     here = demo.Endpoint("http://127.0.0.1:1/mcp", Path("logs"))
 
     commands = [line.strip() for line in demo.next_steps(here) if line.startswith("  ")]
@@ -223,29 +234,24 @@ def test_each_command_that_comes_next_is_one_that_there_is() -> None:
     assert said.stdout.startswith("## Wrap your own state machine")
 
 
-def test_an_endpoint_of_somebody_else_is_the_one_to_connect_to() -> None:
+def test_the_next_steps_name_the_given_endpoint() -> None:
     steps = demo.next_steps(demo.Endpoint("https://mcp.example/mcp"))
 
     assert "  claude mcp add --transport http stepwire https://mcp.example/mcp" in steps
     assert not any("make" in line for line in steps)
 
 
-@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("width", [80, 110, 120, 160, 200])
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-def test_the_report_fits_the_screen(stack: LocalStack, width: int, terminal: bool) -> None:
-    text = PENGUINS.read_text()
-    dataset = stack.invoke("ReadDatasetFunction", {"csv": text})
-    columns = [
-        stack.invoke("ProfileColumnFunction", {"column": item, "missing_values": dataset["missing_values"]})
-        for item in dataset["columns"]
-    ]
+def test_the_report_fits_the_screen(report: dict[str, Any], width: int, terminal: bool) -> None:
     file = io.StringIO()
 
-    print_report(
-        Console(file=file, width=width, force_terminal=terminal, color_system=None), {**dataset, "columns": columns}
-    )
+    print_report(Console(file=file, width=width, force_terminal=terminal, color_system=None), report)
 
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert len(lines) < 50
-    assert ("Gentoo penguin" in file.getvalue()) is (width > 80)
+    assert all(any(column["name"] in line for line in lines) for column in report["columns"]), (
+        "no column is squeezed away"
+    )
+    assert ("Gentoo penguin" in file.getvalue()) is (width >= 120)

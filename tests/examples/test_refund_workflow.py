@@ -19,8 +19,8 @@ from examples.tasks_client import (
     wait_for_task,
 )
 from local import FunctionError, LocalStack
-from local.engine import ACCOUNT
-from local.permissions import Call, registered, watched
+from local.account.engine import ACCOUNT
+from local.iam.permissions import Call, registered, watched
 from tests.examples.stacks import ROOT
 from tests.waiting import HANG_GUARD
 
@@ -163,7 +163,7 @@ async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_the_caller_
     assert result["why"] == "Nobody answered within 1 seconds."
 
 
-async def test_a_client_that_cannot_ask_its_user_is_told_so(stack: LocalStack) -> None:
+async def test_without_elicitation_no_refund_is_made_and_the_result_says_why(stack: LocalStack) -> None:
     result, _ = await refund(stack, LARGE)
 
     assert (result["status"], result["refunded"], result["decided_by"]) == ("not_asked", "0.00", "nobody")

@@ -76,7 +76,7 @@ def manifest() -> Json:
     return yaml.safe_load((ROOT / "functions/mcp/tools/approve_refund.yaml").read_text())
 
 
-def test_the_manifest_tells_the_limits_and_orders_of_the_code(manifest: Json) -> None:
+def test_the_manifest_states_the_limits_and_orders_of_the_code(manifest: Json) -> None:
     told: str = manifest["description"]
 
     for limit in (rules.WITHOUT_ASKING, rules.AT_MOST):

@@ -85,7 +85,7 @@ async def test_each_request_is_answered_once_under_its_key() -> None:
     assert server.methods == ["tasks/get", "tasks/update", "tasks/get", "tasks/update", "tasks/get", "tasks/get"]
 
 
-async def test_a_question_that_nobody_answers_is_an_error_that_names_it() -> None:
+async def test_an_unanswered_question_is_an_error_that_names_it() -> None:
     server = Server({"status": "input_required", "inputRequests": {"confirm": ASK}})
 
     with pytest.raises(TaskNeedsInput, match="confirm"):

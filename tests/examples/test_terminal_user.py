@@ -1,4 +1,4 @@
-"""What somebody at a terminal enters becomes an answer of the form's types, or is asked for again."""
+"""Input at a terminal is converted to the form's types, or asked for again."""
 
 import io
 from typing import Any

@@ -108,7 +108,7 @@ class TestErrors:
         assert execution.cause == "This server reads from the bucket datasets only, not from elsewhere."
 
     @pytest.mark.parametrize("uri", ["s3://datasets", "s3://datasets/", "https://datasets/file.csv", "file.csv"])
-    def test_what_is_no_uri_of_an_object(self, stack: LocalStack, uri: str) -> None:
+    def test_an_invalid_s3_uri_is_refused(self, stack: LocalStack, uri: str) -> None:
         execution = execute(stack, {"s3_uri": uri})
 
         assert execution.error == "DatasetInvalid"
@@ -145,7 +145,7 @@ class TestErrors:
 
 
 class TestProgress:
-    def test_the_first_report_tells_the_size_and_the_others_the_columns(self, stack: LocalStack) -> None:
+    def test_the_first_report_has_the_size_and_the_others_the_columns(self, stack: LocalStack) -> None:
         first, *others = execute(stack, {"csv": "a,b\n1,2\n3,4\n"}).reports
 
         assert first == {"progress": 10, "total": 100, "message": "2 rows and 2 columns read"}
@@ -162,10 +162,10 @@ class TestProgress:
     def test_a_report_that_cannot_be_sent_changes_nothing(self, stack: LocalStack, refusals: list[str]) -> None:
         arguments = {"csv": "a,b\n1,2\n3,4\n"}
 
-        heard, unheard = execute(stack, arguments), execute(stack, arguments, without_event_bus(stack))
+        heard, no_audit = execute(stack, arguments), execute(stack, arguments, without_event_bus(stack))
 
-        assert unheard.status == "SUCCEEDED"
-        assert unheard.output == heard.output
+        assert no_audit.status == "SUCCEEDED"
+        assert no_audit.output == heard.output
         assert {"events:PutEvents" in refusal for refusal in refusals} == {True}  # another bus is none of its role's
         refusals.clear()
 
@@ -212,14 +212,14 @@ class TestDefinition:
         assert caught == [names, names]
         assert retried == [{"StorageUnavailable"}, {"StorageUnavailable"}]
 
-    def test_the_error_names_are_told_to_the_model(self, manifest: Json) -> None:
+    def test_the_tool_description_lists_the_error_names(self, manifest: Json) -> None:
         untold = [
             kind.__name__ for kind in DatasetError.__subclasses__() if kind.__name__ not in manifest["description"]
         ]
 
         assert untold == []
 
-    def test_the_manifest_tells_the_limits_and_defaults_of_the_code(self, manifest: Json) -> None:
+    def test_the_manifest_states_the_limits_and_defaults_of_the_code(self, manifest: Json) -> None:
         properties = manifest["input_schema"]["properties"]
 
         assert properties["csv"]["maxLength"] == limits.INLINE_BYTES

@@ -11,17 +11,17 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
-from stepwire.execution_events import StatusChange
+from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.json_text import parse
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
-from stepwire.tasks.outcomes import Aborted, Broke, Succeeded
+from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Cancelled, Completed, Failed, Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
 from tests.faults.operations import OPERATIONS, Act, Operation, Seen, modern
 from tests.faults.site import INTERVALS, Account, Site
 from tests.kits import OUTPUT
 
-ITSELF: Final = "itself"
+ITSELF: Final = "nothing needed"
 READER: Final = "reader"
 SWEPT: Final = "sweep"
 AT_THE_LIMIT: Final = "slot freed at the limit"
@@ -194,7 +194,7 @@ def settle(site: Site, *, comes_back: bool) -> tuple[str, ...]:
         if task.awaits_confirmation:
             continue
         _check_end(site, arn, task)
-        site.process.events.record(StatusChange(task.execution, Aborted()))  # late, and wrong
+        site.process.events.record(ExecutionStatusChange(task.execution, Aborted()))  # late, and wrong
     after = site.tasks()
     assert after == tasks, "a final status changed"
     assert all(after[arn].status == task.status for arn, task in ended.items()), "a final status changed"
@@ -225,7 +225,7 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
             assert promised is None or shown["structuredContent"] == promised, "an answer was lost"
         case Aborted():
             assert isinstance(task.status, Cancelled)
-        case Broke():
+        case ExecutionFailed():
             assert isinstance(task.status, Completed)
             assert task.status.result.is_error
         case other:

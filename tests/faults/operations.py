@@ -10,9 +10,9 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, Final
 
-from stepwire.aws.items import item_of
-from stepwire.execution_events import ProgressMade, StatusChange
-from stepwire.input_requests import Question
+from stepwire.aws.storage.items import item_of
+from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
+from stepwire.background.input_requests import Question
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, new_task_id
 from stepwire.tasks.inputs import Action
 from stepwire.tasks.outcomes import Succeeded
@@ -377,21 +377,21 @@ def _state_has_failed(site: Site) -> list[str]:
 
 
 def _progress(site: Site) -> Act:
-    made = ProgressMade(created(site).execution, Progress(1, 2), "Half")
+    made = ExecutionProgress(created(site).execution, Progress(1, 2), "Half")
     return taken(lambda: site.process.events.record_progress(made))
 
 
 def _end(site: Site) -> Act:
     task = created(site)
     site.succeed(OUTPUT)
-    change = StatusChange(task.execution, Succeeded('{"answer": 42}'))
+    change = ExecutionStatusChange(task.execution, Succeeded('{"answer": 42}'))
     return taken(lambda: site.process.events.record(change))
 
 
 def _end_without_output(site: Site) -> Act:
     task = created(site)
     site.succeed(LARGE)
-    return taken(lambda: site.process.events.record(StatusChange(task.execution, Succeeded(None))))
+    return taken(lambda: site.process.events.record(ExecutionStatusChange(task.execution, Succeeded(None))))
 
 
 def ends_are_recorded(site: Site) -> list[str]:

@@ -18,7 +18,7 @@ END: Final = "<!-- end of faults -->\n"
 _COLUMNS: Final = ("case", "saw", "returning", "gone")
 _UNNOTICED: Final = Outcome("result", ITSELF, ITSELF)
 _HEAD: Final = (
-    "| operation | call | fault | seen by the caller | right again by, where he comes back | where nobody does |\n"
+    "| operation | call | fault | seen by the caller | repaired by, if the caller returns | repaired by, if not |\n"
     "|---|---|---|---|---|---|\n"
 )
 

@@ -16,34 +16,34 @@ from unittest.mock import patch
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from local.clients import aws_client
-from local.engine import shared_account
-from local.isolation import REGION
-from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
-from stepwire.aws.items import key_of, task_of
-from stepwire.aws.outbox import StatusChangesHandler
-from stepwire.aws.places import DynamoDbPlaces
+from local.account.engine import shared_account
+from local.account.isolation import REGION
+from local.iam.clients import aws_client
+from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
-from stepwire.dialogue import Dialogue
-from stepwire.execution_events import ExecutionEvents, StatusChange
-from stepwire.expirations import Expirations
-from stepwire.input_requests import InputRequests
-from stepwire.methods import Kit, Patience
-from stepwire.operations import Operations
-from stepwire.polls import PollLimit
-from stepwire.recorder import Recorder
-from stepwire.server import McpServer
-from stepwire.sweep import Sweep
+from stepwire.aws.storage.items import item_key, task_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore, usage_of
+from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
+from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
+from stepwire.background.expirations import Expirations
+from stepwire.background.input_requests import InputRequests
+from stepwire.background.sweep import Sweep
+from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.operations import Operations
+from stepwire.engine.polls import PollLimit
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
+from stepwire.server.kit import Kit, Patience
+from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
-from stepwire.upkeep import Intervals, Upkeep
-from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, impatient
-from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, catalog_of, signed_url, state_machine_arn
+from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, catalog_of, signed_url, state_machine_arn
 from tests.simulated import dynamodb
 from tests.simulated.step_functions import OneStateThatWaits
 from tests.simulated.wire import answered
@@ -85,20 +85,21 @@ class Process:
         report = site.troubles.append
         self.recorder = Recorder(store, site.clock)
         upkeep = Upkeep(self.recorder, workflows, INTERVALS, report)
-        places = DynamoDbPlaces(site.table, lambda: boundary.dynamodb)
-        room = WaitingRoom(places, WaitLimits(), site.randomness, report)
-        waiting = Waiting(self.recorder, upkeep, room, report)
+        wait_slots = DynamoDbWaitSlots(site.table, lambda: boundary.dynamodb)
+        limiter = WaitLimiter(wait_slots, WaitLimits(), site.randomness, report)
+        waiting = Waiting(self.recorder, upkeep, limiter, report)
         self.operations = Operations(
-            self.recorder, workflows, site.randomness, upkeep, limits, signed_url, report, waiting
+            self.recorder, workflows, site.randomness, upkeep, limits, signed_url, report, waiting, EXECUTION_PREFIX
         )
         self.dialogue = Dialogue(self.recorder, upkeep, report)
         kit = Kit(
             site.catalog,
             self.operations,
             self.dialogue,
-            Patience(*[site.no_time] * 3),
+            # A day for a call: what is judged is how a stream goes on, and repairs take longer than a call's 50 s.
+            Patience(*[site.no_time] * 3, call=timedelta(days=1)),
             Secret(site.account.secret, lambda: boundary.secrets),
-            NO_RESUME,
+            RESUMING,
             PollLimit(0, site.clock),
             report,
         )
@@ -218,7 +219,7 @@ class Site:
     def deliver(self) -> None:
         """Bring the status changes of all executions that have ended, whether they were brought before or not."""
         for arn in self.executions():
-            self.process.events.record(StatusChange(execution_of(arn), self.state(arn)))
+            self.process.events.record(ExecutionStatusChange(execution_of(arn), self.state(arn)))
 
     def sweep(self) -> None:
         """Let the next run of the sweep come."""
@@ -227,4 +228,4 @@ class Site:
 
     def remove(self, task: Task) -> None:
         """Let DynamoDB remove a task whose time is over."""
-        self.account.tables.delete_item(TableName=self.table, Key=key_of(task.key))
+        self.account.tables.delete_item(TableName=self.table, Key=item_key(task.key))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from stepwire.execution_events import StatusChange
+from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Task, Working
 from tests.faults.boundary import Fault
@@ -40,7 +40,7 @@ def stored(site: Site, task: Task) -> Task:
     return found
 
 
-def test_all_is_served_again_after_a_lost_region_and_what_ended_meanwhile_is_found(site: Site) -> None:
+def test_after_a_lost_region_service_resumes_and_missed_ends_are_found(site: Site) -> None:
     task = created(site)
     client = modern(site)
 
@@ -55,7 +55,7 @@ def test_all_is_served_again_after_a_lost_region_and_what_ended_meanwhile_is_fou
     assert (found["status"], found["result"]["structuredContent"]) == ("completed", OUTPUT)
 
 
-def test_an_account_that_is_throttled_serves_again_when_it_is_not(site: Site) -> None:
+def test_a_throttled_account_recovers(site: Site) -> None:
     task = created(site)
     client = modern(site)
 
@@ -69,7 +69,7 @@ def test_an_account_that_is_throttled_serves_again_when_it_is_not(site: Site) ->
     assert settle(site, comes_back=True) == ()
 
 
-def test_ends_that_eventbridge_never_told_are_found_by_the_sweep(site: Site) -> None:
+def test_ends_lost_by_eventbridge_are_found_by_the_sweep(site: Site) -> None:
     tasks = [created_again(site) for _ in range(3)]
     site.succeed(OUTPUT)
 
@@ -80,19 +80,19 @@ def test_ends_that_eventbridge_never_told_are_found_by_the_sweep(site: Site) -> 
     assert settle(site, comes_back=False) == ()
 
 
-def test_an_end_that_eventbridge_tells_hours_later_changes_nothing(site: Site) -> None:
+def test_an_end_event_that_is_hours_late_changes_nothing(site: Site) -> None:
     task = created(site)
     site.succeed(OUTPUT)
     site.sweep()
     found = stored(site, task)
 
-    site.process.events.record(StatusChange(task.execution, Succeeded('{"answer": 43}')))
+    site.process.events.record(ExecutionStatusChange(task.execution, Succeeded('{"answer": 43}')))
 
     assert stored(site, task) == found
 
 
 @pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)
-def test_without_step_functions_calls_are_taken_and_begin_later(site: Site, fault: Fault) -> None:
+def test_without_step_functions_calls_are_accepted_and_start_later(site: Site, fault: Fault) -> None:
     client = modern(site)
 
     with out(site, fault, STEP_FUNCTIONS):
@@ -107,7 +107,7 @@ def test_without_step_functions_calls_are_taken_and_begin_later(site: Site, faul
     assert settle(site, comes_back=False) == ()
 
 
-def test_without_step_functions_answers_are_taken_and_delivered_later(site: Site) -> None:
+def test_without_step_functions_answers_are_accepted_and_delivered_later(site: Site) -> None:
     task = asked(site)
 
     with out(site, Fault.INTERNAL, STEP_FUNCTIONS):
@@ -121,7 +121,7 @@ def test_without_step_functions_answers_are_taken_and_delivered_later(site: Site
     assert settle(site, comes_back=False) == ()
 
 
-def test_without_step_functions_a_cancellation_is_refused_for_now_and_the_task_goes_on(site: Site) -> None:
+def test_without_step_functions_a_cancellation_is_refused_and_the_task_continues(site: Site) -> None:
     task = created(site)
 
     with out(site, Fault.INTERNAL, STEP_FUNCTIONS):
@@ -135,7 +135,7 @@ def test_without_step_functions_a_cancellation_is_refused_for_now_and_the_task_g
 
 
 @pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)
-def test_without_dynamodb_nothing_is_promised_and_nothing_begins(site: Site, fault: Fault) -> None:
+def test_without_dynamodb_calls_are_refused_and_nothing_starts(site: Site, fault: Fault) -> None:
     with out(site, fault, DYNAMODB):
         seen = seen_in(modern(site).call("optional"))
         begun = site.executions()
@@ -143,10 +143,12 @@ def test_without_dynamodb_nothing_is_promised_and_nothing_begins(site: Site, fau
     assert (seen, begun) == (Seen.ERROR, {})
 
 
-def test_without_dynamodb_an_end_is_not_taken_and_comes_again(site: Site) -> None:
+def test_without_dynamodb_an_end_event_is_delivered_again(site: Site) -> None:
     task = created(site)
     site.succeed(OUTPUT)
-    bring = taken(lambda: site.process.events.record(StatusChange(task.execution, Succeeded('{"answer": 42}'))))
+    bring = taken(
+        lambda: site.process.events.record(ExecutionStatusChange(task.execution, Succeeded('{"answer": 42}')))
+    )
 
     with out(site, Fault.INTERNAL, DYNAMODB):
         seen = [bring()]
@@ -157,7 +159,7 @@ def test_without_dynamodb_an_end_is_not_taken_and_comes_again(site: Site) -> Non
     assert settle(site, comes_back=True) == ()
 
 
-def test_a_deploy_that_breaks_what_runs_is_rolled_back_and_its_tasks_go_on(site: Site) -> None:
+def test_a_broken_deployment_is_rolled_back_and_its_tasks_continue(site: Site) -> None:
     """A bad deploy is emulated by what it most often is: a permission that is missing."""
     task = created(site)
 
@@ -173,7 +175,7 @@ def test_a_deploy_that_breaks_what_runs_is_rolled_back_and_its_tasks_go_on(site:
     assert settle(site, comes_back=True) == ()
 
 
-def test_an_expired_credential_stops_all_and_a_new_one_goes_on_where_it_was(site: Site) -> None:
+def test_after_expired_credentials_are_replaced_work_continues(site: Site) -> None:
     task = asked(site)
 
     with out(site, Fault.EXPIRED, *EVERYTHING):

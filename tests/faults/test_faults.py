@@ -17,7 +17,7 @@ CASES = [pytest.param(case, id=str(case), marks=() if str(case) in QUICK else py
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_an_operation_makes_the_calls_that_are_listed(operation: Operation, account: Account) -> None:
+def test_an_operation_makes_the_listed_calls(operation: Operation, account: Account) -> None:
     site = Site(account, operation.limits)
     act = operation.arrange(site)
 
@@ -29,7 +29,7 @@ def test_an_operation_makes_the_calls_that_are_listed(operation: Operation, acco
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_fault_ends_as_it_is_documented(case: Case, account: Account) -> None:
+def test_a_fault_has_its_documented_outcome(case: Case, account: Account) -> None:
     assert tried(case, account) == KNOWN[str(case)]
 
 
@@ -40,9 +40,9 @@ def test_the_quick_cases_have_every_call_and_every_kind_of_fault() -> None:
     assert {one.fault for one in quick} == {one.fault for one in every}
 
 
-def test_every_known_outcome_is_of_a_case() -> None:
+def test_every_recorded_outcome_belongs_to_a_case() -> None:
     assert list(KNOWN) == [str(case) for case in cases()]
 
 
-def test_the_document_shows_what_is_known() -> None:
+def test_the_document_shows_the_recorded_outcomes() -> None:
     assert shown() == table(KNOWN)

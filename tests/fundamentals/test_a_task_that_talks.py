@@ -4,8 +4,8 @@ As in the first chapter, `World` is a whole Stepwire over ports in memory: a sta
 it, and waits until it gets its answer.
 """
 
-from stepwire.operations import ToolCall
-from stepwire.tasks.inputs import Mode
+from stepwire.engine.operations import ToolCall
+from stepwire.tasks.inputs import Mode, params_of
 from stepwire.tasks.task import Completed, InputRequired, Origin, Progress, Working
 from tests.fakes import Resumption
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, TELLING, World
@@ -21,7 +21,7 @@ def test_1_a_state_that_asks_makes_its_task_require_input() -> None:
 
     status = world.operations.get(ALICE, task.task_id).status
     assert isinstance(status, InputRequired)
-    assert [(request.key, request.elicitation.message) for request in status.requests] == [
+    assert [(request.key, params_of(request.asked)["message"]) for request in status.requests] == [
         ("approval", "May it go on?")
     ]
 
@@ -37,7 +37,7 @@ def test_2_the_answer_is_the_output_of_the_state_that_asked() -> None:
     assert world.workflows.resumptions == [Resumption(token, '{"action":"accept","content":{"amount":25}}')]
 
 
-def test_3_a_no_is_an_answer_like_any_other_and_the_workflow_decides_what_it_means() -> None:
+def test_3_a_decline_is_an_answer_and_the_workflow_decides_what_it_means() -> None:
     world = World()
     task = world.call()
     token = world.ask(task.task_id, "approval")
@@ -48,7 +48,7 @@ def test_3_a_no_is_an_answer_like_any_other_and_the_workflow_decides_what_it_mea
     assert world.workflows.running() == (task.execution,)
 
 
-def test_4_a_wrong_answer_is_no_error_its_question_is_asked_again_under_another_key_with_what_was_expected() -> None:
+def test_4_after_a_wrong_answer_the_question_is_asked_again_with_the_reason() -> None:
     world = World()
     task = world.call()
     world.ask(task.task_id, "approval")
@@ -73,7 +73,7 @@ def test_5_several_questions_are_open_at_once_and_answered_one_by_one() -> None:
     assert [resumption.token for resumption in world.workflows.resumptions] == ["branch 1"]
 
 
-def test_6_an_answer_that_was_taken_is_delivered_by_the_next_reader_if_not_at_once() -> None:
+def test_6_an_undelivered_answer_is_delivered_by_the_next_reader() -> None:
     world = World()
     task = world.call()
     token = world.ask(task.task_id, "approval")
@@ -86,18 +86,18 @@ def test_6_an_answer_that_was_taken_is_delivered_by_the_next_reader_if_not_at_on
     assert [resumption.token for resumption in world.workflows.resumptions] == [token]
 
 
-def test_7_a_question_that_nobody_can_answer_fails_its_state_with_a_name_that_it_can_catch() -> None:
+def test_7_a_question_that_cannot_be_answered_fails_its_state_with_an_error_to_catch() -> None:
     world = World()
     task = world.call(modes=frozenset({Mode.URL}))
 
     token = world.ask(task.task_id, "approval")
 
-    cause = "The client that called the tool cannot be asked for input in mode 'form'."
+    cause = "The client that called the tool does not support elicitation in mode 'form'."
     assert world.workflows.resumptions == [Resumption(token, error="Stepwire.InputNotSupported", cause=cause)]
     assert world.stored(task).status == Working()
 
 
-def test_8_a_question_is_over_when_its_state_waits_no_more() -> None:
+def test_8_a_question_ends_when_its_state_no_longer_waits() -> None:
     world = World()
     task = world.call()
     world.ask(task.task_id, "approval", seconds=60)
@@ -107,7 +107,7 @@ def test_8_a_question_is_over_when_its_state_waits_no_more() -> None:
     assert world.operations.get(ALICE, task.task_id).status == Working()
 
 
-def test_9_a_workflow_says_how_far_it_is_and_never_goes_back() -> None:
+def test_9_a_workflow_reports_progress_which_never_decreases() -> None:
     world = World()
     task = world.call()
 
@@ -118,7 +118,7 @@ def test_9_a_workflow_says_how_far_it_is_and_never_goes_back() -> None:
     assert world.stored(task).status == Working("60 of 100 rows")
 
 
-def test_10_of_a_workflow_that_says_nothing_the_state_is_named() -> None:
+def test_10_without_reports_the_name_of_the_state_is_shown() -> None:
     world = World()
     task = world.call(TELLING)
     world.workflows.current_states[task.execution] = "ReadDataset"
@@ -129,12 +129,12 @@ def test_10_of_a_workflow_that_says_nothing_the_state_is_named() -> None:
     assert after.status == Working("The workflow is in its state ReadDataset.")
 
 
-def test_11_a_tool_may_ask_before_it_begins() -> None:
+def test_11_a_tool_may_ask_for_a_confirmation_before_it_starts() -> None:
     world = World()
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
 
-    task = world.operations.ask_first(call, CONFIRMED.confirmation)
+    task = world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
     assert world.workflows.starts == []
     world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
 
@@ -142,11 +142,11 @@ def test_11_a_tool_may_ask_before_it_begins() -> None:
     assert start.input_text == '{"text":"hello","confirmation":{"reason":"tidy up"}}'
 
 
-def test_12_and_nothing_begins_where_the_user_says_no() -> None:
+def test_12_nothing_starts_if_the_user_declines() -> None:
     world = World()
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
-    task = world.operations.ask_first(call, CONFIRMED.confirmation)
+    task = world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
 
     after = world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "decline"}})
 

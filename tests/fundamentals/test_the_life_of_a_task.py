@@ -6,13 +6,13 @@ sleeps, and news reaches nobody until it is delivered.
 
 from datetime import timedelta
 
-from stepwire.tasks.ids import execution_name_of, task_key_of
+from stepwire.tasks.ids import execution_name_of, task_key_from_execution
 from stepwire.tasks.task import Cancelled, Completed, Working
-from tests.kits import ALICE, ARGUMENTS, BOB, World
+from tests.kits import ALICE, ARGUMENTS, BOB, EXECUTION_PREFIX, World
 from tests.server.clients import LegacyClient, ModernClient
 
 
-def test_1_a_call_gives_a_task_at_once_and_its_workflow_runs() -> None:
+def test_1_a_call_returns_a_task_at_once_and_starts_its_workflow() -> None:
     world = World()
     client = ModernClient(world)
 
@@ -23,14 +23,14 @@ def test_1_a_call_gives_a_task_at_once_and_its_workflow_runs() -> None:
     assert len(world.workflows.running()) == 1
 
 
-def test_2_the_execution_bears_the_name_of_the_task_so_its_news_finds_the_way() -> None:
+def test_2_the_executions_name_leads_its_events_to_the_task() -> None:
     world = World()
     task = world.call()
 
     (execution,) = world.workflows.running()
 
-    assert execution.name == execution_name_of(task.key)
-    assert task_key_of(execution.name) == task.key
+    assert execution.name == execution_name_of(task.key, EXECUTION_PREFIX)
+    assert task_key_from_execution(execution.name) == task.key
 
 
 def test_3_the_end_of_the_execution_is_the_end_of_the_task() -> None:
@@ -45,7 +45,7 @@ def test_3_the_end_of_the_execution_is_the_end_of_the_task() -> None:
     assert found["result"]["structuredContent"] == {"answer": 42}
 
 
-def test_4_a_workflow_that_fails_has_answered_and_each_era_says_so_in_its_own_way() -> None:
+def test_4_a_failed_workflow_is_a_tool_error_which_each_era_shows_in_its_way() -> None:
     world = World()
     modern, legacy = ModernClient(world), LegacyClient(world)
     task_id = modern.start()
@@ -58,7 +58,7 @@ def test_4_a_workflow_that_fails_has_answered_and_each_era_says_so_in_its_own_wa
     assert legacy.task("result", task_id).text == "The workflow failed with Order.Unknown: There is no order 7."
 
 
-def test_5_bad_arguments_start_nothing_and_tell_the_model_what_to_correct() -> None:
+def test_5_invalid_arguments_start_nothing_and_the_model_learns_what_to_correct() -> None:
     world = World()
 
     answer = ModernClient(world).call("optional", {"text": "hello", "count": -1})
@@ -69,7 +69,7 @@ def test_5_bad_arguments_start_nothing_and_tell_the_model_what_to_correct() -> N
     assert world.workflows.starts == []
 
 
-def test_6_news_that_comes_twice_or_too_late_changes_nothing() -> None:
+def test_6_duplicate_and_late_events_change_nothing() -> None:
     world = World()
     task = world.call()
     world.workflows.succeed(task.execution, {"answer": 1})
@@ -83,7 +83,7 @@ def test_6_news_that_comes_twice_or_too_late_changes_nothing() -> None:
     assert world.stored(task).version == 2
 
 
-def test_7_news_that_never_comes_is_found_out_by_whoever_asks() -> None:
+def test_7_a_lost_event_is_repaired_by_the_next_poll() -> None:
     world = World()
     task = world.call()
     world.workflows.succeed(task.execution, {"answer": 1})
@@ -97,7 +97,7 @@ def test_7_news_that_never_comes_is_found_out_by_whoever_asks() -> None:
     assert isinstance(later.status, Completed)
 
 
-def test_8_a_start_that_was_lost_is_made_again_and_never_runs_twice() -> None:
+def test_8_a_lost_start_is_retried_and_never_runs_twice() -> None:
     world = World()
     task = world.call()
     world.workflows.states.clear()  # as if the function had died before it could start the execution
@@ -109,7 +109,7 @@ def test_8_a_start_that_was_lost_is_made_again_and_never_runs_twice() -> None:
     assert world.workflows.running() == (task.execution,)
 
 
-def test_9_cancelling_stops_the_work_and_what_ends_afterwards_changes_nothing() -> None:
+def test_9_a_cancel_stops_the_work_and_later_ends_change_nothing() -> None:
     world = World()
     task = world.call()
 
@@ -120,7 +120,7 @@ def test_9_cancelling_stops_the_work_and_what_ends_afterwards_changes_nothing() 
     assert world.workflows.running() == ()
 
 
-def test_10_a_task_is_its_owners_alone() -> None:
+def test_10_only_its_owner_can_see_a_task() -> None:
     world = World()
     task_id = ModernClient(world, owner=ALICE).start()
 
@@ -131,7 +131,7 @@ def test_10_a_task_is_its_owners_alone() -> None:
     assert foreign.response == unknown.response
 
 
-def test_11_a_call_without_a_task_is_a_task_all_the_same_and_is_not_lost() -> None:
+def test_11_a_call_without_a_task_is_also_a_task_and_is_not_lost() -> None:
     world = World()
     client = LegacyClient(world)
 
@@ -142,7 +142,7 @@ def test_11_a_call_without_a_task_is_a_task_all_the_same_and_is_not_lost() -> No
     assert client.task("result", task_id).result["structuredContent"] == {"answer": 42}
 
 
-def test_12_a_task_is_gone_when_its_time_is_over() -> None:
+def test_12_a_task_disappears_when_its_ttl_has_passed() -> None:
     world = World()
     client = ModernClient(world)
     task_id = client.start()

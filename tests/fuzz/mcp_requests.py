@@ -15,11 +15,12 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from stepwire.aws.bootstrap import McpHandler
-from stepwire.aws.sign_in import SignIn
+from stepwire.aws.gateway.sign_in import SignIn
 from stepwire.json_text import as_object, write
-from stepwire.methods import Patience, next_cursor
 from stepwire.protocol.http import HttpResponse
-from stepwire.server import McpServer
+from stepwire.server.kit import Patience
+from stepwire.server.mcp_server import McpServer
+from stepwire.server.pages import next_cursor
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME
 from tests.fuzz.bounds import bounded, check_length
@@ -87,7 +88,7 @@ class _Scene:
 
 @cache
 def _scene() -> _Scene:
-    """Make a world in which tasks of one caller are in every status, and those of another are to be kept from him."""
+    """Make a world with one caller's tasks in every status, and with tasks of another that must stay hidden."""
     world = World(
         patience=Patience(wait=timedelta(), inline=timedelta()),
         catalog=catalog_of(*TOOLS, SAMPLE, SCOPED, ROUTED),
@@ -192,7 +193,7 @@ def _can_be_sent(value: str) -> bool:
 
 
 def _event_of(data: bytes) -> Json:
-    """Read an event, and put right what API Gateway never writes otherwise; what is no event is taken for a body."""
+    """Read the input as an event, with parts of a wrong type put right; text that is not JSON becomes a body."""
     try:
         event = as_object(json.loads(data))
     except (ValueError, RecursionError):

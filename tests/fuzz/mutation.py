@@ -65,7 +65,7 @@ def mutated(data: bytes, most: int, chance: Random, octets: Octets, words: Seque
     for _ in range(chance.randint(1, MOST_CHANGES)):
         try:
             after = change.data(data)
-        except RecursionError:  # so deep that nobody could write it
+        except RecursionError:  # nested too deeply to be written
             continue
         data = after if 0 < len(after) <= most else data
     return data

@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any, Final, Protocol, TypeGuard, cast
 
 from stepwire.aws.bootstrap import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
-from stepwire.aws.event_bus import EventBus
-from stepwire.aws.outbox import StatusChangesHandler
-from stepwire.expirations import Expirations
+from stepwire.aws.publishing.event_bus import EventBus
+from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.background.expirations import Expirations
 from stepwire.json_text import as_object, write
-from stepwire.methods import Patience
 from stepwire.principal import Principal
+from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import Succeeded
 from tests.fuzz.bounds import bounded
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied

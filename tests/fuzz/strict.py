@@ -7,7 +7,7 @@ import copy
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from stepwire.aws.items import item_of, task_of
+from stepwire.aws.storage.items import item_of, task_of
 from stepwire.json_text import write
 from stepwire.tasks.task import Execution, Task
 from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore
@@ -40,15 +40,15 @@ class StrictWorkflows(FakeWorkflows):
         assert 0 < len(execution.name) <= LONGEST_NAME, "the name is none"
         super().start(execution, input_text, trace_header)
 
-    def resume(self, token: str, output: str) -> None:
+    def complete_callback(self, token: str, output: str) -> None:
         assert len(output.encode()) <= LARGEST_PAYLOAD, "the output is too large"
-        super().resume(token, output)
+        super().complete_callback(token, output)
 
-    def break_off(self, token: str, error: str, cause: str) -> None:
+    def fail_callback(self, token: str, error: str, cause: str) -> None:
         assert len(error) <= LONGEST_ERROR, "the error's name is too long"
         assert len(cause) <= LONGEST_CAUSE, "the cause is too long"
         assert cause.encode(), "a state that fails says why"
-        super().break_off(token, error, cause)
+        super().fail_callback(token, error, cause)
 
 
 def copied(world: World) -> World:

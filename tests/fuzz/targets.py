@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from stepwire.methods import next_cursor
+from stepwire.server.pages import next_cursor
 from tests.fuzz import manifests, mcp_requests, other_events, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS

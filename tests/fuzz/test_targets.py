@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from stepwire.protocol.inbound import LARGEST_BODY
-from stepwire.server import McpServer
+from stepwire.server.mcp_server import McpServer
 from tests.fuzz import bounds, mcp_requests
 from tests.fuzz.mutation import plain_octets
 from tests.fuzz.targets import FINDS, TARGETS, changed, finds
@@ -148,7 +148,7 @@ def memory_of(event: Json) -> int:
 class Broken(McpServer):
     """A server in which everything goes wrong."""
 
-    def _answer(self, request: Any) -> Any:
+    def _answer(self, inbound: Any) -> Any:
         raise ZeroDivisionError
 
 

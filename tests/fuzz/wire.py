@@ -12,7 +12,9 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Final
 
-from stepwire.continuations import Continuation, Kind, Subject, issue, redeem
+from pydantic_core import from_json
+
+from stepwire.catalog.access import Access
 from stepwire.errors import (
     HeaderMismatch,
     InvalidCursor,
@@ -23,13 +25,11 @@ from stepwire.errors import (
     ProtocolError,
     UnknownSession,
 )
-from stepwire.json_text import JsonObject, JsonTextError, as_object, glance, parse, read_back, write
-from stepwire.methods import Call, next_cursor, task_cursor, tools_page
-from stepwire.modern import METHODS
-from stepwire.protocol.headers import META_KEY, METHOD, NAME, check_routing_headers, idempotency_key
+from stepwire.json_text import JsonObject, JsonTextError, as_object, load_json, parse, write
+from stepwire.protocol.headers import META_KEY, METHOD, NAME, check_routing_headers, headers_of, idempotency_key
 from stepwire.protocol.http import HttpRequest
-from stepwire.protocol.inbound import Legacy, Modern, check_transport, classify
-from stepwire.protocol.messages import Request, Response, id_of, is_id, message_of, read_object, request_text
+from stepwire.protocol.inbound import Inbound, identify, receive
+from stepwire.protocol.messages import Request, Response, is_id, message_of, parse_body, request_text
 from stepwire.protocol.opaque import LONGEST, unwrap, wrap
 from stepwire.protocol.parameter_headers import (
     ParameterHeader,
@@ -43,11 +43,22 @@ from stepwire.protocol.request_state import seal, unseal
 from stepwire.protocol.sessions import RANDOM_BYTES, Session, session_id_of, session_of
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.tracing import trace_header_of
-from stepwire.tasks.ids import TaskKey, created_at_of, execution_name_of, new_task_id, task_id_of, task_key_of
+from stepwire.server.continuations import Continuation, Kind, Subject, issue, redeem
+from stepwire.server.kit import Call
+from stepwire.server.mcp_server import METHODS
+from stepwire.server.pages import next_cursor, task_cursor, tools_page
+from stepwire.tasks.ids import (
+    TaskKey,
+    created_at_of,
+    execution_name_of,
+    new_task_id,
+    task_id_of,
+    task_key_from_execution,
+)
 from stepwire.tasks.inputs import (
     Elicitation,
     InputResponse,
-    InvalidElicitation,
+    InvalidQuestion,
     InvalidResponse,
     elicitation_of,
     params_of,
@@ -89,20 +100,21 @@ def _octets(text: str) -> bytes:
 def _json(text: str) -> None:
     with suppress(JsonTextError):
         value = parse(_octets(text))
-        assert glance(text) == value, "two readers understand it differently"
+        assert from_json(_octets(text)) == value, "two readers understand it differently"
         assert parse(write(value)) == value
-        assert read_back(write(value)) == value
+        assert load_json(write(value)) == value
 
 
 def _message(text: str) -> None:
     try:
-        value = read_object(_octets(text))
-        message = message_of(_octets(text))
+        body = parse_body(_octets(text))
+        message = message_of(body)
     except (ParseError, InvalidRequest):
         return
-    assert not isinstance(message, Request | Response) or message.id == id_of(value)
+    assert not isinstance(message, Request | Response) or message.id == body.message_id
     if isinstance(message, Request) and message.inexact is None:
-        assert message_of(request_text(message.id, message.method, message.params).encode()) == message
+        again = request_text(message.id, message.method, message.params)
+        assert message_of(parse_body(again.encode())) == message
 
 
 def _inbound(text: str) -> None:
@@ -112,27 +124,26 @@ def _inbound(text: str) -> None:
     if not isinstance(body, str) or not all(isinstance(one, str) for one in headers.values()):
         return
     with suppress(ProtocolError):
-        check_transport(HttpRequest("POST", headers, _octets(body), OWNER), {ALLOWED_ORIGIN})
-        read_object(_octets(body))
-        assert isinstance(classify(message_of(_octets(body)), headers, METHODS), Legacy | Modern)
+        received = receive(HttpRequest("POST", headers, _octets(body), OWNER), {ALLOWED_ORIGIN})
+        assert isinstance(identify(received, Access().check, METHODS), Inbound)
 
 
 def _name_header(text: str) -> None:
     """M14: any name comes through a header; and whatever a header holds is refused or is the very name."""
     request = Request(1, "tools/call", {"name": text})
     with suppress(HeaderMismatch):
-        check_routing_headers({METHOD: "tools/call", NAME: text}, request)
+        check_routing_headers(headers_of({METHOD: "tools/call", NAME: text}), request)
     if _is_whole(text):
-        check_routing_headers({METHOD: "tools/call", NAME: header_value(text)}, request)
+        check_routing_headers(headers_of({METHOD: "tools/call", NAME: header_value(text)}), request)
 
 
 def _parameter_headers(text: str) -> None:
     """M39: whatever a parameter is, a header that repeats it is right; and any other header is refused."""
     value = _value(text)
     with suppress(HeaderMismatch):
-        check_parameter_headers({"mcp-param-text": text}, _routed(), {"text": value})
+        check_parameter_headers(headers_of({"mcp-param-text": text}), _routed(), {"text": value})
     if isinstance(value, str) and _is_whole(value):
-        check_parameter_headers({"mcp-param-text": header_value(value)}, _routed(), {"text": value})
+        check_parameter_headers(headers_of({"mcp-param-text": header_value(value)}), _routed(), {"text": value})
     with suppress(ValueError):
         schema = _read(text)
         check_annotations(schema)
@@ -142,7 +153,7 @@ def _parameter_headers(text: str) -> None:
 def _idempotency_key(text: str) -> None:
     for headers, meta in (({"idempotency-key": text}, {}), ({}, {META_KEY: text}), ({}, {META_KEY: _value(text)})):
         with suppress(InvalidParams):
-            key = idempotency_key(headers, {"_meta": meta})
+            key = idempotency_key(headers_of(headers), {"_meta": meta})
             assert key is None or (0 < len(key) < 256 and key.isascii())
 
 
@@ -154,7 +165,7 @@ def _session(text: str) -> None:
 
 
 def _initialize(text: str) -> None:
-    """Whatever a client says of itself fits into a session, and what is kept of it comes back."""
+    """Whatever a client says of itself fits into a session id, which yields no capability that it did not declare."""
     params = _read(text)
     token = session_id_of(LEGACY, params, bytes(RANDOM_BYTES))
     assert len(token) <= LONGEST
@@ -225,17 +236,18 @@ def _events(text: str) -> None:
 
 
 def _ids(text: str) -> None:
-    task_id, key = task_id_of(text), task_key_of(text)
+    task_id, key = task_id_of(text), task_key_from_execution(text)
     if task_id is not None:
         assert new_task_id(created_at_of(task_id), bytes(16))[:10] == task_id[:10]
-        assert task_key_of(execution_name_of(TaskKey(OWNER, task_id))) == TaskKey(OWNER, task_id)
-    assert key is None or execution_name_of(key) == text
+        assert task_key_from_execution(execution_name_of(TaskKey(OWNER, task_id), "sw-")) == TaskKey(OWNER, task_id)
+    prefix = text[: text.find("-") + 1] if text.count("-") == 2 else ""
+    assert key is None or execution_name_of(key, prefix) == text
 
 
 def _elicitation(text: str) -> None:
     """What can be asked is asked as it was; its answer is one, or the client hears what would be."""
     value = _value(text)
-    with suppress(InvalidElicitation):
+    with suppress(InvalidQuestion):
         elicitation = elicitation_of(value)
         assert elicitation_of(params_of(elicitation)) == elicitation
         _answer_to(elicitation, value)

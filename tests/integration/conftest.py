@@ -1,6 +1,6 @@
-"""Invocations do not time out because the machine is busy."""
+"""Extend the timeouts of invocations, so that none fails because the machine is busy."""
 
-from local import functions
+from local.lambdas import functions
 from tests.waiting import PATIENT
 
 functions.timeout_scale = PATIENT

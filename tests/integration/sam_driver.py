@@ -29,14 +29,14 @@ def variables(template: str, env_vars: str) -> dict[str, Any]:
 
 
 class _Recorder:
-    """Takes the place of what runs functions in containers: notes the event, and answers what it was told."""
+    """Replaces the container runtime: records the event, and returns the given response."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
         self.seen: dict[str, Any] = {}
 
     def is_debugging(self) -> bool:
-        """Tell that nobody looks into the function."""
+        """Return that no debugger is attached."""
         return False
 
     def invoke(self, function: str, event: str, *, stdout: Any, **_: object) -> None:

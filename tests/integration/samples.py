@@ -29,7 +29,7 @@ SAMPLES: Final = {
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "execution_running": Sample("ExecutionEventsFunction"),
     "execution_succeeded": Sample("ExecutionEventsFunction", leaves="completed"),
-    # Its output is to be fetched; but the execution is nobody's here, so EventBridge would deliver the event again.
+    # Its output would be fetched, but the execution does not exist here, so EventBridge would retry the event.
     "execution_succeeded_output_left_out": Sample("ExecutionEventsFunction", fails="WorkflowsUnavailable"),
     "execution_timed_out": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "http_get": Sample("McpFunction", {"statusCode": 405}),
@@ -43,15 +43,17 @@ SAMPLES: Final = {
     "http_post_modern": Sample("McpFunction", {"statusCode": 200}),
     "input_requested": Sample("InputRequestsFunction", leaves="input_required"),
     "make_refund": Sample("MakeRefundFunction", {"amount": "199.50"}),
+    "parameter_changed": Sample("CatalogFunction"),
     "profile_column": Sample("ProfileColumnFunction", {"name": "mass", "type": "integer"}),
     "progress_reported": Sample("ExecutionEventsFunction"),
     "read_dataset": Sample("ReadDatasetFunction", {"rows": 3, "source": "inline"}),
     "schedule": Sample("SweepFunction"),
     "table_changed": Sample("StatusChangesFunction", {"batchItemFailures": []}),
+    "tags_changed": Sample("CatalogFunction"),
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
 }
 FOR_OTHERS: Final = {"task_status_changed"}
-"""What our functions put, for whoever listens: none of them takes it."""
+"""Events that our functions publish; none of them consumes these."""
 
 
 def task_of_the_events() -> dict[str, Any]:

@@ -29,23 +29,27 @@ Event = dict[str, Any]
 
 @dataclass
 class AwsCalls:
-    """What the handlers have asked of AWS since the last `forget`."""
+    """The AWS calls of the handlers since the last `forget`."""
 
     made: list[str] = field(default_factory=list[str])
-    """The operation of each call, in order; a repeated try counts once."""
+    """The operation of each call, in order; a repeated try counts once. Without reads of the catalog's head."""
+    catalog_reads: list[str] = field(default_factory=list[str])
+    """The reads of the catalog's head: when they come is the machine's clock to say."""
     clients: list[str] = field(default_factory=list[str])
     """The service of each client that was built."""
 
     def forget(self) -> None:
-        """Begin to count anew."""
+        """Reset the counts."""
         self.made.clear()
+        self.catalog_reads.clear()
         self.clients.clear()
 
     @contextmanager
     def of_handlers(self) -> Generator[None]:
-        """Count what goes through the default session, which the handlers use and the local stack does not."""
+        """Count the calls through the default session, which the handlers use and the local stack does not."""
         session = boto3.session.Session()
         session.events.register("before-call", self._note_call)
+        session.events.register("before-parameter-build.dynamodb.GetItem", self._note_key)
         session.events.register("creating-client-class", self._note_client)
         kept, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, session
         try:
@@ -53,8 +57,11 @@ class AwsCalls:
         finally:
             boto3.DEFAULT_SESSION = kept
 
-    def _note_call(self, model: OperationModel, **_: object) -> None:
-        self.made.append(model.name)
+    def _note_key(self, params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
+        context["reads_the_catalog"] = params.get("Key", {}).get("sk") == {"S": "head"}
+
+    def _note_call(self, model: OperationModel, context: dict[str, Any], **_: object) -> None:
+        (self.catalog_reads if context.get("reads_the_catalog") else self.made).append(model.name)
 
     def _note_client(self, event_name: str, **_: object) -> None:
         self.clients.append(event_name.rpartition(".")[2])
@@ -62,7 +69,7 @@ class AwsCalls:
 
 @dataclass(frozen=True)
 class LambdaServer:
-    """Answers as function mcp of a stack does: by events of API Gateway."""
+    """Calls function mcp of a stack with API Gateway's events."""
 
     stack: LocalStack
 
@@ -75,22 +82,22 @@ class LambdaServer:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A stack that runs, and what its handlers ask of AWS."""
+    """A running stack, and the AWS calls of its handlers."""
 
     stack: LocalStack
     calls: AwsCalls
 
     @property
     def server(self) -> LambdaServer:
-        """What answers."""
+        """The server behind the stack's endpoint."""
         return LambdaServer(self.stack)
 
     def status_of(self, task_id: str) -> str:
-        """Tell how the execution of a task stands, by Step Functions' own word."""
+        """Return the status of a task's execution in Step Functions."""
         return self._describe(task_id)["status"]
 
     def state_of(self, task_id: str) -> str | None:
-        """Tell which state the execution of a task has entered last, if any."""
+        """Return the state that the execution of a task entered last, if any."""
         found = self.stack.client("stepfunctions").get_execution_history(
             executionArn=self.execution_of(task_id), reverseOrder=True
         )
@@ -98,7 +105,7 @@ class Deployed:
         return next((name for name in entered if name), None)
 
     def wait_for_the_end_of(self, task_id: str) -> None:
-        """Wait until the execution of a task has ended, by Step Functions' own word."""
+        """Wait until the execution of a task has ended in Step Functions."""
         until(lambda: self.status_of(task_id) != "RUNNING")
 
     def stop(self, task_id: str) -> None:
@@ -112,11 +119,11 @@ class Deployed:
         return [execution["name"] for page in pages for execution in page]
 
     def execution_of(self, task_id: str) -> str:
-        """Give the ARN of a task's execution."""
+        """Return the ARN of a task's execution."""
         return self._describe(task_id)["executionArn"]
 
     def status_event(self, task_id: str, recording: str, **detail: Any) -> Event:
-        """Make a status event about a task's execution of a recorded one."""
+        """Make a status event of a task's execution from a recorded one."""
         execution = self._describe(task_id)
         event = recorded(recording)
         known = {key: execution[key] for key in ("executionArn", "stateMachineArn", "name")}
@@ -139,11 +146,11 @@ class Deployed:
 def deployed(
     template: Path, events: EventPolicy, instances: int = 1, clock: Clock | None = None, /, **parameters: str
 ) -> Generator[Deployed]:
-    """Run a template, each function in so many instances, by a clock of the test's or the machine's own."""
+    """Run a template, each function in so many instances, with the given clock or the machine's."""
     calls = AwsCalls()
     if template == ROOT / "template.yaml":
-        # What becomes of clients that poll as fast as these tests do is shown in tests/server/test_limits.py.
-        parameters = {"PollsPerSecond": "0", **parameters}
+        # These tests poll fast; tests/server/test_limits.py covers the limit on polls.
+        parameters = {"PollsPerSecond": "0", "ResumingClients": "known, a test", **parameters}
     served = LocalStack(template, events=events, parameters=parameters, instances=instances)
     with served as stack, calls.of_handlers(), ExitStack() as clocks:
         if clock is not None:
@@ -152,11 +159,12 @@ def deployed(
 
 
 def event_of(request: HttpRequest) -> Event:
-    """Make the event that API Gateway would make of a request by somebody who has signed in with a token."""
+    """Make API Gateway's event for a request by a caller with a token."""
     event = recorded("http_post_jwt")
     event["headers"] = dict(request.headers)
+    event["rawQueryString"] = request.query
     event["requestContext"]["http"]["method"] = request.method
-    if request.method == "GET":  # API Gateway leaves out the body that there is not
+    if request.method == "GET":  # API Gateway leaves out a missing body
         return {name: value for name, value in event.items() if name != "body"}
     return {**event, "body": request.body.decode(), "isBase64Encoded": False}
 

@@ -10,8 +10,9 @@ import pytest
 
 from benchmarks.cost import calls
 from local import never
-from stepwire.manifests import compile_directory
+from stepwire.catalog.manifests import compile_directory
 from stepwire.protocol.http import HttpRequest
+from tests.cold_start import SETTINGS
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed, body_of, deployed, event_of
 from tests.kits import ALICE
@@ -25,7 +26,8 @@ Client = LegacyClient | ModernClient
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template. No status event ever arrives, so that only requests ask anything of AWS."""
-    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600", **SIGN_IN) as stack:
+    many = {"MostActiveTasks": "500"}  # all that these tests start stays active
+    with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600", **many, **SIGN_IN) as stack:
         yield stack
 
 
@@ -64,7 +66,7 @@ def start(client: Client, arguments: dict[str, Any], key: str | None = None) -> 
 def test_a_call_as_a_task_is_two_writes_and_one_start(client: Client, stack: Deployed) -> None:
     start(client, SLOW)
 
-    # One more where the caller has just created another task: his pace goes on instead of beginning.
+    # One more if the caller has just created another task: the creation rate continues instead of starting.
     assert stack.calls.made in ([*calls.CREATE], ["UpdateItem", *calls.CREATE])
 
 
@@ -72,7 +74,7 @@ def test_a_call_with_a_key_is_one_write_more_and_a_repeated_one_makes_nothing(cl
     key = f"key-of-{type(client).__name__}"
     start(client, SLOW, key)
     first = list(stack.calls.made)
-    start(client, SLOW, key)  # the first repetition saves the task, so that nobody takes it back
+    start(client, SLOW, key)  # the first repetition saves the task, so that it is not rolled back
     stack.calls.forget()
 
     start(client, SLOW, key)
@@ -199,6 +201,54 @@ def test_bad_arguments_cost_nothing(client: Client, stack: Deployed) -> None:
     assert stack.calls.made == []
 
 
+@pytest.fixture
+def model(client: Client, stack: Deployed) -> Client:
+    """A client of the same era without tasks, whose model calls tools."""
+    return client if isinstance(client, LegacyClient) else ModernClient(stack, capabilities={})
+
+
+# What a method of the protocol costs, the tool that stands for it costs.
+@pytest.mark.parametrize(
+    ("tool", "arguments", "cost"),
+    [
+        ("task_result", {}, [*calls.POLL]),
+        ("task_answer", {"question": "approval", "answer": {}}, ["GetItem"]),
+        ("task_cancel", {}, ["GetItem", "StopExecution", "PutItem", "UpdateItem"]),
+    ],
+)
+def test_a_tool_that_stands_for_a_method_costs_what_the_method_costs(
+    client: Client, model: Client, stack: Deployed, tool: str, arguments: dict[str, Any], cost: list[str]
+) -> None:
+    task_id = start(client, SLOW)
+    stack.calls.forget()
+
+    model.call(tool, {"task_id": task_id, **arguments})
+
+    assert stack.calls.made == cost
+
+
+def test_the_result_that_a_model_fetches_is_one_read(client: Client, model: Client, stack: Deployed) -> None:
+    task_id = start(client, SLOW)
+    client.task("cancel", task_id)
+    stack.calls.forget()
+
+    model.call("task_result", {"task_id": task_id})
+
+    assert stack.calls.made == [*calls.POLL]
+
+
+def test_the_list_of_a_models_tasks_is_one_query(model: Client, stack: Deployed) -> None:
+    model.call("task_list", {})
+
+    assert stack.calls.made == ["Query"]
+
+
+def test_a_model_that_names_no_task_costs_nothing(model: Client, stack: Deployed) -> None:
+    model.call("task_result", {"task_id": "nonsense"})
+
+    assert stack.calls.made == []
+
+
 def requests_that_need_no_aws() -> dict[str, Callable[[Client], object]]:
     """List them, by what they are."""
     return {
@@ -213,7 +263,7 @@ def requests_that_need_no_aws() -> dict[str, Callable[[Client], object]]:
 
 
 @pytest.mark.parametrize("ask", requests_that_need_no_aws().values(), ids=list(requests_that_need_no_aws()))
-def test_what_is_the_same_for_all_asks_nothing_of_aws(
+def test_requests_with_the_same_answer_for_all_make_no_aws_call(
     client: Client, stack: Deployed, ask: Callable[[Client], object]
 ) -> None:
     ask(client)
@@ -226,23 +276,10 @@ def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, mo
     arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Some"
     names = dict.fromkeys(("WaitAndEcho", "ProfileDataset", "ApproveRefund"), arn)
     for name, value in {
+        **SETTINGS,
         "LAMBDA_TASK_ROOT": str(tmp_path),
         "TABLE_NAME": "no-such-table",
-        "AUTHORIZER": "none",
-        "PRINCIPAL_SALT": "a stack",
-        "WAIT_SECONDS": "20",
-        "INLINE_WAIT_SECONDS": "2",
-        "HOLD_SECONDS": "0",
-        "REPAIR_AFTER_SECONDS": "60",
-        "STATE_AFTER_SECONDS": "30",
         "SECRET_ARN": "never-asked-for",
-        "MOST_ACTIVE_TASKS": "100",
-        "MOST_WAITING": "5",
-        "MOST_WAITING_PER_CALLER": "3",
-        "MOST_TASKS_PER_MINUTE": "120",
-        "LONGEST_TTL_HOURS": "720",
-        "MOST_ARGUMENT_BYTES": "262144",
-        "POLLS_PER_SECOND": "10",
         "STATE_MACHINES": json.dumps(names),
     }.items():
         monkeypatch.setenv(name, value)
@@ -261,11 +298,9 @@ def events_that_need_no_aws() -> list[dict[str, Any]]:
     modern = ModernClient(never_asked())
     plain = {"content-type": "application/json"}
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
-    legacy = [
-        {"jsonrpc": "2.0", "id": 1, "method": name, "params": params} for name in ("initialize", "ping", "tools/list")
-    ]
+    legacy = [{"jsonrpc": "2.0", "id": 1, "method": name, "params": params} for name in ("initialize", "ping")]
     sent = [(message, plain) for message in legacy]
-    sent += [(modern.message(name), modern.headers(name, {})) for name in ("server/discover", "tools/list")]
+    sent += [(modern.message(name), modern.headers(name, {})) for name in ("server/discover",)]
     return [event_of(HttpRequest("POST", headers, json.dumps(body).encode(), ALICE)) for body, headers in sent]
 
 
@@ -275,7 +310,7 @@ def never_asked() -> Any:
 
 
 def loaded(path: Path) -> Any:
-    """Import a function's module anew, as a new instance of Lambda does."""
+    """Import a function's module again, as a new Lambda instance does."""
     spec = importlib.util.spec_from_file_location(f"fresh_{path.parent.name}", path)
     assert spec
     assert spec.loader

@@ -92,7 +92,7 @@ def test_a_plain_call_that_is_come_back_for_is_one_write_more_than_a_task(
     answer = resuming.call(TOOL, SLOW)
 
     assert answer.is_stream
-    # One more where the caller has just created another task: their pace goes on instead of beginning.
+    # One more if the caller has just created another task: the creation rate continues instead of starting.
     assert stack.calls.made in ([*calls.PLAIN], ["UpdateItem", *calls.PLAIN])
 
 

@@ -33,7 +33,7 @@ class Listener:
     url: str
 
     def events(self) -> list[Detail]:
-        """Give what has come since the last look, once all that was written is told."""
+        """Return the events since the last call, after all written changes are published."""
         self.stack.stack.drain()
         found: list[Detail] = []
         request = {"QueueUrl": self.url, "MaxNumberOfMessages": 10}
@@ -88,7 +88,7 @@ def let_expire(stack: Deployed) -> None:
     stack.stack.expire(at=datetime.now(UTC) + timedelta(days=30))
 
 
-def test_a_task_is_told_of_when_it_begins_and_when_it_ends(modern: ModernClient, listener: Listener) -> None:
+def test_an_event_reports_the_start_and_the_end_of_a_task(modern: ModernClient, listener: Listener) -> None:
     task_id = modern.call(TOOL, {"message": "hello"}).id_in()
     until(lambda: modern.task("get", task_id).result["status"] == "completed")
 
@@ -128,7 +128,7 @@ def test_an_agent_that_is_woken_by_an_event_fetches_the_result(modern: ModernCli
     assert result["structuredContent"]["message"] == "grüße"
 
 
-def test_a_task_that_asks_is_told_of_when_it_asks_and_when_it_goes_on(modern: ModernClient, listener: Listener) -> None:
+def test_an_event_reports_each_question_and_its_answer(modern: ModernClient, listener: Listener) -> None:
     task_id = modern.call("approve_refund", REFUND).id_in()
     until(lambda: modern.task("get", task_id).result["status"] == "input_required")
     modern.update(task_id, APPROVAL)
@@ -146,7 +146,7 @@ def test_a_task_that_asks_is_told_of_when_it_asks_and_when_it_goes_on(modern: Mo
     assert not [words for words in ("249.00", "wobbles", "Half", "120.5") if words in json.dumps(events)]
 
 
-def test_a_cancel_is_told(modern: ModernClient, listener: Listener) -> None:
+def test_an_event_reports_a_cancellation(modern: ModernClient, listener: Listener) -> None:
     task_id = modern.call(TOOL, LONG).id_in()
 
     modern.task("cancel", task_id)
@@ -154,7 +154,7 @@ def test_a_cancel_is_told(modern: ModernClient, listener: Listener) -> None:
     assert listener.told() == [(None, "working"), ("working", "cancelled")]
 
 
-def test_a_task_that_expires_while_it_runs_is_told_of_once(modern: ModernClient, listener: Listener) -> None:
+def test_one_event_reports_a_task_that_expires_while_it_runs(modern: ModernClient, listener: Listener) -> None:
     task_id = modern.call(TOOL, LONG).id_in()
 
     let_expire(listener.stack)
@@ -209,7 +209,7 @@ def bus_that(answers: list[tuple[int, Detail]]) -> Generator[list[int]]:
     ],
     ids=["the call", "the entry"],
 )
-def test_what_the_bus_refuses_is_told_again_until_it_is_heard(bus: str, status: int, body: Detail) -> None:
+def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status: int, body: Detail) -> None:
     with listening(bus) as listener, bus_that([(status, body)] * 3) as sizes:
         modern = ModernClient(listener.stack)
         modern.call(TOOL, LONG)
@@ -218,14 +218,14 @@ def test_what_the_bus_refuses_is_told_again_until_it_is_heard(bus: str, status: 
     assert len(sizes) == 4
 
 
-def test_nothing_is_deployed_where_nobody_is_to_be_told() -> None:
+def test_without_an_event_bus_no_publisher_is_deployed() -> None:
     with deployed(ROOT / "template.yaml", at_once) as stack:
         deployed_names = set(stack.stack.physical_ids)
 
     assert not {name for name in deployed_names if name.startswith(("StatusChanges", "Webhook"))}
 
 
-def test_a_webhook_is_reported_as_what_is_not_called_here() -> None:
+def test_a_webhook_is_reported_as_not_served() -> None:
     secret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hook"
     webhook = {"WebhookUrl": "https://agent.example/hook", "WebhookSecretArn": secret}
 

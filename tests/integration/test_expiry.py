@@ -1,4 +1,4 @@
-"""A task that expires while it runs: gone for everybody, its execution stopped, its slot free."""
+"""A task that expires while it runs: it is deleted, its execution stopped and its slot released."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def stack() -> Iterator[Deployed]:
 
 @pytest.fixture
 def modern(stack: Deployed) -> Iterator[ModernClient]:
-    """A client whose tasks are gone after each test."""
+    """A client whose tasks are deleted after each test."""
     yield ModernClient(stack)
     let_expire(stack)
 
@@ -110,7 +110,7 @@ def test_a_record_that_comes_twice_leaves_the_next_task_alone(modern: ModernClie
     assert modern.call(TOOL, LONG).code == LIMIT_REACHED
 
 
-def test_what_could_not_be_looked_after_comes_again_from_there_on(modern: ModernClient, stack: Deployed) -> None:
+def test_failed_records_are_retried_from_the_first_failure_on(modern: ModernClient, stack: Deployed) -> None:
     task_id = modern.call(TOOL, LONG).id_in()
     good = item_of(stack, task_id)
     broken = {"pk": good["pk"], "sk": good["sk"]}

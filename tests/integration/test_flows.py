@@ -1,4 +1,4 @@
-"""A task from its call to its end, on a whole stack: whatever EventBridge does with the news, and whoever ends it."""
+"""The life of a task on a whole stack, for each kind of event delivery and each kind of end."""
 
 from collections.abc import Callable, Iterator
 
@@ -132,7 +132,7 @@ def test_news_that_is_lost_is_made_good_by_a_poll(modern: ModernClient, stack: D
     assert stack.calls.made.count("DescribeExecution") == 1
 
 
-def test_a_task_that_goes_on_is_looked_up_once_per_interval_however_often_it_is_polled(
+def test_a_running_task_is_checked_once_per_interval_however_often_it_is_polled(
     modern: ModernClient, stack: Deployed, clock: Clock
 ) -> None:
     task_id, looks = start(modern, seconds=600), list[int]()
@@ -171,7 +171,7 @@ def test_news_that_contradicts_the_end_comes_too_late(modern: ModernClient, stac
     assert found(modern, task_id) == before
 
 
-def test_news_that_the_work_goes_on_changes_nothing(modern: ModernClient, stack: Deployed) -> None:
+def test_an_event_that_the_execution_is_running_changes_nothing(modern: ModernClient, stack: Deployed) -> None:
     task_id = start(modern, seconds=600)
     before = found(modern, task_id)
 
@@ -234,9 +234,7 @@ def test_a_plain_call_waits_for_the_end(stack: Deployed, era: type[LegacyClient 
 
 
 # T6, M43
-def test_a_plain_call_that_takes_longer_than_a_response_may_goes_on_in_the_next_round(
-    stack: Deployed, clock: Clock
-) -> None:
+def test_a_plain_call_longer_than_one_response_continues_in_the_next_round(stack: Deployed, clock: Clock) -> None:
     plain, arguments = ModernClient(stack, ALICE, capabilities={}), {"message": "hello", "seconds": LONGER}
     before = set(stack.executions())
     with clock.passing(seconds=MORE_THAN_A_WAIT):
@@ -303,7 +301,7 @@ def test_news_is_lost_for_one_task_only(modern: ModernClient, stack: Deployed, c
     lost: set[str] = set()
 
     def lose(event: StatusEvent) -> tuple[float, ...]:
-        return () if event.detail["name"].partition("-")[2] in lost else (0.0,)
+        return () if event.detail["name"].rpartition("-")[2] in lost else (0.0,)
 
     stack.stack.events = lose
     lost.add(kept_waiting := start(modern, seconds=1))

@@ -19,7 +19,7 @@ CLAIM_OF = {"sub": "sub|client_id"}
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    """A stack that asks nobody to sign in."""
+    """A stack without sign-in."""
     with deployed(ROOT / "template.yaml", at_once, **NO_SIGN_IN) as stack:
         yield stack
 
@@ -172,7 +172,7 @@ def test_a_token_that_says_nothing_is_no_identity(guarded: Deployed, claims: dic
 
 # M4, T24
 @pytest.mark.parametrize("claims", [{"iss": "https://issuer.example"}, {"sub": "alice"}, {"iss": "", "sub": "a"}])
-def test_half_an_identity_is_refused_and_told_what_is_missing(guarded: Deployed, claims: dict[str, str]) -> None:
+def test_an_incomplete_identity_is_refused_with_the_missing_claims(guarded: Deployed, claims: dict[str, str]) -> None:
     before = guarded.executions()
     event = recorded("http_post_jwt")
     event["requestContext"]["authorizer"]["jwt"]["claims"] = claims
@@ -195,7 +195,7 @@ def test_who_may_not_call_gets_the_challenge_through_api_gateway(needing_scope: 
 
 
 # T24
-def test_an_open_stack_knows_nobody_even_if_somebody_says_who_it_is(stack: Deployed) -> None:
+def test_a_stack_without_sign_in_ignores_claimed_identities(stack: Deployed) -> None:
     call = {"name": "wait_and_echo", "arguments": {"message": "everybody's", "seconds": 600}, "task": {}}
 
     task_id = ask(stack, recorded("http_post_jwt"), "tools/call", **call)["result"]["task"]["taskId"]

@@ -1,4 +1,4 @@
-"""Results that do not fit: left out of the event, too large for the task's item, and given whole all the same."""
+"""Results too large for the status event or for the task's item: the client still gets them whole."""
 
 import json
 from collections.abc import Iterator

@@ -5,6 +5,7 @@ can ask is made to be asked once, so that what is allowed and never used shows t
 resource.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,18 +15,15 @@ from typing import Any, Final
 import pytest
 
 from local import never
-from local.engine import ACCOUNT
-from local.permissions import Call, Role, Statement, registered, watched
-from stepwire.sweep import FEW
+from local.account.engine import ACCOUNT
+from local.iam.permissions import Call, Role, Statement, registered, watched
+from stepwire.background.sweep import MOST_SINGLE_CHECKS
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
 from tests.server.messages import questions
 from tests.waiting import until
-
-# What no test can see used, and what it is for.
-USED_ELSEWHERE: Final[dict["Grant", str]] = {}
 
 BUCKET: Final = "datasets"
 REFUND: Final[Json] = {"order_id": "A-1002", "currency": "EUR", "reason": "It wobbles."}
@@ -46,6 +44,20 @@ class Grant:
     statement: str
     action: str
     resource: str  # a pattern, with logical ids for the names of the stack's resources
+
+
+_FIRST_NAMES: Final = f"arn:aws:states:us-east-1:{ACCOUNT}:execution:*:{'?' * 32}-{'?' * 36}"
+# What no test can see used, and what it is for.
+USED_ELSEWHERE: Final = {
+    Grant(holder, statement, f"states:{action}", _FIRST_NAMES): "executions that version 0.1 named, and that still run"
+    for holder, statement, actions in (
+        ("McpFunctionRole", "FollowAndStopExecutions", ("describeexecution", "getexecutionhistory", "stopexecution")),
+        ("ExecutionEventsFunctionRole", "FetchOutputsThatTheEventLeftOut", ("describeexecution",)),
+        ("ExpirationsFunctionRole", "StopExecutions", ("stopexecution",)),
+        ("SweepFunctionRole", "FollowAndStopExecutions", ("describeexecution", "stopexecution")),
+    )
+    for action in actions
+}
 
 
 @dataclass(frozen=True)
@@ -69,11 +81,11 @@ class Watched:
             for statement in role.statements
             for action in statement.actions
             for resource in statement.resources
-            if not self._is_used(role, Statement(True, [action], [resource]))
+            if not self._is_used(role, Statement(True, [action], [resource], tags=statement.tags))
         }
 
     def _is_used(self, role: Role, grant: Statement) -> bool:
-        return any(call.role == role.name and grant.speaks_of(call.need) for call in self.calls)
+        return any(call.role == role.name and grant.applies_to(call.need) for call in self.calls)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +119,7 @@ def ended(stack: Watched, task_id: str) -> Callable[[], bool]:
 
 def let_every_workflow_end_unreported_and_look(stack: Watched, modern: ModernClient, clock: Clock) -> None:
     ids = [modern.call(tool, arguments).id_in() for tool, arguments in FAST.items()]
-    # The second fails before it says how far it is: only then does anybody look at its state.
+    # The second fails before it reports progress: only then is its state read from the history.
     ids += [modern.call("profile_dataset", {"s3_uri": f"s3://{BUCKET}/{key}"}).id_in() for key in ("a.csv", "none")]
     for task_id in ids:
         until(ended(stack, task_id))
@@ -168,7 +180,7 @@ def ask_for_a_task_that_is_not_there(stack: Watched) -> None:
 
 
 def leave_answers_behind(stack: Watched, modern: ModernClient, refusals: list[str]) -> None:
-    """Answer while Step Functions cannot be reached: here, because nobody may."""
+    """Answer while Step Functions cannot be called, here for lack of permission."""
     role = stack.roles()["McpFunctionRole"]
     kept, role.statements = role.statements, [one for one in role.statements if one.sid != "AnswerWaitingStates"]
     task_id = modern.call("approve_refund", ASKED).id_in()
@@ -189,7 +201,7 @@ def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> Non
     newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
     for item in newest.values():
         # So many that the sweep lists what runs.
-        for number in range(FEW + 1):
+        for number in range(MOST_SINGLE_CHECKS + 1):
             table(item | {"sk": {"S": f"{item['sk']['S'][:-4]}{number:04}"}})
         table(item | {"ttl_ms": {"N": "1"}})
     clock.move(seconds=1)
@@ -207,6 +219,23 @@ def open_tasks(stack: Watched) -> tuple[Callable[[Json], object], list[Json]]:
     client, name = stack.deployed.stack.client("dynamodb"), stack.deployed.stack.physical_ids["TasksTable"]
     items = [item for item in client.scan(TableName=name)["Items"] if "open" in item]
     return lambda item: client.put_item(TableName=name, Item=item), items
+
+
+def let_owners_register_tools(stack: Watched) -> None:
+    local = stack.deployed.stack
+    endpoint = local.physical_ids["McpFunction"].removesuffix("-McpFunction")
+    for machine in (local.physical_ids["WaitAndEcho"], "NotThere"):
+        for description in ("Echoes.", "Echoes what it is given."):
+            manifest = {
+                "name": "echo",
+                "description": description,
+                "state_machine": machine,
+                "input_schema": {"type": "object"},
+            }
+            local.client("ssm").put_parameter(
+                Name=f"/stepwire/{endpoint}/tools/echo", Value=json.dumps(manifest), Type="String", Overwrite=True
+            )
+            local.invoke("CatalogFunction", {"detail-type": "Scheduled Event"})
 
 
 def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:
@@ -229,13 +258,14 @@ def test_the_code_asks_for_all_that_it_is_allowed_and_for_nothing_else(
     leave_work_behind(stack, modern, clock)
     sweep(stack)
     let_every_task_expire(stack, modern)
+    let_owners_register_tools(stack)
     call_what_cannot_be_started(stack, modern)
 
     assert stack.unused() == set(USED_ELSEWHERE)
     assert [call for call in stack.calls if not call.allowed] == []
 
 
-def test_every_role_that_acts_here_is_held_to_its_policies(stack: Watched) -> None:
+def test_the_policies_of_every_acting_role_are_enforced(stack: Watched) -> None:
     acting = {call.role for call in stack.calls}
 
     unheld = [note for note in stack.deployed.stack.not_served if "every call is allowed" in note]
@@ -245,7 +275,7 @@ def test_every_role_that_acts_here_is_held_to_its_policies(stack: Watched) -> No
     assert len(acting) > 3
 
 
-def test_a_grant_that_nobody_uses_is_found(stack: Watched) -> None:
+def test_an_unused_grant_is_found(stack: Watched) -> None:
     role = stack.roles()["McpFunctionRole"]
     unused: Any = Statement(True, ["dynamodb:deletetable"], ["*"], "TooMuch")
     role.statements.append(unused)

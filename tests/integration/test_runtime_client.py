@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from local import LocalStack
+from local.account.services import CONTAINER_HOST
 from local.sam_local import ENDPOINT, env_vars
-from local.services import CONTAINER_HOST
 from tests.integration.runtime_api import Answer, Fault, Runtime
 from tests.integration.samples import SAMPLES, Sample
 from tests.integration.stacks import ROOT, SIGN_IN
@@ -118,7 +118,7 @@ def test_an_event_that_makes_no_sense_is_an_error_and_the_function_lives_on(serv
     assert answer == Answer(None)
 
 
-def test_a_handler_that_is_not_there_is_an_error_of_the_start(services: LocalStack) -> None:
+def test_a_missing_handler_stops_the_start(services: LocalStack) -> None:
     with runtime_of("McpFunction", services, handler="app.nobody") as runtime:
         fault = runtime.invoke(recorded("http_get"))
 

@@ -33,7 +33,7 @@ def services() -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="module")
 def open_services() -> Iterator[LocalStack]:
-    """The services, where nobody signs in, as `make services` begins them."""
+    """The services without sign-in, as `make services` starts them."""
     with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters={"WaitSeconds": "0"}) as stack:
         yield stack
 
@@ -192,7 +192,7 @@ class TestGeneratedEvents:
         assert answer["statusCode"] == 200
         check(MESSAGE, json.loads(answer["body"]), "2025-11-25")
 
-    def test_a_token_whose_claims_name_nobody_is_refused(self, services: LocalStack) -> None:
+    def test_a_token_without_identifying_claims_is_refused(self, services: LocalStack) -> None:
         answer = services.invoke("McpFunction", generated("AWS::ApiGatewayV2::Integration"))
 
         assert (answer["statusCode"], json.loads(answer["body"])["error"]["data"]) == (

@@ -18,7 +18,7 @@ MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndE
 @pytest.fixture(scope="module")
 def stacks() -> Iterator[dict[bool, Deployed]]:
     """The root template whole, with sign-in and without."""
-    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default"}
+    template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ExecutionPrefix": "sw-"}
     with (
         deployed(template, never, **parameters) as anybody,
         deployed(template, never, **parameters, **SIGN_IN) as guarded,
@@ -37,7 +37,7 @@ def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
 
 
 def of_the_stack(stack: LocalStack, recording: dict[str, Any]) -> dict[str, Any]:
-    """Let what was recorded tell of the stack's own state machine, which is all that its roles may touch."""
+    """Replace the state machine in recorded events by the stack's own, the only one its roles may access."""
     ours = stack.physical_ids["WaitAndEcho"]
     text = json.dumps(recording).replace(MACHINE, ours)
     return json.loads(

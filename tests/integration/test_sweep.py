@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from local import never
-from stepwire.aws.items import milliseconds_of
-from stepwire.tasks.ids import TaskId, created_at_of
+from stepwire.aws.storage.items import milliseconds_of
+from stepwire.tasks.ids import TaskId, created_at_of, task_key_from_execution
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient
@@ -27,10 +27,11 @@ def stack() -> Iterator[Deployed]:
 def neglect(stack: Deployed, task_id: str) -> None:
     """Let as much time pass for a task as the sweep waits."""
     then = created_at_of(TaskId(task_id)) - timedelta(minutes=MINUTES)
-    owner = stack.execution_of(task_id).rpartition(":")[2].partition("-")[0]
+    key = task_key_from_execution(stack.execution_of(task_id).rpartition(":")[2])
+    assert key is not None
     stack.stack.client("dynamodb").update_item(
         TableName=stack.stack.physical_ids["TasksTable"],
-        Key={"pk": {"S": owner}, "sk": {"S": f"task#{task_id}"}},
+        Key={"pk": {"S": key.owner}, "sk": {"S": f"task#{task_id}"}},
         UpdateExpression="SET checked_at = :then",
         ExpressionAttributeValues={":then": {"N": str(milliseconds_of(then))}},
     )
@@ -43,7 +44,7 @@ def sweep(stack: Deployed) -> list[str]:
     return list(stack.calls.made)
 
 
-def test_a_lost_end_is_found_and_the_next_poll_asks_nobody(stack: Deployed) -> None:
+def test_a_lost_end_is_found_and_the_next_poll_makes_no_further_check(stack: Deployed) -> None:
     modern = ModernClient(stack)
     task_id = modern.call("wait_and_echo", {"message": "hello"}).id_in()
     until(lambda: stack.status_of(task_id) == "SUCCEEDED")

@@ -35,14 +35,14 @@ Value = TypeVar("Value")
 
 
 class Ends:
-    """The ends of executions, as their status events tell them; the events themselves reach nobody."""
+    """The ends of executions, from their status events; the events are not delivered."""
 
     def __init__(self) -> None:
         self._events: dict[str, StatusEvent] = {}
         self._changed = threading.Condition()
 
     def note(self, event: StatusEvent) -> Iterable[float]:
-        """Take note of a status event, and lose it."""
+        """Record a status event, and drop it."""
         if event.status != "RUNNING":
             with self._changed:
                 self._events[event.execution_arn.rpartition("-")[2]] = event
@@ -120,11 +120,11 @@ def slots(stack: Deployed) -> set[str]:
 
 def task_of(execution_name: str) -> str:
     """Give the task of an execution."""
-    return execution_name.partition("-")[2]
+    return execution_name.rpartition("-")[2]
 
 
 def make_overdue(stack: Deployed, task_id: str) -> None:
-    """Let it be long ago that somebody looked at Step Functions for a task."""
+    """Make the last check of Step Functions for a task long ago."""
     (item,) = [item for item in items(stack) if item["sk"]["S"] == f"task#{task_id}"]
     item["checked_at"]["N"] = str(int(item["checked_at"]["N"]) - 3_600_000)
     stack.stack.client("dynamodb").put_item(TableName=stack.stack.physical_ids["TasksTable"], Item=item)
@@ -145,7 +145,7 @@ def id_in(answer: Answer) -> str:
 
 
 def status_of(client: Client, task_id: str) -> str:
-    """Look at a task; one that is unknown is `gone`."""
+    """Return the status of a task; `gone` if it is unknown."""
     answer = client.task("get", task_id)
     return "gone" if answer.body.get("error", {}).get("code") == UNKNOWN else answer.result["status"]
 
@@ -170,9 +170,7 @@ def cancel_all(client: Client, task_ids: set[str]) -> None:
 
 
 # X8
-def test_however_many_call_with_one_key_at_once_there_is_one_task_and_one_execution(
-    clients: list[Client], stack: Racing
-) -> None:
+def test_concurrent_calls_with_one_key_create_one_task_and_one_execution(clients: list[Client], stack: Racing) -> None:
     for number in range(ROUNDS):
         key, before = f"order-{number}", set(stack.executions())
 
@@ -186,7 +184,7 @@ def test_however_many_call_with_one_key_at_once_there_is_one_task_and_one_execut
 
 
 # T27
-def test_however_many_call_at_once_a_caller_has_as_many_tasks_as_he_may(clients: list[Client], stack: Racing) -> None:
+def test_concurrent_calls_never_exceed_a_callers_limit_of_active_tasks(clients: list[Client], stack: Racing) -> None:
     before = set(stack.executions())
 
     answers = together([partial(begin, client, LONG) for client in clients])
@@ -212,8 +210,8 @@ def test_however_many_cancel_a_task_at_once_it_is_cancelled_once_and_for_good(
         assert stack.status_of(task_id) == "ABORTED"
 
 
-# X15: an answer is delivered at least once, for whoever finds it undelivered delivers it; its state takes it once.
-def test_of_many_answers_at_once_the_workflow_goes_on_with_one(clients: list[Client], stack: Racing) -> None:
+# X15: an answer is delivered at least once, because each reader delivers a pending one; its state accepts it once.
+def test_of_many_concurrent_answers_the_workflow_gets_one(clients: list[Client], stack: Racing) -> None:
     refund = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
     modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     task_id = id_in(begin(modern, refund, tool="approve_refund"))
@@ -235,7 +233,7 @@ def test_of_many_answers_at_once_the_workflow_goes_on_with_one(clients: list[Cli
 
 
 # X10, T15
-def test_whoever_polls_while_a_task_ends_sees_it_go_on_and_then_its_one_result(
+def test_polls_during_the_end_of_a_task_see_it_working_and_then_one_result(
     clients: list[Client], stack: Racing
 ) -> None:
     task_id = id_in(begin(clients[0], SHORT))
@@ -273,7 +271,7 @@ def test_however_many_poll_an_overdue_task_at_once_one_of_them_asks_step_functio
     assert {status_of(client, task_id) for client in clients} == {"completed"}
 
 
-# T24: a task that has expired is gone; one that has not keeps the end that it got first.
+# T24: an expired task is deleted; any other keeps its first end.
 @pytest.mark.parametrize("expires", [False, True])
 def test_an_end_a_cancellation_and_an_expiry_at_the_same_time_leave_one_end_or_nothing(
     clients: list[Client], stack: Racing, expires: bool

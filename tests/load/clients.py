@@ -44,7 +44,7 @@ class Kind(Enum):
 
 
 _ENDINGS: Final = {Kind.FAILING: "fails", Kind.CANCELLED: "never"}
-"""What the workflow is told to do; else it gives its words back."""
+"""The given behaviour of the workflow; by default it echoes its message."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The server as one caller reaches it, and a record of what he asked."""
+    """The server for one caller, and a record of its requests."""
 
     url: str
     token: str
@@ -190,7 +190,7 @@ class Modern:
         yield 0.0
 
     def stream(self, story: Story) -> Life:
-        """Follow the task: what listens is told how it stands, and let go."""
+        """Follow the task by a listener, which gets its status and an end of stream."""
         while True:
             _, told, _ = self._client.listen({"taskIds": [story.task_id]}).messages
             look = _modern_look(told["params"])
@@ -289,7 +289,7 @@ def life(manners: Manners, story: Story, all_there: Event) -> Life:
 
 
 class Caller(Thread):
-    """One client, and what it saw; faults are told in words.
+    """One client and its observations; faults are described in text.
 
     Args:
         name: whose tasks they are.
@@ -324,7 +324,7 @@ class Caller(Thread):
         self.join()
 
     def run(self) -> None:
-        """Follow all tasks, the one that is due first; then look at each once more."""
+        """Follow all tasks, the earliest due first; then read each once more."""
         manners = self._era(self._endpoint)
         due = [(0.0, story.number, life(manners, story, self._all_there)) for story in self.stories]
         while due and not self._given_up.is_set():
@@ -339,7 +339,7 @@ class Caller(Thread):
         """Take one step, and say when the next one is due; None: there is none, or this one failed."""
         try:
             return next(steps, None)
-        except Exception as error:  # noqa: BLE001  # whatever it was, it is told
+        except Exception as error:  # noqa: BLE001  # every error is reported
             self.faults.append(f"{self.name}, task {number}: {type(error).__name__}: {error}")
             return None
 

@@ -1,4 +1,4 @@
-"""Who waits at the gate. Functions run in the process of the stack, so theirs and whoever opens the gate share this."""
+"""The task tokens that wait at the gate. Functions run in the stack's process, so they share it with the opener."""
 
 from dataclasses import dataclass
 from queue import SimpleQueue

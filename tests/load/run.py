@@ -41,7 +41,7 @@ class Plan:
     patience: float = 900.0
     """Seconds after which what is not created, or has not ended, counts as lost."""
     lost_events: int = 0
-    """Ends that Step Functions never tells of: to see that it is noticed."""
+    """Ends without a status event: to check that the run detects them."""
 
     @property
     def tasks_of_each(self) -> int:

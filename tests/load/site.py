@@ -24,7 +24,7 @@ import boto3
 from botocore.model import OperationModel
 
 from local import LocalStack, StatusEvent, at_once
-from stepwire.aws.items import TASK_PREFIX
+from stepwire.aws.storage.items import TASK_PREFIX
 from tests.load.gate import waiting
 
 TEMPLATE: Final = Path(__file__).parent / "template.yaml"
@@ -106,7 +106,7 @@ class Site:
                 if item["sk"]["S"].startswith(TASK_PREFIX)
             },
             executions=tuple(
-                (one["name"].partition("-")[2], one["status"]) for page in found for one in page["executions"]
+                (one["name"].rpartition("-")[2], one["status"]) for page in found for one in page["executions"]
             ),
             slots={caller: count for caller, count in held.items() if count},
         )

@@ -32,7 +32,7 @@ def test_of_a_hundred_tasks_in_flight_at_once_nothing_is_lost() -> None:
 
 
 @pytest.mark.long
-def test_one_end_that_step_functions_never_tells_of_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_end_without_a_status_event_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["--tasks", "4", "--clients", "2", "--steady", "0", "--patience", "30", "--lose", "1"])
 
     shown = capsys.readouterr().out
@@ -74,7 +74,7 @@ def seen() -> Evidence:
     return Evidence(stories, listed, [], [Request("tasks/get", 200, 0.0, 0.0)], peak, end)
 
 
-def test_where_all_holds_nothing_is_told(seen: Evidence) -> None:
+def test_a_correct_run_reports_no_violation(seen: Evidence) -> None:
     assert faults(seen) == []
 
 
@@ -169,7 +169,7 @@ DOCTORED = (
 
 
 @pytest.mark.parametrize("doctor", DOCTORED, ids=lambda doctor: doctor.__name__)
-def test_what_does_not_hold_is_told(seen: Evidence, doctor: Callable[[Evidence], Evidence]) -> None:
+def test_a_violation_is_reported(seen: Evidence, doctor: Callable[[Evidence], Evidence]) -> None:
     assert faults(doctor(seen)) != []
 
 

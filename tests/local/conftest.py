@@ -1,4 +1,4 @@
-"""The stack of the tests, served; and the simulated account without a stack, with or without a patch."""
+"""Fixtures: the tests' stack, and the simulated account without a stack, with or without a patch."""
 
 import sys
 from collections.abc import Iterator
@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalStack, functions
-from local.engine import simulated_aws
+from local import LocalStack
+from local.account.engine import simulated_aws
+from local.lambdas import functions
 from tests import waiting
 from tests.local.simulated import Account
 from tests.waiting import PATIENT
 
 DEFECT_SHOWS = 2.0  # seconds; longer than the time limits in the workflows of the proofs
-# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+# Timeouts of functions are longer here, so that no invocation fails because the machine is busy.
 functions.timeout_scale = PATIENT
 TEMPLATE = Path(__file__).parent / "stack" / "template.yaml"
 
@@ -27,7 +28,7 @@ def stack() -> Iterator[LocalStack]:
 @pytest.fixture
 def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     without = getattr(request, "param", ())
-    if without:  # the test must fail, and most often because something never comes about: no use to wait long for it
+    if without:  # the test must fail, usually because something never happens: do not wait long for it
         monkeypatch.setattr(waiting, "HANG_GUARD", DEFECT_SHOWS)
     with simulated_aws(without=without):
         yield Account()

@@ -90,7 +90,7 @@ class TestIssuer:
         return self.valid(**{"iat": now - 660, "nbf": now - 660, "exp": now - 60, **changes})
 
     def for_another_audience(self, **changes: Any) -> str:
-        """Mint a token that was made for somebody else."""
+        """Mint a token for another audience."""
         return self.valid(**{"aud": "somebody-else", **changes})
 
     def unsigned(self, **changes: Any) -> str:

@@ -1,6 +1,6 @@
-"""How a patch of moto is proven: its test passes with every patch, and fails without this one.
+"""The proof of a patch of moto: its test passes with every patch, and fails without this one.
 
-A proof that passes without its patch is a failure too (strict xfail): then the defect is gone, and the patch can go.
+A proof that passes without its patch is a failure too (strict xfail): the defect is fixed and the patch can go.
 """
 
 import threading
@@ -14,7 +14,7 @@ WAIT = {"Type": "Wait", "Seconds": 60}
 
 
 def proof(patch: str) -> pytest.MarkDecorator:
-    """Run the test with every patch, and without this one, which it must not survive."""
+    """Run the test with every patch, and again without this one, where it must fail."""
     lifted = pytest.param(
         {patch}, id=f"without {patch}", marks=pytest.mark.xfail(strict=True, reason="a defect of moto")
     )
@@ -22,7 +22,7 @@ def proof(patch: str) -> pytest.MarkDecorator:
 
 
 def together(act: Callable[[], Any], count: int) -> list[Any]:
-    """Act in so many threads at the same moment, and return what came of it."""
+    """Call a function in so many threads at once; return the results and errors."""
     gate = threading.Barrier(count)
     results: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""A simulated account in the hands of a test: what the proofs of the patches need, and nothing of a template."""
+"""A simulated account for the proofs of the patches, without a template."""
 
 import itertools
 import json
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from local.clients import aws_client
-from local.engine import ACCOUNT
-from local.functions import Function, FunctionSettings, register
-from local.isolation import REGION
+from local.account.engine import ACCOUNT
+from local.account.isolation import REGION
+from local.iam.clients import aws_client
+from local.lambdas.functions import Function, FunctionSettings, register
 from tests.waiting import until
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/test"
@@ -102,7 +102,7 @@ class Account:
 
 
 class Answerer:
-    """A function that is given task tokens: it answers them before it returns, or leaves that to the test."""
+    """A function that gets task tokens; it answers them before it returns, or leaves that to the test."""
 
     def __init__(self, account: Account) -> None:
         self._account = account

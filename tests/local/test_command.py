@@ -1,14 +1,15 @@
-"""The command: what it prints, and its exit codes."""
+"""The command line: its output and its exit codes."""
 
 import json
+import logging
 import os
 import re
 import signal
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Generator
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from ipaddress import IPv4Address
@@ -29,6 +30,7 @@ COMMAND = [sys.executable, "-m", "local"]
 
 
 def failed(*arguments: str) -> str:
+    """Run the command; return its standard error after checking its exit code."""
     ended = subprocess.run(
         [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
     )
@@ -37,8 +39,26 @@ def failed(*arguments: str) -> str:
     return ended.stderr
 
 
+@pytest.fixture
+def untouched_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undo what the command changes in its process: signal handlers and the handlers of the root logger."""
+    monkeypatch.setattr(logging.root, "handlers", list[logging.Handler]())
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def failed_here(*arguments: str) -> str:
+    """Run the command in this process; return its standard error after checking its exit code."""
+    with redirect_stdout(shown := StringIO()), redirect_stderr(errors := StringIO()):
+        assert main(arguments) == 2
+    assert shown.getvalue() == ""
+    return errors.getvalue()
+
+
 def refused(*arguments: str) -> str:
-    """Read the arguments in this process, and give what is said of those that are wrong."""
+    """Parse invalid arguments in this process; return the error text."""
     with redirect_stderr(shown := StringIO()), pytest.raises(SystemExit, match="2"):
         main(arguments)
     return shown.getvalue()
@@ -46,7 +66,7 @@ def refused(*arguments: str) -> str:
 
 @dataclass
 class Served:
-    """The command while it serves, and what it has shown when it is over."""
+    """The running command, and its output after it has stopped."""
 
     process: subprocess.Popen[str]
     url: str
@@ -56,7 +76,7 @@ class Served:
     errors: str = ""
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
-        """Stop it as a person does; return its exit code."""
+        """Stop it with a signal; return its exit code."""
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.process.send_signal(number)
@@ -65,7 +85,7 @@ class Served:
         return self.process.wait()
 
     def records(self) -> list[Json]:
-        """Read what the functions wrote."""
+        """Return the records in the functions' log."""
         (path,) = self.logs.iterdir()
         return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -87,7 +107,7 @@ def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Ge
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
-def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
+def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signals) -> None:
     with serving(tmp_path / "logs", TEMPLATE, "--parameter", "Greeting=moin", "--expire-after", "5") as served:
         answer = httpx.post(served.url, json={}, timeout=HANG_GUARD).json()
         code = served.stop(number)
@@ -97,7 +117,7 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signa
     assert (code, served.errors) == (0, "")
     assert f"claude mcp add --transport http stepwire {served.url}" in rest
     assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
-    assert "Setting: AWS::SSM::Parameter is not served" in rest
+    assert "Setting: AWS::SNS::Topic is not served" in rest
 
 
 def call(url: str, method: str, **params: Any) -> Json:
@@ -147,27 +167,27 @@ def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
 
     serves, request = map(json.loads, served.lines)
     assert (serves["event"], serves["url"]) == ("serving", served.url)
-    assert "Setting: AWS::SSM::Parameter is not served" in serves["not_served"]
+    assert "Setting: AWS::SNS::Topic is not served" in serves["not_served"]
     assert (request["event"], request["method"], request["status"]) == ("request", "ping", 200)
 
 
-def test_a_form_of_the_log_that_there_is_not_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_log_format_is_one_line(monkeypatch: pytest.MonkeyPatch, untouched_process: None) -> None:
     monkeypatch.setenv("LOG", "xml")
 
-    assert failed() == "error: LOG=xml is no form of the log: choose one of text, json.\n"
+    assert failed_here() == "error: LOG=xml is not a log format: choose one of text, json.\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--template", "gone.yaml"], "error: gone.yaml does not exist"),
-        (["--template", str(TEMPLATE), "--parameter", "Authorizer=maybe"], "must be one of jwt, iam, none"),
-    ],
-)
-def test_what_keeps_it_from_serving_is_one_line(arguments: list[str], words: str) -> None:
-    error = failed(*arguments)
+def test_a_missing_template_is_one_line_and_exit_code_2() -> None:
+    error = failed("--template", "gone.yaml")
 
-    assert words in error
+    assert "error: gone.yaml does not exist" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_wrong_parameter_is_one_line(tmp_path: Path, untouched_process: None) -> None:
+    error = failed_here("--template", str(TEMPLATE), "--parameter", "Authorizer=maybe", "--logs", str(tmp_path))
+
+    assert "must be one of jwt, iam, none" in error
     assert len(error.splitlines()) == 1
 
 
@@ -189,4 +209,4 @@ def test_services_that_others_may_reach_say_so(address: str, warns: bool) -> Non
 
     text = services_welcome(stack, Namespace(host=IPv4Address(address), env_vars=Path("env.json")))
 
-    assert (f"WARNING: whoever reaches {address}" in text) is warns
+    assert (f"WARNING: every client that reaches {address}" in text) is warns

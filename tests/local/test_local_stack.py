@@ -1,4 +1,4 @@
-"""A template, served: over HTTP as API Gateway would, functions as Lambda would."""
+"""A served template: its API answers over HTTP as API Gateway does, and its functions run as Lambda runs them."""
 
 import contextlib
 import json
@@ -14,9 +14,10 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError, functions
-from local.resources.kinds import NOT_ENFORCED
-from local.server import listen
+from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError
+from local.cloudformation.resources.kinds import NOT_ENFORCED
+from local.gateway.server import listen
+from local.lambdas import functions
 from tests.local.conftest import TEMPLATE
 from tests.waiting import HANG_GUARD, until
 
@@ -24,7 +25,7 @@ CLIENT = httpx.Client(timeout=HANG_GUARD, limits=httpx.Limits(max_connections=No
 
 
 def stranger() -> Any:
-    """Return a client of a service that nobody simulates."""
+    """Return a client of a service that is not simulated."""
     session: Any = boto3.session.Session()
     return session.client("sqs", endpoint_url="https://sqs.not-simulated.example")
 
@@ -40,7 +41,7 @@ def test_outputs_name_this_machine(stack: LocalStack) -> None:
 
 
 def test_what_is_not_served_is_reported(stack: LocalStack) -> None:
-    assert "Setting: AWS::SSM::Parameter is not served" in stack.not_served
+    assert "Setting: AWS::SNS::Topic is not served" in stack.not_served
     assert "alarms and dashboards: nothing is counted, so none rings or shows anything" in stack.not_served
     assert NOT_ENFORCED in stack.not_served
     assert "Schedule: its schedule never fires" in stack.not_served
@@ -241,7 +242,7 @@ def test_real_credentials_are_put_aside_and_given_back(monkeypatch: pytest.Monke
     assert {name: value for name, value in os.environ.items() if name.startswith("AWS_")} == before
 
 
-def test_a_route_whose_sign_in_is_not_served_lets_nobody_through() -> None:
+def test_a_route_whose_sign_in_is_not_served_refuses_every_request() -> None:
     with LocalStack(TEMPLATE, parameters={"Authorizer": "iam"}) as stack:
         response = post(stack, authorization="AWS4-HMAC-SHA256 anything")
 
@@ -290,7 +291,7 @@ def test_a_port_in_use_is_named_with_what_to_do(stack: LocalStack) -> None:
 
 
 def test_a_port_that_is_none_is_named(stack: LocalStack) -> None:
-    with pytest.raises(PortInUse, match=r"Port 65536 of 127.0.0.1 is not to be had"), LocalStack(TEMPLATE, port=65_536):
+    with pytest.raises(PortInUse, match=r"Port 65536 of 127.0.0.1 is not available"), LocalStack(TEMPLATE, port=65_536):
         pass
 
 
@@ -313,7 +314,7 @@ Resources:
         ("import nothing_of_this_name", "cannot import .*app.py: ModuleNotFoundError"),
         ("x = 1", "has no handler"),
         ("", "has no handler"),
-        (None, "app.py, which is not there"),
+        (None, "app.py, which does not exist"),
         ("class H:\n  def warm(self): raise ValueError('tools/a.yaml: bad')\nhandler = H()", "F: tools/a.yaml: bad"),
     ],
 )

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from stepwire.aws.step_functions import execution_of, state_of
+from stepwire.aws.workflows.step_functions import execution_of, state_of
+from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
-from stepwire.execution_events import StatusChange
-from stepwire.tasks.ids import TaskKey, task_key_of
+from stepwire.tasks.ids import TaskKey, task_key_from_execution
 from stepwire.tasks.outcomes import Succeeded
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
@@ -125,7 +125,7 @@ class Run:
         execution, task_id = self.world.executions[arn], key_of(arn).task_id
         is_left_out = LARGE in execution.end.get("output", "")
         state = Succeeded(None) if is_left_out else state_of({"status": execution.status, **execution.end})
-        change = StatusChange(execution_of(arn), state)
+        change = ExecutionStatusChange(execution_of(arn), state)
         self.news.append(
             News("end", lambda: self.stack.events.record(change), lambda: self.reference.has_ended(task_id))
         )
@@ -133,6 +133,6 @@ class Run:
 
 def key_of(arn: str) -> TaskKey:
     """Give the task of an execution."""
-    key = task_key_of(execution_of(arn).name)
+    key = task_key_from_execution(execution_of(arn).name)
     assert key is not None
     return key

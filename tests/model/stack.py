@@ -7,29 +7,29 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from local.engine import shared_account
-from stepwire.aws.dynamodb import DynamoDbTaskStore, usage_of
-from stepwire.aws.items import task_of
-from stepwire.aws.places import DynamoDbPlaces
-from stepwire.aws.step_functions import StepFunctionsWorkflows, execution_arn_of
-from stepwire.dialogue import Dialogue
-from stepwire.execution_events import ExecutionEvents
-from stepwire.expirations import Expirations
-from stepwire.input_requests import InputRequests
-from stepwire.methods import Kit, Patience
-from stepwire.operations import Operations
-from stepwire.polls import PollLimit
+from local.account.engine import shared_account
+from stepwire.aws.storage.items import task_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore, usage_of
+from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
+from stepwire.background.execution_events import ExecutionEvents
+from stepwire.background.expirations import Expirations
+from stepwire.background.input_requests import InputRequests
+from stepwire.background.sweep import Sweep
+from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.operations import Operations
+from stepwire.engine.polls import PollLimit
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.principal import Principal
-from stepwire.recorder import Recorder
-from stepwire.server import McpServer
-from stepwire.sweep import Sweep
+from stepwire.server.kit import Kit, Patience
+from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
-from stepwire.upkeep import Intervals, Upkeep
-from stepwire.waiting import Waiting, WaitingRoom, WaitLimits
 from tests.fakes import START_OF_TIME, counting
-from tests.kits import CONFIRMED, NO_RESUME, OPTIONAL, SECRET, catalog_of, signed_url
+from tests.kits import CONFIRMED, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
 from tests.model.handlers import Boundary, pause
 from tests.simulated.step_functions import StepFunctions
 from tests.tables import new_table, table_behind
@@ -95,10 +95,10 @@ class Stack:
         recorder = Recorder(store, self.clock)
         upkeep = Upkeep(recorder, workflows, Intervals(), report)
         limits = Limits(active=most_active, per_minute=100_000)
-        room = WaitingRoom(
-            DynamoDbPlaces(self.account.table, lambda: boundary.dynamodb), WaitLimits(), self.randomness, report
+        limiter = WaitLimiter(
+            DynamoDbWaitSlots(self.account.table, lambda: boundary.dynamodb), WaitLimits(), self.randomness, report
         )
-        waiting = Waiting(recorder, upkeep, room, report)
+        waiting = Waiting(recorder, upkeep, limiter, report)
         self.operations = Operations(recorder, workflows, self.randomness, upkeep, limits, signed_url, report, waiting)
         kit = Kit(
             CATALOG,
@@ -106,7 +106,7 @@ class Stack:
             Dialogue(recorder, upkeep, report),
             Patience(NO_TIME, NO_TIME, NO_TIME),
             lambda: SECRET,
-            NO_RESUME,
+            RESUMING,
             PollLimit(0, self.clock),
             report,
         )

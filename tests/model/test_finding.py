@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.recorder import Recorder
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.engine.recorder import Recorder
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.task import Execution, Task
 from tests.kits import ALICE, BOB
@@ -104,7 +104,7 @@ DEFECTS = {
     ),
     "the idempotency key": Defect(
         "a call with a key has two tasks|a call runs twice",
-        [(DynamoDbTaskStore, "claim_key", _never_claimed), (DynamoDbTaskStore, "keyed", _never_claimed)],
+        [(DynamoDbTaskStore, "claim_key", _never_claimed), (DynamoDbTaskStore, "load_key_claim", _never_claimed)],
         _call_twice_with_one_key,
     ),
     "the look at a task that was cancelled before its start": Defect(
@@ -120,7 +120,7 @@ DEFECTS = {
     ),
     "whose a task is": Defect(
         "a task is somebody else's",
-        [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "_present", _unchecked)],
+        [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "_visible", _unchecked)],
         _look_at_a_foreign_task,
     ),
 }
@@ -144,18 +144,18 @@ def run(moves: Callable[[Machine], None]) -> None:
         machine.teardown()
 
 
-def test_a_run_that_shows_what_is_left_out_fails(defect: Defect) -> None:
+def test_a_run_with_a_planted_defect_fails(defect: Defect) -> None:
     with pytest.raises(AssertionError, match=defect.found_as):
         run(defect.shown_by)
 
 
 @pytest.mark.parametrize("moves", [one.shown_by for one in DEFECTS.values()], ids=lambda moves: moves.__name__)
-def test_the_same_run_passes_where_nothing_is_left_out(moves: Callable[[Machine], None]) -> None:
+def test_the_same_run_passes_without_the_defect(moves: Callable[[Machine], None]) -> None:
     run(moves)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("defect", [name for name, one in DEFECTS.items() if not one.is_too_rare], indirect=True)
-def test_the_search_finds_what_is_left_out(defect: Defect) -> None:
+def test_the_random_search_finds_the_defect(defect: Defect) -> None:
     with pytest.raises(AssertionError, match=defect.found_as):
         explore(MOST_STEPS, name="Finding", shrinks=False)

@@ -17,7 +17,7 @@ PARTS: Final = 8
 """Each a test of its own, for several workers."""
 
 
-def test_a_few_runs_end_well() -> None:
+def test_a_few_runs_pass() -> None:
     made = explore(QUICK, name="Quick")
 
     assert made["steps"] >= QUICK
@@ -25,14 +25,14 @@ def test_a_few_runs_end_well() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_whatever_is_interleaved_clients_are_told_what_they_may_be(part: int) -> None:
+def test_under_any_interleaving_answers_agree_with_the_reference(part: int) -> None:
     made = explore(STEPS // PARTS, name=f"Part{part}")
 
     assert made["steps"] >= STEPS / PARTS
 
 
 @pytest.mark.long
-def test_a_seed_repeats_its_runs_and_another_makes_others() -> None:
+def test_a_seed_determines_the_runs() -> None:
     one, same, other = (explore(200, name="Seeded", seed_of_all=seed) for seed in (1, 1, 2))
 
     assert one == same != other

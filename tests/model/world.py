@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from stepwire.aws.step_functions import execution_of
-from stepwire.execution_events import ProgressMade
-from stepwire.input_requests import Question as Asking
+from stepwire.aws.workflows.step_functions import execution_of
+from stepwire.background.execution_events import ExecutionProgress
+from stepwire.background.input_requests import Question as Asking
 from stepwire.tasks.task import Progress, Task
 from tests.kits import FORM
 from tests.model.handlers import Done, Handler, Outcome
@@ -104,7 +104,7 @@ class WorldMoves(Run):
         """Let a workflow say how far it is."""
         self.step("report")
         step = self.reference.step
-        made = ProgressMade(execution_of(self._execution(which)), Progress(step), f"Step {step}")
+        made = ExecutionProgress(execution_of(self._execution(which)), Progress(step), f"Step {step}")
         self.news.append(News("progress", lambda: self.stack.events.record_progress(made)))
 
     @move(

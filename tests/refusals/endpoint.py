@@ -1,10 +1,10 @@
-"""Stepwire over the fakes, on a port of its own: for released clients, that are to be refused in every way there is.
+"""Stepwire over the fakes, on a port of its own, where released clients get every refusal.
 
 The name of a tool says what becomes of its workflow, and words in a request say whether a limit is reached while it
 is answered. Everything else is as deployed.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,15 +12,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any, Final
 
-from stepwire.access import Access
-from stepwire.audit import Action
-from stepwire.catalog import TaskSupport
+from stepwire.audit import AuditAction
+from stepwire.catalog.access import Access
+from stepwire.catalog.tools import TaskSupport
+from stepwire.engine.polls import PollLimit
 from stepwire.errors import HttpMethodNotAllowed, StartRefused, WorkflowError
-from stepwire.json_text import read_back, write
-from stepwire.methods import Kit
-from stepwire.polls import PollLimit
+from stepwire.json_text import load_json, write
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire.server import McpServer
+from stepwire.server.kit import Kit
+from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
 from tests.fakes import FakeWorkflows
@@ -59,7 +59,7 @@ TOOLS: Final = (
 
 @dataclass
 class ScriptedWorkflows(FakeWorkflows):
-    """Executions whose state machine's name says how they go on."""
+    """Executions; the name of the state machine decides how they end."""
 
     begun: list[Execution] = field(default_factory=list[Execution])
     answered: list[str] = field(default_factory=list[str])
@@ -77,9 +77,9 @@ class ScriptedWorkflows(FakeWorkflows):
         super().start(execution, input_text, trace_header)
         self.begun.append(execution)
 
-    def resume(self, token: str, output: str) -> None:
+    def complete_callback(self, token: str, output: str) -> None:
         """Take an answer; the state that asked goes on."""
-        super().resume(token, output)
+        super().complete_callback(token, output)
         self.answered.append(token)
 
 
@@ -106,7 +106,7 @@ class Endpoint:
 
         Left out are those of GET and DELETE, which each client tries, and what a workflow ended its task with.
         """
-        refused = (entry.outcome for entry in self.world.audit if entry.action is Action.REFUSED)
+        refused = (entry.outcome for entry in self.world.audit if entry.action is AuditAction.REFUSED)
         not_ours = {HttpMethodNotAllowed.__name__, WorkflowError.__name__}
         return [name for name in refused if name and name not in not_ours]
 
@@ -133,7 +133,7 @@ class Endpoint:
                     pass  # it never ends
         answered, self.workflows.answered = self.workflows.answered, []
         for token in answered:
-            given = read_back(self.workflows.resumptions[-1].output or "null")
+            given = load_json(self.workflows.resumptions[-1].output or "null")
             self.world.succeed(token.removeprefix("token "), given)
 
 
@@ -160,6 +160,13 @@ class Served:
 def served() -> Generator[Served]:
     """Serve an endpoint on a free port of 127.0.0.1."""
     endpoint = Endpoint()
+    with serving(endpoint.handle) as url:
+        yield Served(url, endpoint)
+
+
+@contextmanager
+def serving(handle: Callable[[HttpRequest], HttpResponse]) -> Generator[str]:
+    """Serve a function on a free port of 127.0.0.1, and give the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -167,8 +174,7 @@ def served() -> Generator[Served]:
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            request = HttpRequest(self.command, headers, body, ALICE, frozenset({SCOPE}))
-            response = endpoint.handle(request)
+            response = handle(HttpRequest(self.command, headers, body, ALICE, frozenset({SCOPE})))
             octets = response.body.encode()
             self.send_response(response.status)
             for name, value in {**response.headers, "content-length": str(len(octets))}.items():
@@ -185,7 +191,7 @@ def served() -> Generator[Served]:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield Served(f"http://127.0.0.1:{server.server_port}/mcp", endpoint)
+            yield f"http://127.0.0.1:{server.server_port}/mcp"
         finally:
             server.shutdown()
             thread.join()

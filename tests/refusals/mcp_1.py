@@ -18,7 +18,7 @@ warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its e
 
 
 async def asked(session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Send a request, and give its result or its error."""
+    """Send a request, and return its result or its error."""
     request = mcp.types.ClientRequest.model_validate({"method": method, "params": params})
     try:
         result = await session.send_request(request, mcp.types.Result)
@@ -28,7 +28,7 @@ async def asked(session: ClientSession, method: str, params: dict[str, Any]) -> 
 
 
 async def walked(session: ClientSession, requests: list[Any]) -> dict[str, Any]:
-    """Send the requests of a way, and give what came of the last."""
+    """Send the requests of a way, and return what came of the last."""
     seen: dict[str, Any] = {}
     task_id = ""
     for method, params in requests:
@@ -52,7 +52,7 @@ class User:
 
 
 async def talked(session: ClientSession, user: User, talk: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool that asks, answer as the plan says, and give the result with what was asked."""
+    """Call a tool that asks, answer as the plan says, and return the result with what was asked."""
     user.answers, user.asked = list(talk["answers"]), []
     if talk["as_task"]:
         created = await session.experimental.call_tool_as_task(talk["tool"], talk["arguments"])

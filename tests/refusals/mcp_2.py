@@ -49,7 +49,7 @@ class User:
 
 
 async def asked(client: Client, method: str, params: Json) -> Json:
-    """Send a request, and give its result or its error."""
+    """Send a request, and return its result or its error."""
     try:
         result = await client.session.send_request(_Raw(method=method, params=params), _Whole)
     except MCPError as error:
@@ -58,7 +58,7 @@ async def asked(client: Client, method: str, params: Json) -> Json:
 
 
 async def walked(client: Client, requests: list[Any]) -> Json:
-    """Send the requests of a way, and give what came of the last."""
+    """Send the requests of a way, and return what came of the last."""
     seen: Json = {}
     task_id = ""
     for method, params in requests:

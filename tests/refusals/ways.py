@@ -1,4 +1,4 @@
-"""Every refusal there is, and how a released client comes by it; or why none can, in an open session.
+"""Every refusal, and the requests by which a released client gets it in an open session; or why none can.
 
 The tree of `stepwire.errors` is the list: test_refusals.py holds each of its leaves against these tables.
 """
@@ -92,9 +92,14 @@ BEFORE_THE_MESSAGE: Final = {
 }
 """Refused before the message is understood; so these have HTTP statuses of their own in both eras."""
 
+AFTER_GIVING_UP: Final = {
+    errors.RequestCancelled: "ends a stream whose caller waits no more; tests/clients shows that it harms no session"
+}
+"""Seen by no caller."""
+
 
 def leaves(error: type[ProtocolError] = ProtocolError) -> set[type[ProtocolError]]:
-    """Give the errors of the tree that nothing is more precise than, and those that are raised themselves."""
+    """Return the errors of the tree that nothing is more precise than, and those that are raised themselves."""
     children = error.__subclasses__()
     below = set[type[ProtocolError]]().union(*map(leaves, children))
     return below if children else {error}

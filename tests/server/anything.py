@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from stepwire.json_text import as_object
-from stepwire.methods import Patience
+from stepwire.server.kit import Patience
 from tests.kits import World
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -104,7 +104,7 @@ def right_requests() -> list[Sent]:
 
 
 def version_of(message: Json, sent_headers: dict[str, Any]) -> str:
-    """Tell by which version's rules an answer is to be judged: rung 6 of the ladder in `stepwire.protocol.inbound`."""
+    """Tell by which version's rules an answer is to be judged: rung 7 of the ladder in `stepwire.protocol.inbound`."""
     header = str(sent_headers.get("mcp-protocol-version", "2025-03-26")).strip(" \t")
     params = as_object(message.get("params"))
     if header == MODERN or {META_VERSION, META_CAPABILITIES} & as_object(params.get("_meta")).keys():

@@ -50,7 +50,7 @@ SESSION: Final = re.compile("[!-~]+")
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """A response, with the request that it answers."""
 
     response: HttpResponse
     request: Json = field(default_factory=dict[str, Any])
@@ -58,7 +58,7 @@ class Answer:
 
     @property
     def status(self) -> int:
-        """Give the HTTP status."""
+        """Return the HTTP status."""
         return self.response.status
 
     @property
@@ -82,7 +82,7 @@ class Answer:
 
     @property
     def messages(self) -> list[Json]:
-        """Give the JSON-RPC messages of the body, in their order; the one response, where it is no stream."""
+        """Return the JSON-RPC messages of the body, in their order; the one response, where it is no stream."""
         return self.stream.messages if self.is_stream else [self.body]
 
     @property
@@ -92,43 +92,43 @@ class Answer:
 
     @property
     def event_ids(self) -> list[str]:
-        """Give the ids of the events, in their order."""
+        """Return the ids of the events, in their order."""
         return self.stream.event_ids
 
     @property
     def last_event_id(self) -> str:
-        """Give the id that the client comes back with."""
+        """Return the event id with which the client resumes."""
         return self.event_ids[-1]
 
     @property
     def retry_ms(self) -> int | None:
-        """Give the time after which the client comes back."""
+        """Return the time after which the client resumes, in milliseconds."""
         return self.stream.retry_ms
 
     @property
     def result(self) -> Json:
-        """Give the result; an error fails the test."""
+        """Return the result; an error fails the test."""
         assert "result" in self.body, self.response.body
         return self.body["result"]
 
     @property
     def error(self) -> Json:
-        """Give the error; a result fails the test."""
+        """Return the error; a result fails the test."""
         assert "error" in self.body, self.response.body
         return self.body["error"]
 
     @property
     def code(self) -> int:
-        """Give the error's code."""
+        """Return the error's code."""
         return self.error["code"]
 
     @property
     def text(self) -> str:
-        """Give the words that the model gets to read."""
+        """Return the words that the model gets to read."""
         return self.result["content"][0]["text"]
 
     def id_in(self, *path: str) -> str:
-        """Give the id of a task, from the place in the result where it is."""
+        """Return the id of a task, from the place in the result where it is."""
         value: Any = self.result
         for name in path:
             value = value[name]
@@ -154,7 +154,7 @@ class Endpoint(Protocol):
 
 @dataclass(frozen=True)
 class Door:
-    """The endpoint, without any manners of a client."""
+    """The endpoint, to which a test sends whatever it likes."""
 
     endpoint: Endpoint
     owner: Principal = ALICE
@@ -192,7 +192,7 @@ def judge(octets: bytes, answer: Answer, version: str) -> None:
 
 
 def _readable(octets: bytes, answer: Answer) -> Json:
-    """Give of a request what its answer can be held against: nothing, where it could not or need not be read."""
+    """Return of a request what its answer can be held against: nothing, where it could not or need not be read."""
     unread = answer.status in _BODY_UNREAD and answer.body.get("id") is None
     if not octets or unread or answer.body.get("error", {}).get("code") == PARSE_ERROR:
         return {}
@@ -230,7 +230,7 @@ class LegacyClient:
         capabilities: Json | None = None,
         name: str = "a test",
     ) -> "LegacyClient":
-        """Give a client that has introduced itself, and remembers the session if it was given one."""
+        """Return a client that has introduced itself, and remembers the session if it was given one."""
         client = cls(endpoint, version, owner)
         answer = client.initialize(capabilities=capabilities, name=name)
         session = answer.response.headers.get("mcp-session-id")
@@ -271,14 +271,14 @@ class LegacyClient:
         return {"mcp-protocol-version": self.version, "mcp-session-id": self.session}
 
     def resume(self, event_id: str | None, *, opened_by: Json, headers: Changes | None = None) -> Answer:
-        """Come back for more of a stream; without the id of an event, ask for a stream of its own."""
+        """Resume a stream; without an event id, ask for a stream of its own."""
         known = changed({**STREAM_HEADERS, "last-event-id": event_id, **self._spoken}, headers)
         return Door(self.endpoint, self.owner).get(known, opened_by=opened_by, version=self.version)
 
     def follow(
         self, answer: Answer, *, between: Callable[[Sequence[Json]], object] | None = None, limit: int = 10
     ) -> list[Json]:
-        """Come back until the response is there or that many bodies are read; give the messages of all of them.
+        """Resume until the response is complete or `limit` bodies are read; return the messages of all of them.
 
         Args:
             answer: the first body, or an answer without a stream, to which nothing is added.
@@ -301,7 +301,7 @@ class LegacyClient:
     def initialize(
         self, version: str | None = None, *, capabilities: Json | None = None, name: str = "a test"
     ) -> Answer:
-        """Begin, as the first message of all does: without a version in the headers."""
+        """Send `initialize`, without a version in the headers."""
         params: Json = {
             "protocolVersion": version or self.version,
             "capabilities": capabilities or {},
@@ -399,7 +399,7 @@ class ModernClient:
         return self.task("update", task_id, inputResponses=responses)
 
     def listen(self, notifications: Json, *, message_id: object = "listen-1") -> Answer:
-        """Ask to be told of what the filter names."""
+        """Subscribe to what the filter names."""
         return self.ask("subscriptions/listen", {"notifications": notifications}, message_id=message_id)
 
 
@@ -421,5 +421,5 @@ def changed(known: Changes, changes: Changes | None) -> dict[str, Any]:
 
 
 def untouched(world: World) -> bool:
-    """Tell that nothing was written and nothing started."""
+    """Tell whether nothing was written and no execution was started."""
     return not world.store.tasks and "create" not in world.store.calls and not world.workflows.starts

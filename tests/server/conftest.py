@@ -24,7 +24,7 @@ def legacy(world: World) -> LegacyClient:
 
 @pytest.fixture
 def resuming(world: World) -> LegacyClient:
-    """A client of 2025-11-25 with a session: it comes back for a response, and can ask its user."""
+    """A client of 2025-11-25 with a session: it resumes a response, and can ask its user."""
     return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
 
 

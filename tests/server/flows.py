@@ -21,22 +21,22 @@ Flow: TypeAlias = Callable[[World, Endpoint], list[Any]]
 
 
 def legacy(endpoint: Endpoint, **said: Any) -> LegacyClient:
-    """Open a session for a client that comes back and can ask its user."""
+    """Open a session for a client that resumes streams and can ask its user."""
     return LegacyClient.opened(endpoint, capabilities=ASKING_CAPABILITY, **said)
 
 
 def modern(endpoint: Endpoint, **more: Any) -> ModernClient:
-    """Give a modern client that can ask its user."""
+    """Return a modern client that can ask its user."""
     return ModernClient(endpoint, capabilities={**ASKING_CAPABILITY, **more})
 
 
 def newest(client: LegacyClient) -> str:
-    """Give the id of the newest task."""
+    """Return the id of the newest task."""
     return client.ask("tasks/list").result["tasks"][0]["taskId"]
 
 
 def gone_on_with(client: LegacyClient, world: World, first: Answer, task_id: str) -> list[Any]:
-    """Go on with a stream: progress, a body that gets lost, a question, a wrong answer, a right one, the end."""
+    """Follow a stream: progress, a lost body, a question, a wrong answer, a right one, the end."""
     world.clock.advance(seconds=1)
     world.progress(task_id, 10, message="a tenth")
     lost = client.resume(first.last_event_id, opened_by=first.request)
@@ -76,7 +76,7 @@ def plain_call_given_up(world: World, endpoint: Endpoint) -> list[Any]:
     told = client.notify("notifications/cancelled", {"requestId": "r"})
     got = client.resume(first.last_event_id, opened_by=first.request)
     task = client.task("get", newest(client)).result
-    assert (told.status, got.status, task["status"]) == (202, 405, "cancelled")
+    assert (told.status, got.code, task["status"]) == (202, -31005, "cancelled")
     return [first.response, got.response, task]
 
 

@@ -1,15 +1,17 @@
-"""What tests look for: among the messages of a stream, and in what a workflow was told."""
+"""What tests look for: messages of a stream, and what a workflow received."""
 
 import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from stepwire.json_text import read_back
+from stepwire.json_text import load_json
 from tests.kits import World
 from tests.server.clients import Json
 
 CONFIRMING: Final[Json] = {"action": "accept", "content": {"reason": "It is old."}}
 """The answer that confirms a call of the tool that asks before it begins."""
+QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
+"""The methods by which a server asks."""
 _SCHEMA: Final[Json] = {"type": "object", "properties": {"reason": {"type": "string", "maxLength": 20}}}
 CONFIRMATION: Final[Json] = {
     "method": "elicitation/create",
@@ -27,7 +29,7 @@ def of(messages: Iterable[Json], method: str) -> list[Json]:
 
 def questions(messages: Iterable[Json]) -> list[Json]:
     """Choose what is asked."""
-    return [message for message in messages if message.get("method") == "elicitation/create"]
+    return [message for message in messages if message.get("method") in QUESTIONS]
 
 
 def progress_of(messages: Iterable[Json]) -> list[float]:
@@ -36,21 +38,21 @@ def progress_of(messages: Iterable[Json]) -> list[float]:
 
 
 def answers_of(world: World) -> dict[str, Any]:
-    """Give what the states that waited went on with, by their tokens; None where they failed."""
-    return {one.token: read_back(one.output or "null") for one in world.workflows.resumptions}
+    """Return what the states that waited went on with, by their tokens; None where they failed."""
+    return {one.token: load_json(one.output or "null") for one in world.workflows.resumptions}
 
 
 def failures_of(world: World) -> dict[str, str | None]:
-    """Give the errors that the states which waited failed with, by their tokens; None where they went on."""
+    """Return the errors that the states which waited failed with, by their tokens; None where they went on."""
     return {one.token: one.error for one in world.workflows.resumptions}
 
 
 def only_task(world: World) -> str:
-    """Give the id of the one task whose workflow runs: a plain call does not tell it."""
+    """Return the id of the one task whose workflow runs: a plain call does not tell it."""
     (execution,) = world.workflows.running()
-    return execution.name.partition("-")[2]
+    return execution.name.rpartition("-")[2]
 
 
 def inputs_of(world: World) -> list[Json]:
-    """Give the inputs of all executions that were begun."""
+    """Return the inputs of all executions that were begun."""
     return [json.loads(start.input_text) for start in world.workflows.starts]

@@ -11,15 +11,15 @@ from enum import Enum
 from time import perf_counter
 from typing import Any, Final, cast
 
-from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.places import DynamoDbPlaces
-from stepwire.methods import Patience
-from stepwire.modern import MOST_SUBSCRIPTIONS
-from stepwire.ports import Lease
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.engine.ports import Lease
+from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.server.kit import Patience
+from stepwire.server.modern import MOST_SUBSCRIPTIONS
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from stepwire.tasks.usage import Limits
-from stepwire.waiting import EVERYBODY, WaitLimits
 from tests.kits import ALICE, BOB, SECRET, World
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Endpoint, Json, LegacyClient, ModernClient
 from tests.simulated.counted import CountedCall, counted_dynamodb_client
@@ -47,14 +47,14 @@ class CountedWorld(World):
         """The calls to AWS since it was last cleared."""
         table, client = new_table(), counted_dynamodb_client(self.calls)
         store: Any = DynamoDbTaskStore(table, lambda: client)
-        places: Any = DynamoDbPlaces(table, lambda: client)
+        wait_slots: Any = DynamoDbWaitSlots(table, lambda: client)
         super().__init__(
             Patience(wait=timedelta(seconds=1)),
             limits=LIMITS,
             polls_per_second=POLLS_PER_SECOND,
             waits=WAITS,
             store=store,
-            places=places,
+            wait_slots=wait_slots,
         )
         self.workflows.on_start = lambda: self.calls.append(CountedCall("StartExecution", "task"))
 
@@ -103,7 +103,7 @@ class Worker:
         self._legacy = LegacyClient(self.endpoint, owner=ALICE)
 
     def requests(self) -> Iterator[tuple[str, Callable[[], Answer]]]:
-        """Give the requests of one round, each to be made before the next is taken."""
+        """Return the requests of one round, each to be made before the next is taken."""
         made: list[Answer] = []
         yield "tools/call", lambda: made.append(self._modern.call("optional")) or made[0]
         task_id = made[0].id_in()
@@ -158,7 +158,7 @@ class NoisyNeighbour:
         assert self._legacy.ask("tasks/list").result["tasks"]
 
     def _refusal(self) -> str:
-        """Call for a task, and give why it was refused; nothing where it was created."""
+        """Call for a task, and return why it was refused; nothing where it was created."""
         answer = self._modern.call("optional")
         if "error" in answer.body:
             assert answer.code == LIMIT_REACHED
@@ -179,8 +179,8 @@ class NoisyNeighbour:
         """Take all the places that one caller may have, as requests on other instances do."""
         until = self.world.clock.now() + timedelta(hours=1)
         for number in range(WAITS.per_caller):
-            for room, most in ((BOB, WAITS.per_caller), (EVERYBODY, WAITS.all)):
-                assert self.world.places.take(room, Lease(until, number), most, self.world.clock.now())
+            for room, most in ((BOB, WAITS.per_caller), (ALL_CALLERS, WAITS.all)):
+                assert self.world.wait_slots.acquire(room, Lease(until, number), most, self.world.clock.now())
 
     def _use_up_answers(self) -> None:
         self.world.ask(self._asked)

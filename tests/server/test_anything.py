@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stepwire.json_text import as_object, is_object, write
-from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME, Broke, ExecutionEnd, Succeeded
+from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME, ExecutionEnd, ExecutionFailed, Succeeded
 from tests.kits import ALLOWED_ORIGIN, LISTING, OPTIONAL, OUTPUT, STRUCTURED, World
 from tests.server.anything import (
     ACCEPT,
@@ -209,8 +209,8 @@ errors: st.SearchStrategy[Any] = st.fixed_dictionaries(
 )
 ends: st.SearchStrategy[ExecutionEnd] = (
     st.builds(Succeeded, outputs.map(write) | st.text(min_size=1).filter(lambda text: text.strip() != "null"))
-    | st.builds(Broke, st.text(), st.text() | values.map(write))
-    | st.builds(Broke, st.just(PROTOCOL_ERROR_NAME), st.text() | errors.map(json.dumps))
+    | st.builds(ExecutionFailed, st.text(), st.text() | values.map(write))
+    | st.builds(ExecutionFailed, st.just(PROTOCOL_ERROR_NAME), st.text() | errors.map(json.dumps))
 )
 
 

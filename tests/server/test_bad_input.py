@@ -1,4 +1,4 @@
-"""Bad input: a clear error, nothing lost, nothing started."""
+"""Bad input gets a clear error, and neither starts nor changes anything."""
 
 import base64
 import json
@@ -143,12 +143,12 @@ def test_a_body_that_two_readers_understand_differently_is_refused(world: World,
 
     assert (answer.status, answer.code) == (400, -32600)
     assert answer.body["id"] == 1
-    assert answer.error["message"].startswith("The body could be understood in two ways: ")
+    assert answer.error["message"].startswith("The body is ambiguous: ")
     assert len(answer.error["message"]) < 300
     assert untouched(world)
 
 
-# M20: nobody can say which request would be answered
+# M20: it is unclear which request an error would answer
 @pytest.mark.parametrize("body", IN_DOUBT.values(), ids=list(IN_DOUBT))
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
 def test_a_body_whose_id_is_in_doubt_is_refused_without_an_id(world: World, body: bytes, version: str) -> None:
@@ -241,7 +241,7 @@ def test_an_error_about_arguments_does_not_repeat_them_all(modern: ModernClient,
 # X21, X28, T13, T17, T24, G
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("method", ["get", "result", "cancel", "update"])
-def test_nobody_learns_whether_a_task_of_somebody_else_exists(world: World, era: str, method: str) -> None:
+def test_no_caller_learns_whether_another_callers_task_exists(world: World, era: str, method: str) -> None:
     if method == {"legacy": "update", "modern": "result"}[era]:
         method = "get"
     mine, foreign = client_of(world, era), LegacyClient(world, owner=BOB).start()
@@ -286,7 +286,7 @@ def test_a_bad_cursor_is_refused_by_every_list(legacy: LegacyClient, world: Worl
     assert world.store.calls == []
 
 
-# M38: what a client sent does not come back in an error, beyond a name cut short
+# M38: an error repeats nothing that the client sent but a shortened name
 @pytest.mark.parametrize("secret", ["hunter2"])
 def test_an_error_does_not_repeat_what_it_was_not_asked_to_read(client: Client, world: World, secret: str) -> None:
     answers = [
@@ -310,12 +310,12 @@ def test_get_and_delete_change_nothing_whatever_they_carry(world: World, http_me
 
 
 def client_of(world: World, era: str) -> Client:
-    """Give a client of an era."""
+    """Return a client of an era."""
     return LegacyClient(world) if era == "legacy" else ModernClient(world)
 
 
 def asked(world: World, client: Client, method: str, task_id: Any) -> tuple[Any, list[str]]:
-    """Ask for a task, and give the answer and what the store was asked for it."""
+    """Ask for a task, and return the answer and what the store was asked for it."""
     before = len(world.store.calls)
     params: Json = {"inputResponses": {}, **({} if task_id is ... else {"taskId": task_id})}
     answer = client.ask(f"tasks/{method}", params)

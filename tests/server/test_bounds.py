@@ -1,4 +1,4 @@
-"""No response takes longer than 25 seconds, whatever the workflow does: by the clock, at the most patience there is."""
+"""No response takes longer than 25 seconds, whatever the workflow does; measured with the longest waits allowed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stepwire.methods import Patience
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.server.kit import Patience
 from tests.kits import World
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.flows import FLOWS, Flow

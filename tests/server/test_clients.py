@@ -1,4 +1,4 @@
-"""The clients that tests talk with: what they send, what they judge, and how they come back for more of a stream."""
+"""The clients of the tests: what they send, which responses they reject, and how they resume a stream."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Input before a task, in modern: a tool that asks before it begins does so by MRTR, and there is no task till then."""
+"""Confirmation in modern: a tool asks by MRTR, and its task exists only after the answer."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -151,8 +151,8 @@ def test_an_answer_with_which_the_input_is_too_large_is_asked_for_again(asking: 
     assert untouched(world)
 
 
-# M45: good for one task; who presents it again, as the answer was lost, is given that one
-def test_a_state_that_is_presented_twice_starts_nothing_twice(asking: ModernClient, world: World) -> None:
+# M45: a state is valid for one task; presenting it again, after a lost response, returns that task
+def test_a_state_that_is_presented_again_starts_nothing_new(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
     task_id = again(asking, first, CONFIRMING).id_in()
     world.clock.advance(milliseconds=1)
@@ -291,7 +291,7 @@ def test_a_state_of_a_tool_that_asks_no_more_starts_nothing_unasked(asking: Mode
 
 # M19, M44, L3
 @pytest.mark.parametrize("capabilities", [{}, URL_CAPABILITY, {"elicitation": None}, {"elicitation": {"url": {}}}])
-def test_a_client_that_cannot_show_a_form_is_told_what_is_missing(world: World, capabilities: Json) -> None:
+def test_the_error_for_a_client_without_forms_names_what_is_missing(world: World, capabilities: Json) -> None:
     client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **capabilities})
 
     answer = client.call("confirmed")

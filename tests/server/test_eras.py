@@ -1,4 +1,4 @@
-"""Which era a request belongs to: what it says itself, and nothing that came before it."""
+"""Which era a request belongs to: its own content decides, and no earlier request."""
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_a_method_that_the_modern_era_added_is_not_found_in_legacy(world: World,
 
 
 # A4, X1, M30
-def test_a_modern_client_is_told_of_the_extension_and_not_of_the_legacy_capability(modern: ModernClient) -> None:
+def test_a_modern_client_gets_the_extension_and_not_the_legacy_capability(modern: ModernClient) -> None:
     capabilities = modern.ask("server/discover").result["capabilities"]
 
     assert capabilities["extensions"] == {TASKS_EXTENSION: {}}

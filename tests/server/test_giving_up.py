@@ -48,7 +48,7 @@ def test_calls_that_are_given_up_before_they_arrive_hold_no_slot() -> None:
 
 
 # L15: in a slow start, which a client is likely to give up; a quick one is left to the sweep.
-def test_a_call_that_is_given_up_while_its_start_is_slow_is_stopped_at_once(client: LegacyClient, world: World) -> None:
+def test_a_call_that_is_cancelled_during_a_slow_start_is_stopped_at_once(client: LegacyClient, world: World) -> None:
     def meanwhile() -> None:
         world.workflows.on_start = nothing
         world.clock.advance(seconds=2)
@@ -95,7 +95,7 @@ def test_a_request_whose_id_is_used_again_has_a_response(client: LegacyClient, w
 
 # Reading the caller's tasks to find one took up to ten queries of a megabyte, for an id that nobody had used.
 @pytest.mark.parametrize("tasks", [0, 60])
-def test_giving_up_what_nobody_knows_is_one_call_however_many_tasks_there_are(
+def test_cancelling_an_unknown_request_is_one_call_however_many_tasks_there_are(
     tasks: int, client: LegacyClient, world: World
 ) -> None:
     for _ in range(tasks):

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stepwire.dialogue import LARGEST_UNDELIVERED
-from stepwire.upkeep import NOT_SUPPORTED
+from stepwire.engine.dialogue import LARGEST_UNDELIVERED
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -122,7 +122,7 @@ def test_a_key_is_never_used_again(asking: ModernClient, world: World) -> None:
 
 
 # X14: so too while the first is still open
-def test_two_states_that_ask_by_the_same_key_are_told_apart(asking: ModernClient, world: World) -> None:
+def test_two_states_that_ask_by_the_same_key_get_their_own_answers(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     for turn in range(2):
         world.ask(task_id, token=f"token {turn}")
@@ -271,8 +271,8 @@ def test_a_question_whose_time_is_over_is_open_no_more(asking: ModernClient, wor
     assert answers_of(world) == {}
 
 
-# X16: the state has failed or its execution has ended, and nobody has heard of it yet
-def test_an_answer_that_nobody_waits_for_any_more_is_no_error(asking: ModernClient, world: World) -> None:
+# X16: the state has failed or its execution has ended, and the task does not show it yet
+def test_an_answer_that_no_state_waits_for_is_no_error(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
     world.workflows.waiting.clear()
@@ -285,7 +285,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_no_error(asking: ModernClie
 
 
 # X28, M48
-def test_nobody_answers_for_somebody_else(asking: ModernClient, world: World) -> None:
+def test_no_caller_answers_for_another(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
     stranger = ModernClient(world, BOB, capabilities=asking.capabilities)

@@ -1,4 +1,4 @@
-"""Nobody sees, changes or even looks up what is another's, whatever of the other's he presents."""
+"""No caller sees, changes or looks up another caller's tasks, whatever ids and tokens of the other it presents."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwire.continuations import Continuation, Kind, Subject, issue
-from stepwire.methods import Patience, next_cursor
-from stepwire.ports import Followed, KeyClaim, TaskPage
+from stepwire.engine.ports import KeyClaim, TaskPage, WatchedTask
 from stepwire.principal import Principal
 from stepwire.protocol.positions import StreamPosition
+from stepwire.server.continuations import Continuation, Kind, Subject, issue
+from stepwire.server.kit import Patience
+from stepwire.server.pages import next_cursor
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 IMPATIENT: Final = Patience(wait=timedelta(), inline=timedelta(), hold=timedelta())
 RESUMED: Final = {"jsonrpc": "2.0", "id": "r", "method": "tasks/result"}
-"""The request whose stream is gone on with."""
+"""The request whose stream is resumed."""
 NOBODYS: Final = "01kyyk41g" + "z" * 26
 """The id of a task that there is not."""
 INVALID_PARAMS: Final = -32602
@@ -150,17 +151,17 @@ def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
 
 
 class CarelessStore(InMemoryTaskStore):
-    """A store that errs: it gives whoever asks any task of that id, and lists the tasks of all."""
+    """A broken store: it returns the task of an id to any caller, and lists the tasks of all callers."""
 
     def load(self, key: TaskKey) -> Task | None:
         super().load(key)
         return self._any(key.task_id)
 
-    def load_followed(self, key: TaskKey, request: str) -> Followed:
-        return replace(super().load_followed(key, request), task=self._any(key.task_id))
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
+        return replace(super().load_watched(key, request), task=self._any(key.task_id))
 
-    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
-        super().several(owner, task_ids)
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+        super().load_many(owner, task_ids)
         return {one: task for one in task_ids if (task := self._any(one)) is not None}
 
     def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
@@ -201,7 +202,7 @@ def test_several_tasks_of_a_careless_store_are_none_of_anothers() -> None:
     world = World(store=CarelessStore())
     foreign, own = world.call(OPTIONAL, owner=BOB), world.call(OPTIONAL, owner=ALICE)
 
-    several = world.recorder.several(ALICE, frozenset({foreign.task_id, own.task_id}))
+    several = world.recorder.load_many(ALICE, frozenset({foreign.task_id, own.task_id}))
 
     assert set(several) == {own.task_id}
 
@@ -221,18 +222,18 @@ class WatchedStore(InMemoryTaskStore):
         return super().create(task)
 
     def claim_key(
-        self, owner: Principal, digest: str, claim: KeyClaim, instead: TaskId | None = None
+        self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
     ) -> KeyClaim | None:
         self.asked.add(owner)
-        return super().claim_key(owner, digest, claim, instead)
+        return super().claim_key(owner, digest, claim, replacing)
 
     def unreserve(self, key: TaskKey, limits: Limits) -> None:
         self.asked.add(key.owner)
         super().unreserve(key, limits)
 
-    def keyed(self, owner: Principal, digest: str) -> KeyClaim | None:
+    def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
         self.asked.add(owner)
-        return super().keyed(owner, digest)
+        return super().load_key_claim(owner, digest)
 
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
         self.asked.add(key.owner)
@@ -246,17 +247,17 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(owner)
         super().release(owner, task_ids)
 
-    def several(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.asked.add(owner)
-        return super().several(owner, task_ids)
+        return super().load_many(owner, task_ids)
 
     def load(self, key: TaskKey) -> Task | None:
         self.asked.add(key.owner)
         return super().load(key)
 
-    def load_followed(self, key: TaskKey, request: str) -> Followed:
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
         self.asked.add(key.owner)
-        return super().load_followed(key, request)
+        return super().load_watched(key, request)
 
     def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
         self.asked.add(owner)
@@ -289,7 +290,7 @@ class Stopover:
 
 @dataclass
 class Caller:
-    """One of the two, with all that the server has given to him."""
+    """One of the two, with everything that the server has given it."""
 
     name: str
     owner: Principal
@@ -303,21 +304,21 @@ class Caller:
 
     @property
     def arguments(self) -> Json:
-        """What he calls tools with."""
+        """Return the arguments of the caller's calls."""
         return {"text": f"the argument of {self.name}"}
 
     @property
     def question(self) -> Json:
-        """What his workflows ask."""
+        """Return the question of the caller's workflows."""
         return {**FORM, "message": f"The question of {self.name}?"}
 
     @property
     def output(self) -> Json:
-        """What his workflows give."""
+        """Return the output of the caller's workflows."""
         return {**OUTPUT, "words": f"the result of {self.name}"}
 
     def task_ids(self, world: World) -> list[str]:
-        """Give the ids of his tasks, or one that nobody has."""
+        """Return the ids of the caller's tasks, or an id that no task has."""
         found: list[str] = sorted(key.task_id for key in world.store.tasks if key.owner == self.owner)
         return found or [NOBODYS]
 
@@ -338,7 +339,7 @@ def caller(world: World, name: str, owner: Principal) -> Caller:
 
 @dataclass(frozen=True)
 class Turn:
-    """One step: who does it, and whose things he does it with."""
+    """One step: the caller that takes it, and the caller whose ids and tokens it uses."""
 
     world: World
     me: Caller
@@ -399,7 +400,7 @@ def goes_on_in_rounds(turn: Turn) -> Answer | None:
         return None
     state = turn.among(turn.of.states)
     more = {"requestState": state["requestState"], **({"inputResponses": turn.responses} if turn.pick > 2 else {})}
-    # Whoever has another's requestState may have his arguments too.
+    # A caller that has another's requestState may have the arguments too.
     answer = turn.me.rounds.call(state["name"], turn.of.arguments, more=more)
     assert turn.me is turn.of or answer.code == INVALID_PARAMS
     turn.me.keep(answer, state["name"])
@@ -457,7 +458,7 @@ ACTS: Final[dict[str, Callable[[Turn], Answer | None]]] = {
 
 
 def running(turn: Turn) -> list[str]:
-    """Give the ids of the tasks of a caller whose workflows run."""
+    """Return the ids of the tasks of a caller whose workflows run."""
     names = [one.name.split("-", 1) for one in turn.world.workflows.running()]
     return [task_id for owner, task_id in names if owner == turn.of.owner]
 
@@ -497,7 +498,7 @@ EVENTS: Final[dict[str, Callable[[Turn], None]]] = {
 
 
 def belongings(world: World, one: Caller) -> list[object]:
-    """Give all that is kept for a caller: tasks, keys, requests, slots, and what his workflows were told."""
+    """Return all that is kept for a caller: tasks, keys, requests, slots, and what its workflows received."""
     store, workflows = world.store, world.workflows
     return [
         {key: task for key, task in store.tasks.items() if key.owner == one.owner},
@@ -512,7 +513,7 @@ def belongings(world: World, one: Caller) -> list[object]:
 
 
 def check_turn(turn: Turn, other: Caller, act: Callable[[Turn], Answer | None]) -> Answer | None:
-    """Let somebody do something, and hold against it that the other exists."""
+    """Let one caller take a step, and check that it does not depend on the other caller."""
     store = turn.world.store
     assert isinstance(store, WatchedStore)
     before = belongings(turn.world, other)
@@ -539,10 +540,10 @@ names = st.sampled_from(["alice", "bob"])
 steps = st.tuples(names, names, st.sampled_from([*ACTS, *ACTS, *EVENTS]), st.integers(0, 7))
 
 
-# T24: random histories, in which each presents what is his and what is the other's
+# T24: random histories, in which each caller presents its own ids and tokens and the other's
 @settings(max_examples=150)
 @given(history=st.lists(steps, min_size=5, max_size=40))
-def test_nobody_sees_or_changes_anything_of_another_by_whatever_he_presents(
+def test_no_caller_sees_or_changes_anything_of_another_whatever_it_presents(
     history: list[tuple[str, str, str, int]],
 ) -> None:
     world, callers = two()

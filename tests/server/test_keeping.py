@@ -1,4 +1,4 @@
-"""How long results are kept: for as long as the tool promises after the end, whatever was left of the ttl."""
+"""How long results are kept: as long as the tool promises after the end, however short the rest of the ttl is."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Input before a task, in legacy: the task is there at once, waits for its user, and begins after the answer."""
+"""Confirmation in legacy: the task exists at once, waits for the user, and starts its workflow after the answer."""
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_a_wrong_confirmation_is_asked_for_again_and_starts_nothing(resuming: Le
 
 
 # L6
-def test_a_confirmation_that_comes_twice_starts_the_work_once(resuming: LegacyClient, world: World) -> None:
+def test_a_repeated_confirmation_starts_the_workflow_once(resuming: LegacyClient, world: World) -> None:
     (asked,) = questions(resuming.call("confirmed").messages)
 
     answers = [resuming.respond(asked, result=one) for one in (CONFIRMING, CONFIRMING, {"action": "decline"})]
@@ -135,7 +135,7 @@ def test_a_task_that_waits_for_its_confirmation_is_never_begun_by_a_reader(
     assert (world.workflows.starts, world.workflows.described) == ([], [])
 
 
-# L3: nobody could ever ask it there
+# L3: no client could ever answer it there
 @pytest.mark.parametrize(
     ("said", "task"),
     [
@@ -146,7 +146,7 @@ def test_a_task_that_waits_for_its_confirmation_is_never_begun_by_a_reader(
         ({"capabilities": ASKING_CAPABILITY, "version": "2025-06-18"}, None),
     ],
 )
-def test_a_legacy_client_that_cannot_be_asked_is_told_so(world: World, said: Json, task: Json | None) -> None:
+def test_a_legacy_client_that_cannot_be_asked_is_refused(world: World, said: Json, task: Json | None) -> None:
     client = LegacyClient.opened(world, **said)
 
     answer = client.call("confirmed", task=task)

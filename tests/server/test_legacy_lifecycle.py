@@ -1,4 +1,4 @@
-"""How a legacy client begins: `initialize`, `ping`, and what each version is told."""
+"""How a legacy client begins: `initialize`, `ping`, and the capabilities of each version."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_initialize_without_a_version_is_refused(legacy: LegacyClient, params: d
 
 
 # T1, L17
-def test_the_latest_version_is_told_of_tasks_exhaustively(legacy: LegacyClient) -> None:
+def test_the_latest_version_gets_all_task_capabilities(legacy: LegacyClient) -> None:
     capabilities = legacy.initialize().result["capabilities"]
 
     assert capabilities == {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
@@ -58,7 +58,7 @@ def test_the_latest_version_is_told_of_tasks_exhaustively(legacy: LegacyClient) 
 
 # T1, L3, L16
 @pytest.mark.parametrize("version", WITHOUT_TASKS)
-def test_an_older_version_is_told_of_tools_only(world: World, version: str) -> None:
+def test_an_older_version_gets_the_tools_capability_only(world: World, version: str) -> None:
     client = LegacyClient(world, version)
 
     capabilities = client.initialize().result["capabilities"]
@@ -68,7 +68,7 @@ def test_an_older_version_is_told_of_tools_only(world: World, version: str) -> N
 
 # L14
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_ping_is_answered_with_nothing(world: World, version: str) -> None:
+def test_the_result_of_a_ping_is_empty(world: World, version: str) -> None:
     client = LegacyClient(world, version)
 
     answer = client.ask("ping")

@@ -192,7 +192,7 @@ def test_asking_for_a_result_ends_within_bounds_and_loses_nothing(legacy: Legacy
 
     assert (answer.status, answer.code) == (200, -31001)
     assert answer.error["data"]["taskId"] == task_id
-    assert 20 <= sum(world.clock.slept) < 25
+    assert 15 <= sum(world.clock.slept) < 20
     assert later.result["structuredContent"] == OUTPUT
 
 

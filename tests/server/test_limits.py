@@ -1,4 +1,4 @@
-"""How much one caller may, and that it hurts nobody else."""
+"""The limits of one caller, and that they affect no other caller."""
 
 import pytest
 
@@ -21,7 +21,7 @@ eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
 def code_of(client: Client) -> int | None:
-    """Call a tool as a task, and give the error's code; None where it has begun."""
+    """Call a tool as a task, and return the error's code; None where it has begun."""
     answer = client.call("optional", task={}) if isinstance(client, LegacyClient) else client.call("optional")
     return answer.body.get("error", {}).get("code")
 
@@ -167,7 +167,7 @@ def test_a_client_that_polls_every_200_milliseconds_is_served(era: str) -> None:
 
 
 # X26
-def test_polling_one_task_too_fast_keeps_nobody_from_another(modern: ModernClient) -> None:
+def test_polling_one_task_too_fast_does_not_block_another(modern: ModernClient) -> None:
     world = World(polls_per_second=1)
     modern, bob = ModernClient(world), ModernClient(world, BOB)
     first, second, other = modern.start(), modern.start(), bob.start()
@@ -196,7 +196,7 @@ KEYED = {"idempotency-key": "order-7"}
 
 
 def keyed(client: Client, arguments: dict[str, object], *, key: str = "order-7", in_meta: bool = False) -> str:
-    """Call a tool as a task under a key, and give the task's id, or the error's code."""
+    """Call a tool as a task under a key, and return the task's id, or the error's code."""
     headers = None if in_meta else {"idempotency-key": key}
     meta = {"stepwire/idempotencyKey": key} if in_meta else {}
     params = {"name": "optional", "arguments": arguments}
@@ -210,7 +210,7 @@ def keyed(client: Client, arguments: dict[str, object], *, key: str = "order-7",
 
 @eras
 @pytest.mark.parametrize("in_meta", [False, True])
-def test_a_repeated_call_gets_the_same_task_and_runs_nothing_twice(era: str, in_meta: bool, world: World) -> None:
+def test_a_repeated_call_gets_the_same_task_and_starts_nothing_new(era: str, in_meta: bool, world: World) -> None:
     client = client_of(world, era)
 
     ids = {keyed(client, {"text": "x"}, in_meta=in_meta) for _ in range(3)}

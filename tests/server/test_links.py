@@ -24,23 +24,23 @@ def world() -> World:
 
 
 def link_of(world: World, task_id: str) -> str:
-    """Give the link that a client gets."""
+    """Return the link that a client gets."""
     return ModernClient(world).task("get", task_id).result["result"]["content"][1]["uri"]
 
 
 def test_a_link_below_the_tasks_own_prefix_can_be_followed_from_either_era(world: World) -> None:
     """By default that is the name of its execution, which the workflow knows."""
     task_id = ModernClient(world).start("linking")
-    uri = f"s3://reports/{ALICE}-{task_id}/2026/a.csv"
+    name = world.workflows.execution_of(task_id).name
+    uri = f"s3://reports/{name}/2026/a.csv"
     world.succeed(task_id, linking_to(uri))
 
     modern = ModernClient(world).task("get", task_id).result["result"]["content"]
     legacy = LegacyClient(world).task("result", task_id).result["content"]
 
     for text, link in (modern, legacy):
-        assert link["uri"] == f"https://reports.example/{ALICE}-{task_id}/2026/a.csv?signature=1"
+        assert link["uri"] == f"https://reports.example/{name}/2026/a.csv?signature=1"
         assert text["text"] == uri
-    assert world.workflows.execution_of(task_id).name == f"{ALICE}-{task_id}"
 
 
 def test_a_tool_may_keep_the_results_of_a_caller_together(world: World) -> None:
@@ -52,7 +52,7 @@ def test_a_tool_may_keep_the_results_of_a_caller_together(world: World) -> None:
 
 def test_a_link_is_made_anew_each_time_and_never_kept(world: World) -> None:
     task_id = ModernClient(world).start("linking")
-    world.succeed(task_id, linking_to(f"s3://reports/{ALICE}-{task_id}/a.csv"))
+    world.succeed(task_id, linking_to(f"s3://reports/{world.workflows.execution_of(task_id).name}/a.csv"))
     ModernClient(world).task("get", task_id)
 
     (task,) = world.store.tasks.values()
@@ -88,7 +88,11 @@ def test_no_other_link_is_changed(world: World, tool: str, uri: str) -> None:
     task_id = ModernClient(world).start(tool)
     named = uri.format(alice=ALICE, bob=BOB, task=task_id)
     # Beside a link that may be followed, for all are looked at then.
-    mine = {"type": "resource_link", "uri": f"s3://reports/{ALICE}-{task_id}/results/{ALICE}/a", "name": "mine"}
+    mine = {
+        "type": "resource_link",
+        "uri": f"s3://reports/{world.workflows.execution_of(task_id).name}/results/{ALICE}/a",
+        "name": "mine",
+    }
     world.succeed(task_id, {"content": [mine, *cast(list[object], linking_to(named)["content"])]})
 
     shown = ModernClient(world).task("get", task_id).result["result"]["content"]
@@ -98,7 +102,7 @@ def test_no_other_link_is_changed(world: World, tool: str, uri: str) -> None:
 
 def test_the_links_of_a_tool_without_a_bucket_stay_as_they_are(world: World) -> None:
     task_id = ModernClient(world).start("optional")
-    uri = f"s3://reports/{ALICE}-{task_id}/a.csv"
+    uri = f"s3://reports/{world.workflows.execution_of(task_id).name}/a.csv"
     world.succeed(task_id, linking_to(uri))
 
     assert link_of(world, task_id) == uri

@@ -1,10 +1,10 @@
-"""`subscriptions/listen`: one finite body that acknowledges, tells how the agreed tasks stand, and ends."""
+"""`subscriptions/listen`: one finite body with an acknowledgement, the state of the agreed tasks, and an end."""
 
 from typing import Any
 
 import pytest
 
-from stepwire.modern import MOST_SUBSCRIPTIONS
+from stepwire.server.modern import MOST_SUBSCRIPTIONS
 from tests.kits import BOB, OUTPUT, World
 from tests.server.clients import (
     FORM_CAPABILITY,
@@ -21,7 +21,7 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 def agreed(answer: Answer) -> Json:
-    """Give the filter that was acknowledged."""
+    """Return the filter that was acknowledged."""
     return answer.messages[0]["params"]["notifications"]
 
 
@@ -32,7 +32,7 @@ def without_meta(params: Json) -> Json:
 
 # M50, M51, M52, M53, M55, X23
 @pytest.mark.parametrize("message_id", ["listen:0", 7, 0, ""])
-def test_a_listener_is_told_of_its_tasks_between_an_acknowledgement_and_the_end(
+def test_the_tasks_are_between_the_acknowledgement_and_the_end(
     modern: ModernClient, world: World, message_id: str | int
 ) -> None:
     ids = [modern.start() for _ in range(2)]
@@ -60,7 +60,7 @@ def test_a_listener_is_answered_at_once(modern: ModernClient, world: World) -> N
 
 
 # M8
-def test_nothing_on_the_way_may_keep_the_events_back(modern: ModernClient) -> None:
+def test_intermediaries_must_not_hold_back_the_events(modern: ModernClient) -> None:
     answer = modern.listen({})
 
     assert answer.response.headers["x-accel-buffering"] == "no"
@@ -70,7 +70,7 @@ def test_nothing_on_the_way_may_keep_the_events_back(modern: ModernClient) -> No
 
 # X23, X22
 @pytest.mark.parametrize("how", ["working", "progress", "input_required", "completed", "failed", "error", "cancelled"])
-def test_what_is_told_of_a_task_is_what_asking_for_it_gives(world: World, how: str) -> None:
+def test_a_task_is_shown_as_tasks_get_shows_it(world: World, how: str) -> None:
     modern = ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY})
     task_id = modern.start()
     ways: dict[str, Any] = {
@@ -115,7 +115,7 @@ def test_unknown_foreign_expired_and_malformed_ids_are_left_out(modern: ModernCl
 
 
 # X23
-def test_a_listener_for_no_task_that_is_there_is_told_of_none(modern: ModernClient) -> None:
+def test_unknown_tasks_are_left_out(modern: ModernClient) -> None:
     answer = modern.listen({"taskIds": ["0" * 36]})
 
     assert len(answer.messages) == 2
@@ -191,8 +191,8 @@ def test_a_filter_that_is_none_is_refused(modern: ModernClient, world: World, pa
     assert world.store.calls == []
 
 
-# M9: there is nothing to cancel in what is over
-def test_listening_leaves_nothing_behind(modern: ModernClient, world: World) -> None:
+# M9: a finished response cannot be cancelled
+def test_a_subscription_stores_nothing(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
     before = dict(world.store.tasks)
 

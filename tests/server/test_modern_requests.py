@@ -1,4 +1,4 @@
-"""What a modern client learns before it calls anything: `server/discover`, and how long to keep what it was told."""
+"""What a modern client learns before its first call: `server/discover`, and how long results may be cached."""
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_no_log_message_comes_even_where_one_is_asked_for(modern: ModernClient) 
 
 
 # M42, X22
-def test_a_progress_token_is_taken_and_nothing_comes_of_it(modern: ModernClient) -> None:
+def test_a_progress_token_is_accepted_and_ignored(modern: ModernClient) -> None:
     answer = modern.ask(
         "tools/call", {"name": "optional", "arguments": {"text": "a"}}, meta={"progressToken": "a token"}
     )

@@ -195,9 +195,7 @@ def test_cancelling_a_task_that_has_ended_is_acknowledged_and_changes_nothing(
 
 # X15, X16
 @pytest.mark.parametrize("responses", [{}, {"a key": {"action": "accept", "content": {"a": 1}}}, {"a": None}])
-def test_answers_that_nobody_asked_for_are_acknowledged_and_ignored(
-    modern: ModernClient, world: World, responses: Json
-) -> None:
+def test_unrequested_answers_are_acknowledged_and_ignored(modern: ModernClient, world: World, responses: Json) -> None:
     task_id = modern.start()
     before = modern.task("get", task_id).body
 
@@ -344,7 +342,7 @@ def test_a_poll_while_step_functions_is_down_shows_what_is_recorded(modern: Mode
     assert answer.result["status"] == "working"
 
 
-# X21, M20: nothing is lost, and the client is told nothing of what broke
+# X21, M20: no task is lost, and the error says nothing of its cause
 def test_a_large_result_while_step_functions_is_down_is_there_later() -> None:
     world = World()
     modern = ModernClient(world)

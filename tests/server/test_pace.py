@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.methods import Patience
+from stepwire.server.kit import Patience
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from tests.kits import World
 from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, Answer, LegacyClient, ModernClient
@@ -73,7 +73,7 @@ def test_what_comes_too_fast_costs_nothing(asking: Callable[[World], Ask]) -> No
 
 
 # A result that Step Functions has may be 256 KB, and twenty of them no response can hold.
-def test_a_subscription_leaves_out_what_is_too_large_to_be_told(world: World) -> None:
+def test_a_subscription_leaves_out_results_that_are_too_large(world: World) -> None:
     client = modern(world)
     small, large = client.start("optional"), client.start("optional")
     world.succeed(small, {"text": "x"})

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
+from stepwire.catalog.manifests import compile_directory
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
-from stepwire.manifests import compile_directory
 from stepwire.protocol.parameter_headers import check_annotations, parameter_headers
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.clients import Json, LegacyClient, ModernClient, header_value, untouched
@@ -182,21 +182,21 @@ def test_a_client_is_shown_where_to_put_a_parameter(tmp_path: Path, header: str,
             {},
             "at /properties/b/x-mcp-header: 'a' is also the header of /properties/a",
         ),
-        ({}, {"x-mcp-header": "A"}, "at the top level: x-mcp-header stands where no client looks"),
+        ({}, {"x-mcp-header": "A"}, "at the top level: x-mcp-header is where no client looks"),
         (
             {"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}},
             {},
-            "at /properties/a: x-mcp-header stands where no client looks",
+            "at /properties/a: x-mcp-header is where no client looks",
         ),
         (
             {"a": {"type": "object", "anyOf": [{"properties": {"b": {"type": "string", "x-mcp-header": "A"}}}]}},
             {},
-            "at /properties/a: x-mcp-header stands where no client looks",
+            "at /properties/a: x-mcp-header is where no client looks",
         ),
         (
             {"a": {"$ref": "#/$defs/region"}},
             {"$defs": {"region": {"type": "string", "x-mcp-header": "A"}}},
-            "at the top level: x-mcp-header stands where no client looks",
+            "at the top level: x-mcp-header is where no client looks",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_header_that_clients_would_refuse_stops_the_build(
     assert f"a_tool.yaml: input_schema: {fault}" in str(raised.value)
 
 
-# M39: a property may have that name, and a text may speak of it
+# M39: a property may be named `x-mcp-header`, and a description may mention it
 def test_what_only_looks_like_an_annotation_is_none(tmp_path: Path) -> None:
     schema: Json = {
         "type": "object",

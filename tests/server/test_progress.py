@@ -1,4 +1,4 @@
-"""What is said of work that goes on: the state it is in, or how far it says it is; the same words in both eras."""
+"""The status message of a running task: its state or its reported progress, in the same words in both eras."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_task_says_which_state_its_workflow_is_in(client: Client, world: World
     assert late["statusMessage"] == "The workflow is in its state ReadTheFile."
 
 
-# X10: however often, and whoever polls
+# X10: however often any caller polls
 def test_the_state_is_asked_for_once_an_interval(client: Client, world: World) -> None:
     task_id = client.start(TELLING.name)
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
@@ -105,7 +105,7 @@ def test_progress_changes_nothing_of_a_task_that_has_ended(client: Client, world
     assert seen(client, task_id) == before
 
 
-# X22: a workflow that says itself how far it is needs no history
+# X22: if a workflow reports its progress, its history is not read
 def test_a_task_that_tells_its_progress_is_not_looked_at_for_its_state(client: Client, world: World) -> None:
     task_id = client.start(TELLING.name)
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"

@@ -1,4 +1,4 @@
-"""Calls that are made more than once, at one moment or later: one task, one slot and one part of the rate."""
+"""Repeated calls, at the same time or later: they share one task and one slot, and count once for the rate."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -25,7 +25,7 @@ def client_of(world: World, era: str) -> Client:
 
 
 def called(client: Client, key: str | None, arguments: Json = ARGUMENTS, tool: str = "optional") -> str:
-    """Call a tool as a task, and give the task's id, or the error's code."""
+    """Call a tool as a task, and return the task's id, or the error's code."""
     params: Json = {"name": tool, "arguments": arguments}
     headers = None if key is None else {"idempotency-key": key}
     as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
@@ -99,7 +99,7 @@ def test_calls_with_one_key_use_up_the_rate_of_one(era: str) -> None:
     assert called(client, None) == "-31002"
 
 
-# T27: in the end its owner could call nothing else.
+# T27: otherwise its owner would run out of slots.
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_confirmation_that_is_repeated_uses_up_the_rate_of_one_and_leads_to_its_task(*, ended: bool) -> None:
     world = World(limits=Limits(per_minute=10))

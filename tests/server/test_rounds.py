@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.modern_calls import MOST_ROUNDS_WITHOUT_NEWS
-from stepwire.server import McpServer
-from stepwire.upkeep import NOT_SUPPORTED
+from stepwire.engine.upkeep import NOT_SUPPORTED
+from stepwire.server.mcp_server import McpServer
+from stepwire.server.modern_calls import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -28,7 +28,7 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 
 @pytest.fixture
 def plain(world: World) -> ModernClient:
-    """A client that can ask its user, and knows nothing of tasks."""
+    """A client that can ask its user, and does not support tasks."""
     return ModernClient(world, capabilities=ASKING_CAPABILITY)
 
 
@@ -50,7 +50,7 @@ def test_a_round_without_news_asks_for_nothing_but_to_be_called_again(plain: Mod
 
     assert answer.result.keys() == {"resultType", "requestState", "_meta"}
     assert answer.result["resultType"] == "input_required"
-    assert sum(world.clock.slept) == pytest.approx(20)
+    assert sum(world.clock.slept) == pytest.approx(15)
 
 
 # M43, T6
@@ -73,7 +73,7 @@ def test_after_so_many_rounds_without_news_the_result_names_the_task(plain: Mode
         answers.append(again(plain, answers[-1]))
 
     task_id = answers[-1].id_in("_meta", "stepwire/task")
-    assert len(answers) == MOST_ROUNDS_WITHOUT_NEWS + 1 < 10
+    assert len(answers) == MOST_ROUNDS_WITHOUT_QUESTIONS + 1 < 10
     assert task_id == only_task(world)
     assert len(world.workflows.starts) == 1
 
@@ -344,8 +344,8 @@ def test_progress_comes_with_a_round_that_asks_to_be_called_again(plain: ModernC
     assert [params["progressToken"] for params in of(second.messages, "notifications/progress")] == ["b"]
 
 
-# M42: what a client was told of in one round it is not told of again in the next
-def test_progress_is_told_once_over_all_rounds(plain: ModernClient, world: World) -> None:
+# M42: progress that was sent in one round is not sent again in the next
+def test_progress_is_sent_once_over_all_rounds(plain: ModernClient, world: World) -> None:
     world.clock.on_sleep = steps(world, 3, ends=False)
     first = plain.call("optional", progress_token="a")
 
@@ -360,7 +360,7 @@ def test_progress_is_told_once_over_all_rounds(plain: ModernClient, world: World
 @pytest.mark.parametrize(
     ("token", "accept"), [(None, "application/json, text/event-stream"), ("t", "application/json"), (1.5, "*/*")]
 )
-def test_no_progress_is_told_to_who_does_not_want_it_or_takes_no_events(
+def test_no_progress_is_sent_to_a_client_without_a_token_or_without_events(
     plain: ModernClient, world: World, token: Any, accept: str
 ) -> None:
     world.clock.on_sleep = steps(world, 3, ends=True)
@@ -382,7 +382,7 @@ def test_without_any_progress_there_is_nothing_to_stream(plain: ModernClient, wo
 
 
 # M42, X22: there it is in the words of its status
-def test_no_progress_is_told_where_the_call_is_a_task(modern: ModernClient, world: World) -> None:
+def test_no_progress_is_sent_if_the_call_is_a_task(modern: ModernClient, world: World) -> None:
     answer = modern.call("optional", progress_token="t")
     world.progress(answer.id_in(), 1, 4)
 
@@ -416,7 +416,7 @@ def test_what_no_secret_of_ours_has_sealed_is_refused_after_a_rotation_too(world
 
 
 def with_secrets(world: World, secret: bytes, others: tuple[bytes, ...] = ()) -> World:
-    """Give the same world, answered by an instance that has this secret and finds others when it looks."""
+    """Return the same world, answered by an instance that has this secret and finds others when it looks."""
     kit = replace(world.kit, secret=lambda: secret, other_secrets=lambda: others)
     instance = copy(world)
     instance.server = McpServer(kit, world.server.allowed_origins, world.server.report)

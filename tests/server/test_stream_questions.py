@@ -1,12 +1,12 @@
-"""Questions on a stream: `elicitation/create` goes out as an event, and its answer comes back as a POST of its own."""
+"""Questions on a stream: `elicitation/create` is an event, and the client answers it with a separate POST."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from stepwire.input_requests import INVALID
-from stepwire.upkeep import NOT_SUPPORTED
+from stepwire.background.input_requests import INVALID
+from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import BOB, FORM, OUTPUT, URL, World
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -199,7 +199,7 @@ def test_a_wrong_answer_is_accepted_and_its_question_asked_again_under_another_i
 
 
 # M46
-def test_what_was_expected_is_said_to_whoever_answered_wrongly(resuming: LegacyClient, world: World) -> None:
+def test_a_wrong_answer_is_met_with_what_was_expected(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id)
     first = resuming.task("result", task_id)
@@ -246,7 +246,7 @@ def test_an_error_that_names_no_request_is_accepted(resuming: LegacyClient, worl
 
 
 # L6
-def test_an_answer_that_comes_twice_counts_once(resuming: LegacyClient, world: World) -> None:
+def test_a_repeated_answer_counts_once(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     token = world.ask(task_id)
     (asked,) = questions(resuming.task("result", task_id).messages)
@@ -280,7 +280,7 @@ def test_an_answer_that_comes_after_the_end_is_taken_and_changes_nothing(
     assert answers_of(world) == {}
 
 
-# T30: nobody waits for it any more
+# T30: no state waits for it any more
 def test_an_answer_that_comes_after_its_time_is_taken_and_changes_nothing(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id, seconds=60)
@@ -295,8 +295,8 @@ def test_an_answer_that_comes_after_its_time_is_taken_and_changes_nothing(resumi
     assert questions(resuming.task("result", task_id).messages) == []
 
 
-# L19, T24: the id alone gives nobody anything
-def test_nobody_answers_for_somebody_else(resuming: LegacyClient, world: World) -> None:
+# L19, T24: the id alone grants nothing
+def test_no_caller_answers_for_another(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id)
     (asked,) = questions(resuming.task("result", task_id).messages)

@@ -1,4 +1,4 @@
-"""SSE polling: a response that is not there yet begins as a short body, and the client comes back for the rest."""
+"""SSE polling: a response that is not complete begins as a short body, and the client resumes it for the rest."""
 
 import json
 from datetime import timedelta
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER
-from stepwire.methods import Patience
+from stepwire.server.kit import Patience
 from tests.kits import OUTPUT, World
 from tests.server.clients import RELATED_TASK, Answer, LegacyClient, ModernClient
 from tests.server.messages import of, only_task, progress_of
@@ -157,8 +157,8 @@ def test_a_plain_call_that_takes_longer_is_gone_on_with_until_its_result(
 
 
 # T6: however many hours it takes
-def test_a_plain_call_that_takes_an_hour_gets_its_result(resuming: LegacyClient, world: World) -> None:
-    first, task_id = plain_call(resuming)
+def test_a_plain_call_with_progress_that_takes_an_hour_gets_its_result(resuming: LegacyClient, world: World) -> None:
+    first, task_id = plain_call(resuming, progress_token="t")
     pauses: list[float] = []
 
     def wait(_: object) -> None:
@@ -167,7 +167,7 @@ def test_a_plain_call_that_takes_an_hour_gets_its_result(resuming: LegacyClient,
         if sum(pauses) > 3_500:
             world.succeed(task_id, OUTPUT)
 
-    (response,) = resuming.follow(first, between=wait, limit=MOST_POLLS)
+    *_, response = resuming.follow(first, between=wait, limit=MOST_POLLS)
 
     assert response["result"]["structuredContent"] == OUTPUT
     assert len(pauses) < MOST_POLLS
@@ -216,7 +216,7 @@ def test_streams_side_by_side_keep_apart(resuming: LegacyClient, world: World) -
 
 # T32, M42
 @pytest.mark.parametrize("token", ["a token", 7, 0, "", "7"])
-def test_progress_is_told_in_order_to_the_token_of_the_call(
+def test_progress_is_sent_in_order_with_the_token_of_the_call(
     resuming: LegacyClient, world: World, token: str | int
 ) -> None:
     first, task_id = plain_call(resuming, progress_token=token)
@@ -239,7 +239,7 @@ def test_progress_is_told_in_order_to_the_token_of_the_call(
 
 # T32
 @pytest.mark.parametrize("token", [None, 1.5, True, {}, [], "x" * 257])
-def test_no_progress_is_told_where_no_token_was_given(resuming: LegacyClient, world: World, token: Any) -> None:
+def test_no_progress_is_sent_without_a_token(resuming: LegacyClient, world: World, token: Any) -> None:
     first, task_id = plain_call(resuming, progress_token=token)
     world.progress(task_id, 10)
 
@@ -248,7 +248,7 @@ def test_no_progress_is_told_where_no_token_was_given(resuming: LegacyClient, wo
     assert second.messages == []
 
 
-# T32: what was made before the first body is told in it
+# T32: progress made before the first body is sent in it
 def test_progress_and_the_result_may_come_in_one_body(resuming: LegacyClient, world: World) -> None:
     def move() -> None:
         task_id = only_task(world)
@@ -266,8 +266,8 @@ def test_progress_and_the_result_may_come_in_one_body(resuming: LegacyClient, wo
     assert answer.result["structuredContent"] == OUTPUT
 
 
-# T29, T32: the token of the call goes on to be good on the stream of its task
-def test_progress_of_a_task_is_told_on_the_stream_of_its_result_and_names_the_task(
+# T29, T32: the token of the call is used on the stream of its task too
+def test_progress_of_a_task_is_sent_on_the_stream_of_its_result_and_names_the_task(
     resuming: LegacyClient, world: World
 ) -> None:
     task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
@@ -285,7 +285,7 @@ def test_progress_of_a_task_is_told_on_the_stream_of_its_result_and_names_the_ta
 
 
 # T32: stop after terminal
-def test_no_progress_is_told_of_a_task_that_has_ended(resuming: LegacyClient, world: World) -> None:
+def test_no_progress_is_sent_of_a_task_that_has_ended(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
     first = resuming.task("result", task_id)
     world.progress(task_id, 10)
@@ -296,9 +296,9 @@ def test_no_progress_is_told_of_a_task_that_has_ended(resuming: LegacyClient, wo
     assert [message.get("method") for message in messages] == [None]
 
 
-# L8: nothing is lost with a body that is
+# L8: a lost body loses no message
 @pytest.mark.parametrize("token", ["t", None])
-def test_what_was_in_a_body_that_got_lost_is_told_again_and_only_then(
+def test_messages_are_sent_again_only_if_their_body_was_lost(
     resuming: LegacyClient, world: World, token: str | None
 ) -> None:
     task_id = resuming.call("optional", task={}, progress_token=token).id_in("task")
@@ -338,7 +338,7 @@ def test_a_client_may_come_back_with_the_id_of_any_event_of_a_body(resuming: Leg
 
 
 # T31, T29
-def test_a_change_of_a_task_is_told_once_on_the_stream_of_its_result(resuming: LegacyClient, world: World) -> None:
+def test_a_change_of_a_task_is_sent_once_on_the_stream_of_its_result(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     first = resuming.task("result", task_id)
     world.clock.advance(seconds=5)
@@ -354,7 +354,7 @@ def test_a_change_of_a_task_is_told_once_on_the_stream_of_its_result(resuming: L
 
 
 # T31: its client knows of no task
-def test_nothing_is_told_of_a_task_on_the_stream_of_a_plain_call(resuming: LegacyClient, world: World) -> None:
+def test_no_status_of_a_task_is_sent_on_the_stream_of_a_plain_call(resuming: LegacyClient, world: World) -> None:
     first, task_id = plain_call(resuming)
     world.clock.advance(seconds=5)
     world.progress(task_id, 10, message="a tenth")

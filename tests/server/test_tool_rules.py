@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from stepwire.catalog import read_catalog
+from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
-from stepwire.manifests import compile_directory
 from tests.kits import OPTIONAL, World, catalog_of, state_machine_arn
 from tests.server.clients import Json, LegacyClient, ModernClient, untouched
 

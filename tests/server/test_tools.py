@@ -1,13 +1,16 @@
 """The tools: how they are listed, and what a call gives that is no task for the client."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.errors import StartRefused
 from stepwire.json_text import write
-from stepwire.methods import TOOLS_PAGE_SIZE
+from stepwire.schemas.validation import violations_of
+from stepwire.server.pages import TOOLS_PAGE_SIZE
 from tests.kits import BAD_ARGUMENTS, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.clients import LegacyClient, ModernClient, untouched
 
@@ -22,7 +25,7 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 
 def ends(world: World, output: Any) -> None:
-    """Have everything that runs end well while somebody waits for it."""
+    """Make every running execution succeed while a client waits for it."""
 
     def end() -> None:
         for execution in world.workflows.running():
@@ -44,7 +47,8 @@ def patient(client: Client, tool: str) -> Any:
 def test_every_tool_is_listed_in_the_order_of_its_name(client: Client, world: World) -> None:
     tools = client.ask("tools/list").result["tools"]
 
-    assert [tool["name"] for tool in tools] == sorted(world.catalog.tools)
+    # The tools for clients without tasks come last: they are the server's own (test_fetch_tools.py).
+    assert [tool["name"] for tool in tools] == [*sorted(world.catalog.tools), *sorted(OWN_TOOLS)]
     assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
 
 
@@ -53,13 +57,13 @@ def test_the_list_is_the_same_for_everybody_and_after_anything(world: World, mod
     before = modern.ask("tools/list").body
 
     modern.call("optional")
-    after = ModernClient(world, BOB, capabilities={}).ask("tools/list").body
+    after = ModernClient(world, BOB).ask("tools/list").body
 
     assert before == after
 
 
 # T3, T4, T6
-def test_the_latest_legacy_version_is_told_which_tools_can_be_tasks(legacy: LegacyClient) -> None:
+def test_the_latest_legacy_version_lists_which_tools_can_be_tasks(legacy: LegacyClient) -> None:
     tools = legacy.ask("tools/list").result["tools"]
 
     support = {tool["name"]: tool["execution"]["taskSupport"] for tool in tools}
@@ -69,7 +73,7 @@ def test_the_latest_legacy_version_is_told_which_tools_can_be_tasks(legacy: Lega
 
 # L3
 @pytest.mark.parametrize("version", VERSIONS[1:])
-def test_older_versions_are_told_nothing_of_task_support(world: World, version: str) -> None:
+def test_older_versions_list_no_task_support(world: World, version: str) -> None:
     tools = LegacyClient(world, version).ask("tools/list").result["tools"]
 
     assert not any("execution" in tool for tool in tools)
@@ -83,8 +87,8 @@ def test_an_output_schema_that_legacy_does_not_know_is_shown_to_modern_clients_o
     tool = replace(OPTIONAL, output_schema=write({**schema, "$defs": {"a": {"type": "object"}}}))
     world = World(catalog=catalog_of(tool))
 
-    (legacy,) = LegacyClient(world).ask("tools/list").result["tools"]
-    (modern,) = ModernClient(world).ask("tools/list").result["tools"]
+    legacy, *_ = LegacyClient(world).ask("tools/list").result["tools"]
+    modern, *_ = ModernClient(world).ask("tools/list").result["tools"]
 
     assert "outputSchema" not in legacy
     assert modern["outputSchema"] == {**schema, "$defs": {"a": {"type": "object"}}}
@@ -96,13 +100,45 @@ def test_many_tools_are_listed_page_by_page(era: type[Client]) -> None:
     names = [f"tool_{number:03}" for number in range(2 * TOOLS_PAGE_SIZE + 1)]
     client = era(World(catalog=catalog_of(*(replace(OPTIONAL, name=name) for name in names))))
 
+    # The tools for clients without tasks are on the last page.
+    own = sorted(OWN_TOOLS) if isinstance(client, LegacyClient) else []
+    last = 1 + len(own)
     pages = [client.ask("tools/list").result]
     while "nextCursor" in pages[-1]:
         pages.append(client.ask("tools/list", {"cursor": pages[-1]["nextCursor"]}).result)
 
-    assert [len(page["tools"]) for page in pages] == [TOOLS_PAGE_SIZE, TOOLS_PAGE_SIZE, 1]
-    assert [tool["name"] for page in pages for tool in page["tools"]] == names
+    assert [len(page["tools"]) for page in pages] == [TOOLS_PAGE_SIZE, TOOLS_PAGE_SIZE, last]
+    assert [tool["name"] for page in pages for tool in page["tools"]] == [*names, *own]
     assert len({page.get("cacheScope") for page in pages}) == 1
+
+
+# M40, M33
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_a_list_goes_on_where_it_was_though_the_tool_that_its_cursor_names_is_gone(era: type[Client]) -> None:
+    tools = [replace(OPTIONAL, name=f"tool_{number:03}") for number in range(TOOLS_PAGE_SIZE + 2)]
+    cursor = era(World(catalog=catalog_of(*tools))).ask("tools/list").result["nextCursor"]
+    fewer = World(catalog=catalog_of(*tools[: TOOLS_PAGE_SIZE - 1], *tools[TOOLS_PAGE_SIZE:]))
+
+    rest = era(fewer).ask("tools/list", {"cursor": cursor}).result["tools"]
+
+    assert [tool["name"] for tool in rest if tool["name"] not in OWN_TOOLS] == ["tool_100", "tool_101"]
+
+
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_no_page_of_large_tools_is_larger_than_a_response_of_lambda(era: type[Client]) -> None:
+    large = write({"type": "object", "description": "x" * 30_000})
+    names = [f"tool_{number:03}" for number in range(TOOLS_PAGE_SIZE)]
+    tools = [replace(OPTIONAL, name=name, description="é" * 10_000, input_schema=large) for name in names]
+    client = era(World(catalog=catalog_of(*tools)))
+
+    pages = [client.ask("tools/list").result]
+    while "nextCursor" in pages[-1]:
+        pages.append(client.ask("tools/list", {"cursor": pages[-1]["nextCursor"]}).result)
+
+    assert max(len(json.dumps(page)) for page in pages) < 6 * 1024 * 1024
+    listed = [tool["name"] for page in pages for tool in page["tools"]]
+    assert [name for name in listed if name not in OWN_TOOLS] == names
+    assert len(pages) > 1
 
 
 # M37, L17, G
@@ -191,11 +227,17 @@ def test_a_call_that_takes_too_long_names_the_task_that_goes_on(client: Client, 
 
 
 # M36
-def test_a_call_that_takes_too_long_is_an_error_where_structured_content_was_promised(client: Client) -> None:
-    result = patient(client, "structured")
+@pytest.mark.parametrize("tool", ["structured", "optional"])
+def test_a_call_that_takes_too_long_is_no_error_and_conforms_to_the_schema_that_was_shown(
+    client: Client, tool: str
+) -> None:
+    shown = {one["name"]: one.get("outputSchema", {}) for one in client.ask("tools/list").result["tools"]}
 
-    assert result["isError"] is True
-    assert "structuredContent" not in result
+    result = patient(client, tool)
+
+    assert result["isError"] is False
+    assert result["_meta"]["stepwire/task"].items() <= result["structuredContent"]["stepwire/task"].items()
+    assert violations_of(write(shown[tool]), result["structuredContent"]) == ()
 
 
 # M36
@@ -238,12 +280,12 @@ def test_a_workflow_that_fails_is_an_error_that_a_model_can_act_on(client: Clien
 
 # T34, X21, G
 def test_a_workflow_that_cannot_be_started_is_an_internal_error_and_no_task(client: Client, world: World) -> None:
-    world.workflows.start_fault = StartRefused("its state machine does not exist any more")
+    world.workflows.start_fault = StartRefused("its state machine no longer exists")
 
     answer = client.call("optional")
 
     assert (answer.status, answer.code) == (200, -32603)
-    assert "does not exist any more" in answer.error["message"]
+    assert "no longer exists" in answer.error["message"]
     assert world.store.tasks == {}
 
 

@@ -98,7 +98,7 @@ def test_the_host_header_vouches_for_no_origin(legacy: LegacyClient) -> None:
     "accept",
     ["text/event-stream", "text/html", "image/*", "application/jsonp", "application/json;q=0, */*", "*/*; Q=0.000"],
 )
-def test_a_client_that_does_not_take_json_is_told_so(legacy: LegacyClient, accept: str) -> None:
+def test_a_client_that_does_not_accept_json_is_refused(legacy: LegacyClient, accept: str) -> None:
     answer = legacy.ask("ping", headers={"accept": accept})
 
     assert answer.status == 406
@@ -249,8 +249,8 @@ def test_a_version_that_is_not_spoken_is_answered_with_those_that_are(modern: Mo
     assert answer.error["data"] == {"supported": spoken, "requested": "2099-01-01"}
 
 
-# M12, M13: a client that contradicts itself hears that, and not that its version is unknown
-def test_a_mismatch_is_told_before_an_unknown_version(modern: ModernClient) -> None:
+# M12, M13: a client that contradicts itself gets that error, and not that its version is unknown
+def test_a_mismatch_is_reported_before_an_unknown_version(modern: ModernClient) -> None:
     answer = modern.ask("tools/list", meta={META_VERSION: "2099-01-01"})
 
     assert answer.code == -32020

@@ -11,9 +11,9 @@ from moto.core.models import botocore_stubber
 from moto.core.utils import camelcase_to_underscores
 from moto.dynamodb.responses import DynamoHandler
 
-from local.engine import ACCOUNT
-from local.isolation import REGION
-from local.moto_patches.dynamodb import turns
+from local.account.engine import ACCOUNT
+from local.account.isolation import REGION
+from local.account.moto_patches.dynamodb import turns
 from stepwire.aws.clients import dynamodb_client
 from tests.simulated.wire import answered
 

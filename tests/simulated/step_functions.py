@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from stepwire.ports import Clock
+from stepwire.engine.ports import Clock
 from tests.simulated.wire import answered
 
 RUNNING: Final = "RUNNING"

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import yaml
-from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
+
+from local.cloudformation.template import parse
 
 ROOT: Final = Path(__file__).parents[2]
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z]+)?\}")
@@ -62,7 +63,7 @@ class Statement:
 @cache
 def template() -> dict[str, Any]:
     """Read the template; intrinsic functions in their long form."""
-    return yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    return parse(ROOT / "template.yaml")
 
 
 def resources(*kinds: str) -> list[Resource]:

@@ -81,7 +81,7 @@ def test_the_hash_is_of_names_and_contents_and_not_of_times_or_modes(tmp_path: P
     assert content_hash(tmp_path / "old") != before
 
 
-def test_what_is_within_its_budget_is_fine(tmp_path: Path) -> None:
+def test_a_cost_within_its_budget_passes(tmp_path: Path) -> None:
     build = built(tmp_path, function("Small", b"1", "StepwireLayer"), layer("StepwireLayer", b"22"))
 
     assert over_budget(artifacts(build)) == []

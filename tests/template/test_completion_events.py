@@ -11,11 +11,11 @@ import pytest
 from moto.events.models import EventPattern
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
-from stepwire.aws.event_bus import SOURCE, STATUS_CHANGE
-from stepwire.aws.items import item_of
-from stepwire.aws.outbox import status_change_of
+from stepwire.aws.publishing.event_bus import SOURCE, STATUS_CHANGE
+from stepwire.aws.publishing.outbox import status_change_of
+from stepwire.aws.storage.items import item_of
+from stepwire.background.status_changes import Removal, change_on_save
 from stepwire.rendering import modern_status
-from stepwire.status_changes import Removal, saved
 from stepwire.tasks.inputs import Callback, InputRequest, UrlElicitation
 from stepwire.tasks.task import (
     Cancelled,
@@ -93,7 +93,7 @@ def pattern_of_rule(made: Stack, name: str) -> EventPattern:
 
 def event_of(before: Status, after: Status) -> Record:
     """Make the event that the function puts of a change."""
-    change = saved(_with(before), _with(after), TASK.created_at)
+    change = change_on_save(_with(before), _with(after), TASK.created_at)
     assert change is not None
     return {**recorded("task_status_changed"), "detail": change.detail()}
 
@@ -108,14 +108,14 @@ def test_every_change_of_a_status_reaches_the_function() -> None:
     assert [one for one in told if not reaches_the_function(one)] == []
 
 
-def test_work_that_only_goes_on_and_tasks_that_go_after_their_end_cost_no_invocation() -> None:
+def test_progress_and_removals_of_ended_tasks_cost_no_invocation() -> None:
     silent = [one for one in RECORDS if status_change_of(one) is None and reaches_the_function(one)]
 
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], "another question, or an answer to one of several"
 
 
 @pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1"])
-def test_what_is_no_task_does_not_reach_the_function(kind: str) -> None:
+def test_items_other_than_tasks_do_not_reach_the_function(kind: str) -> None:
     keys = {"pk": {"S": TASK.owner}, "sk": {"S": kind}}
 
     for one in RECORDS:
@@ -130,7 +130,7 @@ def test_the_stream_has_what_both_of_its_readers_need() -> None:
     assert len(resources("AWS::Lambda::EventSourceMapping")) <= 2, "DynamoDB serves two readers of a shard, no more"
 
 
-def test_what_cannot_be_told_is_kept_in_the_queue() -> None:
+def test_events_that_cannot_be_published_go_to_the_queue() -> None:
     properties = stack("none", EventBus="default").properties("StatusChanges")
 
     assert properties["DestinationConfig"] == {"OnFailure": {"Destination": "DeadLetters.Arn"}}
@@ -140,7 +140,7 @@ def test_what_cannot_be_told_is_kept_in_the_queue() -> None:
 # ------------------------------------------------------------------------------------ what is deployed, and may do what
 
 
-def test_nothing_is_deployed_that_nobody_asked_for() -> None:
+def test_optional_resources_are_not_deployed_by_default() -> None:
     silent, told, called = stack("none"), stack("none", EventBus="default"), stack("none", **WEBHOOK)
 
     def parts(made: Stack) -> set[str]:
@@ -218,10 +218,10 @@ def test_a_webhook_needs_a_bus_and_a_secret(missing: str) -> None:
         stack("none", **{**WEBHOOK, missing: ""})
 
 
-# --------------------------------------------------------------------------------------------- what the webhook is told
+# -------------------------------------------------------------------------------------------- the events of the webhook
 
 
-def test_the_webhook_is_told_of_every_event_after_which_somebody_has_something_to_do() -> None:
+def test_the_webhook_gets_every_event_that_needs_attention() -> None:
     rule = pattern_of_rule(stack("none", **WEBHOOK), "WebhookRule")
     changes = [(before, after) for before, after in product(LIVELY, STATUSES) if type(before) is not type(after)]
 
@@ -233,7 +233,7 @@ def test_the_webhook_is_told_of_every_event_after_which_somebody_has_something_t
 
 
 @pytest.mark.parametrize(("status", "is_told"), [("expired", True), ("removed", False)])
-def test_the_webhook_is_told_of_a_task_that_expired_but_not_of_one_that_never_was(status: str, is_told: bool) -> None:
+def test_the_webhook_gets_expired_tasks_but_not_removed_ones(status: str, is_told: bool) -> None:
     rule = pattern_of_rule(stack("none", **WEBHOOK), "WebhookRule")
     event = recorded("task_status_changed")
     event["detail"]["status"] = status
@@ -333,7 +333,7 @@ def test_the_rules_in_the_documentation_listen_to_our_events(status: str) -> Non
     assert len(rules) == 2
 
 
-def test_every_status_in_the_documentation_is_one_that_is_told() -> None:
+def test_every_documented_status_is_published() -> None:
     text = (ROOT / "docs/completion_events.md").read_text(encoding="utf-8")
 
     named = set(re.findall(r"^\| `(\w+)` \| [^|]+ \|$", text, re.MULTILINE)) - {"status"}

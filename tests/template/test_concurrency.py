@@ -20,14 +20,14 @@ def test_by_default_nothing_is_reserved_so_that_an_account_with_10_can_deploy(fu
     assert reserved(stack("none"), function) is None
 
 
-def test_what_is_given_is_reserved() -> None:
+def test_the_given_concurrency_is_reserved() -> None:
     made = stack("none", McpConcurrency="200", NewsConcurrency="20")
 
     assert int(reserved(made, "McpFunction")) == 200
     assert [int(reserved(made, function)) for function in NEWS] == [20, 20]
 
 
-def test_by_default_those_who_wait_leave_half_of_a_new_account_to_the_others() -> None:
+def test_by_default_waiting_requests_use_half_of_a_new_accounts_concurrency() -> None:
     made = stack("none")
 
     most, of_one = (int(str(made.parameters[name])) for name in ("MostWaiting", "MostWaitingPerCaller"))

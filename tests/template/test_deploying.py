@@ -9,9 +9,9 @@ from typing import Any, Final, cast
 
 import pytest
 
+from local.cloudformation.parameters import parameter_values
+from local.cloudformation.template import load
 from local.errors import TemplateError
-from local.parameters import parameter_values
-from local.template import load
 from stepwire.aws.bootstrap import McpHandler
 from tests.template.chosen import STACK, stack
 from tests.template.document import FUNCTION, ROOT, Resource, references, resource, resources, template
@@ -115,7 +115,8 @@ def test_requests_reach_the_function_by_its_alias_only() -> None:
 def test_a_new_version_is_published_for_each_parameter_that_changes_the_function_and_for_no_other() -> None:
     described = references(function()["VersionDescription"])
 
-    told = set(deep_references({**template()["Globals"], **without(function(), "VersionDescription")}))
+    names = resource("ExecutionNames").properties  # of which the function gets the value
+    told = set(deep_references({**template()["Globals"], **without(function(), "VersionDescription"), **names}))
 
     # Concurrency is the function's and no version's: a version that differs in nothing is refused.
     assert described == told & set(PARAMETERS) - {"Deployment", "McpConcurrency"}
@@ -212,7 +213,7 @@ def test_a_name_made_of_the_stacks_fits_however_long_that_is(name: str) -> None:
     assert len(stack("cognito").properties(name)[key]) <= longest
 
 
-# ------------------------------------------------------------------------------------------------- what users are told
+# -------------------------------------------------------------------------------------------------------- user messages
 
 
 @pytest.mark.parametrize("choice", ["jwt", "none", "cognito"])

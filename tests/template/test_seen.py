@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from local.intrinsics import resolve
-from stepwire.audit import Action, Entry, Source
-from stepwire.aws.audit import NAMESPACE, NO_TOOL, write_down
+from local.cloudformation.intrinsics import resolve
+from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.aws.publishing.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.principal import principal_of
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
 
@@ -135,10 +135,10 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     variables = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], Names())
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
     owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
-    for action in Action:
-        tool = None if action is Action.REFUSED else "a tool"
+    for action in AuditAction:
+        tool = None if action is AuditAction.REFUSED else "a tool"
         for outcome in ("completed", "completed_with_error", "failed", "cancelled"):
-            write_down(Entry(action, owner, tool, "an id", outcome, timedelta(seconds=1), Source.EVENT))
+            write_audit_entry(AuditEntry(action, owner, tool, "an id", outcome, timedelta(seconds=1), EndSource.EVENT))
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -179,8 +179,8 @@ def test_every_metric_that_we_count_is_looked_at(
 
     looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
 
-    # These two are questions for the log: who fetched a result, who cancelled.
-    assert counted - looked_at == {"Retrieved", "CancelRequests"}
+    # These are questions for the log: who fetched a result, who cancelled, which client comes back for a response.
+    assert counted - looked_at == {"Retrieved", "CancelRequests", "Primed", "Resumed"}
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
@@ -200,13 +200,30 @@ def test_every_metric_is_this_stacks_own(one: Asked) -> None:
 
 
 @pytest.mark.parametrize("widget", widgets("log"), ids=lambda widget: widget["title"])
-def test_every_question_to_the_log_is_about_what_is_written_there(
+def test_every_log_query_uses_fields_that_are_logged(
     widget: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What Lambda writes of itself: https://docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html
     of_lambda = {"type", "record.metrics.initDurationMs", "record.metrics.restoreDurationMs"}
     of_ours = {name for line in lines(capsys, monkeypatch) for name in line}
-    words = {"SOURCE", "filter", "stats", "count", "sort", "desc", "as", "by", "bin", "pct", "fields", "coalesce"}
+    # What function catalog writes of a tool that it refuses (tests/unit/aws/test_catalog_function.py).
+    of_catalog = {"message", "tool", "parameter", "reason", "serves_previous", "timestamp"}
+    words = {
+        "latest",
+        "max",
+        "SOURCE",
+        "filter",
+        "stats",
+        "count",
+        "sort",
+        "desc",
+        "as",
+        "by",
+        "bin",
+        "pct",
+        "fields",
+        "coalesce",
+    }
 
     source, query = widget["query"].split(" | ", 1)
     named = set(re.findall(r"as (\w+)", query))
@@ -214,7 +231,7 @@ def test_every_question_to_the_log_is_about_what_is_written_there(
 
     assert resource(source.split("'")[1]).kind == "AWS::Logs::LogGroup"
     assert fields
-    assert fields <= of_ours | of_lambda
+    assert fields <= of_ours | of_lambda | (of_catalog if "CatalogLogs" in source else set())
 
 
 # ------------------------------------------------------------------------------------------------------- the dashboard
@@ -235,7 +252,7 @@ def test_nothing_on_the_dashboard_covers_anything_else() -> None:
     assert max(x for x, _ in cells) < 24
 
 
-def test_all_that_the_dashboard_refers_to_is_there() -> None:
+def test_everything_that_the_dashboard_refers_to_exists() -> None:
     (dashboard,) = resources("AWS::CloudWatch::Dashboard")
 
     known = {found.logical_id for found in resources()}
@@ -260,7 +277,7 @@ def test_the_dashboards_of_one_stack_name_in_two_regions_are_two() -> None:
 
 
 @pytest.mark.parametrize("alarm", ALARMS, ids=lambda alarm: alarm.logical_id)
-def test_an_alarm_tells_the_topic_and_names_its_runbook(alarm: Resource) -> None:
+def test_an_alarm_notifies_the_topic_and_names_its_runbook(alarm: Resource) -> None:
     properties = alarm.properties
 
     told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
@@ -331,7 +348,7 @@ def test_the_commands_of_the_runbooks_name_what_the_template_has() -> None:
     assert named <= known
 
 
-def test_the_questions_of_the_docs_ask_for_what_is_written(
+def test_the_log_queries_in_the_docs_use_fields_that_are_logged(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [path.read_text(encoding="utf-8") for path in sorted(Path(ROOT / "docs").glob("*.md"))]

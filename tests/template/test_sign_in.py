@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
+from local.cloudformation.intrinsics import resolve
+from local.cloudformation.parameters import parameter_values
 from local.errors import TemplateError
-from local.intrinsics import resolve
-from local.parameters import parameter_values
 from tests.template.chosen import STACK, stack
 from tests.template.document import FUNCTION, resource, template
 
@@ -58,7 +58,7 @@ def test_nothing_else_is_without_sign_in_but_the_metadata_where_there_are_tokens
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_what_is_open_leads_to_the_function_that_can_do_nothing(choice: str) -> None:
+def test_routes_without_sign_in_lead_to_the_function_without_permissions(choice: str) -> None:
     made = stack(choice)
 
     targets = {key: route["Target"] for key, route in made.routes().items()}
@@ -73,7 +73,7 @@ def test_what_is_open_leads_to_the_function_that_can_do_nothing(choice: str) -> 
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("own_domain", ["", OWN_DOMAIN])
 @pytest.mark.parametrize("origins", ["", "https://app.example"])
-def test_whatever_is_chosen_nothing_refers_to_what_is_not_there(choice: str, own_domain: str, origins: str) -> None:
+def test_no_choice_leaves_a_reference_to_a_missing_resource(choice: str, own_domain: str, origins: str) -> None:
     made = stack(choice, EndpointUrl=own_domain, AllowedOrigins=origins)
 
     for name in template()["Resources"]:
@@ -85,7 +85,7 @@ def test_whatever_is_chosen_nothing_refers_to_what_is_not_there(choice: str, own
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_the_function_is_told_how_callers_sign_in(choice: str) -> None:
+def test_the_function_gets_the_kind_of_sign_in(choice: str) -> None:
     variables = stack(choice, PrincipalClaims="iss,sub,org_id").variables("McpFunction")
 
     assert (variables["AUTHORIZER"], variables["PRINCIPAL_CLAIMS"]) == (choice, "iss,sub,org_id")
@@ -95,7 +95,7 @@ def test_the_function_is_told_how_callers_sign_in(choice: str) -> None:
     ("given", "salt"),
     [("", STACK["AWS::StackId"]), (OLD_STACK, OLD_STACK), ("a-salt-of-ours", "a-salt-of-ours")],
 )
-def test_a_new_stack_finds_the_callers_of_an_old_one_by_its_salt_and_tells_the_next(given: str, salt: str) -> None:
+def test_a_new_stack_uses_the_salt_of_an_old_one_and_outputs_it(given: str, salt: str) -> None:
     made = stack("jwt", PrincipalSalt=given)
 
     assert made.variables("McpFunction")["PRINCIPAL_SALT"] == salt
@@ -155,9 +155,9 @@ def test_the_tokens_of_the_user_pool_are_for_the_endpoint_or_its_client(own_doma
     assert made.properties("McpResource")["Identifier"] == endpoint
 
 
-# F1, F4: and the function refuses by the same URL as the one that they are told
+# F1, F4: the function refuses with the same URL as in the metadata
 @pytest.mark.parametrize(("choice", "issuer"), [("jwt", "https://issuer.example"), ("cognito", "UserPool.ProviderURL")])
-def test_clients_are_told_of_the_issuer_that_is_believed(choice: str, issuer: str) -> None:
+def test_the_metadata_names_the_trusted_issuer(choice: str, issuer: str) -> None:
     made = stack(choice)
 
     told = made.variables("MetadataFunction")
@@ -187,9 +187,7 @@ def test_an_endpoint_of_ones_own_is_a_whole_url(endpoint: str) -> None:
         ("cognito", {"OfferedScopes": "refunds"}, "call", "call,refunds"),
     ],
 )
-def test_clients_are_told_of_the_scopes_that_are_needed(
-    choice: str, given: dict[str, str], required: str, told: str
-) -> None:
+def test_the_metadata_lists_the_needed_scopes(choice: str, given: dict[str, str], required: str, told: str) -> None:
     made = stack(choice, **given)
 
     assert made.variables("McpFunction")["REQUIRED_SCOPE"] == required
@@ -197,7 +195,7 @@ def test_clients_are_told_of_the_scopes_that_are_needed(
 
 
 @pytest.mark.parametrize("choice", ["cognito", "iam", "none"])
-def test_a_scope_that_nobody_would_look_at_is_refused(choice: str) -> None:
+def test_a_scope_without_effect_is_refused(choice: str) -> None:
     with pytest.raises(AssertionError, match="RequiredScope"):
         stack(choice, RequiredScope="tools:call")
 
@@ -221,7 +219,7 @@ def test_a_user_pool_is_made_only_where_it_is_asked_for() -> None:
     assert all([stack(choice).has(name) for name in kinds] == [choice == "cognito"] * len(kinds) for choice in CHOICES)
 
 
-def test_the_people_in_the_user_pool_outlive_the_stack_and_are_let_in_by_somebody() -> None:
+def test_the_user_pool_outlives_the_stack_and_has_no_self_registration() -> None:
     pool = resource("UserPool")
 
     assert (pool.body["DeletionPolicy"], pool.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
@@ -244,7 +242,7 @@ def test_the_client_has_no_secret_and_no_way_in_but_the_pages_of_cognito() -> No
     assert client["ExplicitAuthFlows"] == ["ALLOW_REFRESH_TOKEN_AUTH"]
 
 
-def test_a_sign_in_leads_back_to_this_machine_unless_told_otherwise() -> None:
+def test_by_default_a_sign_in_redirects_to_this_machine() -> None:
     urls = stack("cognito").properties("McpClient")["CallbackURLs"]
 
     assert urls
@@ -277,7 +275,7 @@ def test_pages_of_the_named_origins_may_send_and_read_what_the_protocol_needs() 
     assert "AllowCredentials" not in cors
 
 
-def test_the_function_that_anybody_may_call_has_no_more_than_it_needs() -> None:
+def test_the_public_function_has_no_permissions_it_does_not_need() -> None:
     functions = [name for name, body in template()["Resources"].items() if body["Type"] == FUNCTION]
 
     told = stack("cognito").variables("MetadataFunction")

@@ -5,8 +5,11 @@ from typing import Any, Final
 
 import pytest
 
-from local.template import load
-from stepwire.waiting import TIME_TO_ANSWER
+from local.cloudformation.intrinsics import resolve
+from local.cloudformation.template import load
+from stepwire.engine.waiting import TIME_TO_ANSWER
+from stepwire.tasks.ids import execution_prefix_of
+from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
@@ -30,20 +33,27 @@ WORKFLOWS: Final = sorted((ROOT / "statemachines").glob("*.asl.yaml"))
 
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
-    "McpFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
+    "McpFunction.StartWorkflows": "the tag says which; the endpoint's stack does not know them",
+    "SweepFunction.StartWorkflowsThatNeverBegan": "the same",
+    "SweepFunction.PassOverWhatRuns": "the same",
+    "McpFunction.FollowAndStopExecutions": "the prefix says which; each task has an execution of its own name",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
-    "ExpirationsFunction.StopExecutions": "each task has an execution of its own name, below its state machine's",
+    "CatalogFunction.ReadWhatIsRegistered": "owners register below the path; which tools there are is theirs to decide",
+    "CatalogFunction.ListConsents": "the action knows no resources",
+    "CatalogFunction.ReadConsents": "whether there is a tag is what is asked",
+    "CatalogFunction.DescribeStateMachines": "the tag says which",
+    "ExpirationsFunction.StopExecutions": "the same",
     "ExpirationsFunction.FindTheStream": "Lambda lists the streams of the table to find the one; AWS documents it so",
     "StatusChangesFunction.FindTheStream": "the same",
-    "SweepFunction.FollowAndStopExecutions": "each task has an execution of its own name, below its state machine's",
+    "SweepFunction.FollowAndStopExecutions": "the same",
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
     "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
 }
 
 # Actions that can be allowed for every resource only, for they know none.
-WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure"}
+WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", "tag:GetResources"}
 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
@@ -63,6 +73,7 @@ PHYSICAL_NAMES: Final = {
     "AWS::Logs::MetricFilter": "FilterName",
     "AWS::Route53::RecordSet": "Name",
     "AWS::S3::Bucket": "BucketName",
+    "AWS::SSM::Parameter": "Name",
     "AWS::SNS::Topic": "TopicName",
     "AWS::SecretsManager::Secret": "Name",
     "AWS::SQS::Queue": "QueueName",
@@ -98,7 +109,7 @@ def named(value: Resource | Statement | object) -> str:
 
 
 @pytest.mark.parametrize("path", manifests(), ids=lambda path: path.stem)
-def test_every_manifest_names_a_state_machine_that_the_function_is_told_of(path: Any) -> None:
+def test_every_manifest_names_a_state_machine_in_the_functions_environment(path: Any) -> None:
     known = state_machines_of_mcp()
 
     name = manifest(path)["state_machine"]
@@ -106,7 +117,7 @@ def test_every_manifest_names_a_state_machine_that_the_function_is_told_of(path:
     assert name in known
 
 
-def test_the_function_is_told_of_exactly_the_state_machines_of_the_template() -> None:
+def test_the_functions_environment_has_exactly_the_templates_state_machines() -> None:
     told = state_machines_of_mcp()
 
     referred = {name: arn.removeprefix("${").removesuffix("}") for name, arn in told.items()}
@@ -117,49 +128,101 @@ def test_the_function_is_told_of_exactly_the_state_machines_of_the_template() ->
     )
 
 
-@pytest.mark.parametrize("action", ["states:StartExecution", "states:DescribeExecution", "states:StopExecution"])
-def test_the_mcp_function_may_run_exactly_the_state_machines_of_the_template(action: str) -> None:
-    allowed = [part for part in statements() if part.holder == "McpFunction" and action in part.actions]
-
-    named = [references(part.resources) for part in allowed]
-
-    assert named == [state_machines()]
+OWNERS_CONSENT: Final = {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": {"Ref": "AWS::StackName"}}}
 
 
-def test_the_events_function_may_look_at_executions_of_exactly_the_state_machines_of_the_template() -> None:
-    allowed = [
-        part
-        for part in statements()
-        if part.holder == "ExecutionEventsFunction" and "states:DescribeExecution" in part.actions
-    ]
+@pytest.mark.parametrize("action", ["states:StartExecution", "states:ListExecutions"])
+def test_only_state_machines_whose_owners_consent_by_a_tag_or_that_a_parameter_names_are_run(action: str) -> None:
+    allowed = [part for part in statements() if action in part.actions]
 
-    named = [references(part.resources) for part in allowed]
+    by_tag = [part for part in allowed if part.body.get("Condition") == OWNERS_CONSENT]
+    by_arn = [part for part in allowed if part.resources == [{"Ref": "StateMachineArns"}]]
 
-    assert named == [state_machines()]
+    assert by_tag
+    assert by_arn
+    assert [part.name for part in allowed if part not in by_tag and part not in by_arn] == []
 
 
-def test_the_end_of_every_state_machines_executions_is_reported() -> None:
+EXECUTIONS: Final = (
+    "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:*:${ExecutionNames.Value}*",
+    f"arn:${{AWS::Partition}}:states:${{AWS::Region}}:${{AWS::AccountId}}:execution:*:{'?' * 32}-{'?' * 36}",
+)
+
+
+@pytest.mark.parametrize("part", [one for one in statements() if "execution:" in json.dumps(one.resources)], ids=named)
+def test_only_executions_that_bear_a_task_s_name_are_followed_and_stopped(part: Statement) -> None:
+    assert [resource["Fn::Sub"] for resource in part.resources] == list(EXECUTIONS)
+
+
+def test_the_end_of_each_execution_that_bears_the_endpoint_s_prefix_is_reported_and_of_no_other() -> None:
     pattern = resource("ExecutionEventsRule").properties["EventPattern"]
 
-    reported = references(pattern["detail"]["stateMachineArn"])
-
-    assert reported == state_machines()
+    assert pattern["detail"]["name"] == [{"prefix": {"Fn::GetAtt": ["ExecutionNames", "Value"]}}]
     assert set(pattern["detail"]["status"]) == {"SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"}
     assert pattern["source"] == ["aws.states"]
     assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
+    assert set(pattern["detail"]) == {"name", "status"}
 
 
-def test_the_progress_of_every_state_machines_executions_is_reported() -> None:
+def test_the_progress_of_each_execution_that_bears_the_endpoint_s_prefix_is_reported() -> None:
     pattern = resource("ProgressRule").properties["EventPattern"]
 
-    assert references(pattern["resources"]) == state_machines()
+    ours = [{"wildcard": {"Fn::Sub": EXECUTIONS[0]}}]
+
+    assert pattern["$or"] == [{"resources": ours}, {"detail": {"execution_arn": ours}}]
     assert (pattern["source"], pattern["detail-type"]) == (["stepwire"], ["Stepwire Task Progress"])
 
 
-def test_the_executions_of_every_state_machine_are_stopped_when_their_task_expires() -> None:
-    (allowed,) = [part for part in statements() if part.name == "ExpirationsFunction.StopExecutions"]
+@pytest.mark.parametrize(
+    ("given", "prefix"),
+    [
+        ({}, "sw0a1b2c3d-"),
+        ({"PrincipalSalt": "our-tasks"}, "sw0a1b2c3d-"),
+        (
+            {"PrincipalSalt": f"arn:aws:cloudformation:eu-central-1:{'1' * 12}:stack/old/51af3dc0-{'a' * 27}"},
+            "sw51af3dc0-",
+        ),
+        ({"ExecutionPrefix": "mine-"}, "mine-"),
+    ],
+)
+def test_executions_are_named_after_the_stack_or_the_one_that_it_takes_over(given: dict[str, str], prefix: str) -> None:
+    made = stack("none", **given).properties("ExecutionNames")
 
-    assert references(allowed.resources) == state_machines()
+    assert made["Value"] == execution_prefix_of(prefix) == prefix
+
+
+# What AWS allows: characters of a role's policies together, of an event pattern, bytes of a function's environment.
+LARGEST_POLICIES: Final = 10_240
+LARGEST_PATTERN: Final = 2_048
+LARGEST_ENVIRONMENT: Final = 4_096
+
+
+@pytest.mark.parametrize("function", [one.logical_id for one in resources(FUNCTION)])
+def test_no_role_and_no_environment_comes_near_its_limit_however_many_tools_there_are(function: str) -> None:
+    made = stack(
+        "jwt", EventBus="default", StateMachineArns=",".join([f"arn:aws:states:a-b-1:{'1' * 12}:stateMachine:n*"])
+    )
+    properties = made.properties(function)
+
+    policies = len(json.dumps(properties.get("Policies", []), separators=(",", ":")))
+    variables = {**resolve(template()["Globals"], made)["Function"]["Environment"]["Variables"]}
+    variables |= properties.get("Environment", {}).get("Variables", {})
+
+    assert policies < LARGEST_POLICIES / 2
+    assert len(json.dumps(variables).encode()) < LARGEST_ENVIRONMENT
+
+
+@pytest.mark.parametrize("rule", resources("AWS::Events::Rule"), ids=named)
+def test_no_event_pattern_comes_near_its_limit_however_many_tools_there_are(rule: Resource) -> None:
+    made = stack(
+        "jwt",
+        EventBus="default",
+        WebhookUrl="https://a.example",
+        WebhookSecretArn=f"arn:aws:secretsmanager:a:{'1' * 12}:secret:s",
+    )
+    pattern = made.properties(rule.logical_id).get("EventPattern", {})
+
+    assert len(json.dumps(pattern)) < LARGEST_PATTERN / 2
 
 
 def test_only_what_dynamodb_itself_removes_of_the_tasks_reaches_the_function() -> None:

@@ -9,13 +9,13 @@ from tests.strategies import json_values
 
 
 @given(json_values)
-def test_what_was_written_reads_the_same(value: Json) -> None:
+def test_written_values_are_read_back_unchanged(value: Json) -> None:
     assert parse(write(value)) == value
     assert parse(write(value).encode()) == value
 
 
 @given(json_values)
-def test_the_form_in_which_equal_values_are_written_alike_is_an_equal_value(value: Json) -> None:
+def test_the_canonical_form_equals_the_value(value: Json) -> None:
     assert equal_form(value) == value
 
 
@@ -23,7 +23,7 @@ def test_the_form_in_which_equal_values_are_written_alike_is_an_equal_value(valu
     ("value", "text"),
     [(1.0, "1"), (-0.0, "0"), ([{"a": 2e3}], '[{"a":2000}]'), (1.5, "1.5"), (True, "true"), (1e300, "1e+300")],
 )
-def test_a_whole_number_is_written_in_one_form(value: Json, text: str) -> None:
+def test_a_whole_number_has_one_canonical_form(value: Json, text: str) -> None:
     assert write(equal_form(value)) == text
 
 
@@ -54,25 +54,25 @@ def test_any_text_is_a_value_or_refused(text: bytes | str) -> None:
         b'"\\x41"',
     ],
 )
-def test_what_is_no_json_is_refused(text: bytes) -> None:
+def test_invalid_json_is_refused(text: bytes) -> None:
     with pytest.raises(JsonTextError):
         parse(text)
 
 
 @pytest.mark.parametrize("text", [b'{"a":1,"a":2}', b'[{"b":{"a":1,"c":2,"a":1}}]', b'{"a":1,"\\u0061":2}'])
-def test_a_key_given_twice_is_refused_and_named(text: bytes) -> None:
+def test_a_duplicate_key_is_refused_and_named(text: bytes) -> None:
     with pytest.raises(JsonTextError, match="the key 'a' is given twice"):
         parse(text)
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"-NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"[1e400]"])
-def test_what_is_no_finite_number_is_refused(text: bytes) -> None:
+def test_nan_and_infinities_are_refused(text: bytes) -> None:
     with pytest.raises(JsonTextError):
         parse(text)
 
 
 @pytest.mark.parametrize("number", [LARGEST_INTEGER, -LARGEST_INTEGER, 0])
-def test_an_integer_that_every_reader_holds_is_taken(number: int) -> None:
+def test_an_integer_that_every_reader_holds_is_accepted(number: int) -> None:
     assert parse(str(number)) == number
 
 
@@ -92,7 +92,7 @@ def test_an_integer_that_would_lose_digits_is_refused(digits: str) -> None:
         "0.10000000000000001",  # 0.1 as C prints it with 17 digits
     ],
 )
-def test_a_decimal_that_some_writer_prints_for_a_double_is_taken(digits: str) -> None:
+def test_a_decimal_that_some_writer_prints_for_a_double_is_accepted(digits: str) -> None:
     assert parse(digits) == float(digits)
 
 
@@ -112,7 +112,7 @@ def test_a_decimal_that_would_lose_digits_is_refused_and_named(digits: str) -> N
 
 @pytest.mark.parametrize("depth", [1_000, 1_000_000])
 @pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
-def test_what_is_nested_too_deeply_is_refused(depth: int, brackets: tuple[str, str]) -> None:
+def test_a_value_nested_too_deeply_is_refused(depth: int, brackets: tuple[str, str]) -> None:
     begin, end = brackets
 
     with pytest.raises(JsonTextError, match="recursion limit"):
@@ -132,22 +132,22 @@ def test_what_is_nested_too_deeply_is_refused(depth: int, brackets: tuple[str, s
     ],
     ids=["byte", "sequence", "surrogate", "utf-8 with a mark", "utf-16", "utf-16 without a mark", "utf-32"],
 )
-def test_only_utf_8_without_a_byte_order_mark_is_taken(text: bytes) -> None:
+def test_only_utf_8_without_a_byte_order_mark_is_accepted(text: bytes) -> None:
     with pytest.raises(JsonTextError):
         parse(text)
 
 
 @pytest.mark.parametrize("text", [b'"\\ud800"', b'"\\udc00\\ud800"', '"\ud800"', '{"\udfff":1}', "\ufeff{}"])
-def test_half_a_character_is_refused(text: bytes | str) -> None:
+def test_a_lone_surrogate_is_refused(text: bytes | str) -> None:
     with pytest.raises(JsonTextError):
         parse(text)
 
 
-def test_both_halves_of_a_character_are_one_character() -> None:
+def test_a_surrogate_pair_is_one_character() -> None:
     assert parse(b'"\\ud83d\\ude00"') == "\N{GRINNING FACE}"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_json_is_never_written(value: float) -> None:
+def test_values_outside_json_are_not_written(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         write(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local.loading import load_handler
+from local.lambdas.loading import load_handler
 from tests.recorded import recorded
 
 FOLDER = Path(__file__).parents[2] / "functions/metadata"
@@ -32,7 +32,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     return ask
 
 
-def test_says_where_to_sign_in_and_what_to_ask_for(ask: Ask) -> None:
+def test_names_the_authorization_server_and_the_scopes(ask: Ask) -> None:
     """F1, F2."""
     document = json.loads(ask()["body"])
 
@@ -45,14 +45,14 @@ def test_says_where_to_sign_in_and_what_to_ask_for(ask: Ask) -> None:
     }
 
 
-def test_scopes_of_cognito_are_named_after_the_resource(ask: Ask) -> None:
+def test_cognito_scopes_are_prefixed_with_the_resource(ask: Ask) -> None:
     document = json.loads(ask(AUTHORIZER="cognito", SCOPES="call,")["body"])
 
     assert document["scopes_supported"] == [f"{ENVIRONMENT['RESOURCE']}/call"]
 
 
 @pytest.mark.parametrize("scopes", ["", ","])
-def test_without_scopes_none_are_asked_for(ask: Ask, scopes: str) -> None:
+def test_without_scopes_the_member_is_absent(ask: Ask, scopes: str) -> None:
     assert "scopes_supported" not in json.loads(ask(SCOPES=scopes)["body"])
 
 
@@ -67,7 +67,7 @@ def test_is_json_that_caches_may_keep_and_web_pages_may_read(ask: Ask) -> None:
     }
 
 
-def test_nothing_of_a_request_finds_its_way_in(ask: Ask) -> None:
+def test_the_document_does_not_depend_on_the_request(ask: Ask) -> None:
     event = recorded("http_get")
     event["headers"] = {"host": "evil.example", "x-forwarded-host": "evil.example", "forwarded": "host=evil.example"}
     event["requestContext"]["domainName"] = "evil.example"

@@ -17,12 +17,12 @@ def test_a_principal_is_32_hexadecimal_digits_and_always_the_same(identity: tupl
 
 
 @given(identities, identities)
-def test_two_callers_are_two_principals(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+def test_different_callers_have_different_principals(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     """X28, T24."""
     assert (principal_of(one, "salt") == principal_of(other, "salt")) == (one == other)
 
 
-def test_claims_cannot_run_into_each_other() -> None:
+def test_characters_cannot_shift_between_claims() -> None:
     """X28, T24: neither their border nor their number can be shifted, nor that of the salt."""
     callers = [
         principal_of(("ab", "c"), "s"),

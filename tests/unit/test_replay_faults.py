@@ -4,8 +4,8 @@ import pytest
 from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError
 
-from operations.__main__ import main
-from operations.faults import cure_of
+from replay.__main__ import main
+from replay.faults import cure_of
 
 
 def refused(code: str, operation: str = "DescribeStackResource") -> ClientError:

@@ -3,10 +3,17 @@
 import pytest
 
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.schemas import DIALECT, LONGEST_EXPLANATION, SchemaError, Violation, check_schema, violations_of
+from stepwire.schemas.validation import (
+    DIALECT,
+    LONGEST_EXPLANATION,
+    SchemaError,
+    Violation,
+    check_schema,
+    violations_of,
+)
 
 
-def test_a_value_that_fits_violates_nothing() -> None:
+def test_a_conforming_value_has_no_violations() -> None:
     schema = write({"type": "object", "properties": {"a": {"type": "integer"}}})
 
     assert violations_of(schema, {"a": 1}) == ()
@@ -51,7 +58,7 @@ def test_an_explanation_does_not_repeat_a_long_value() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("date", "31.12.2026"), ("date-time", "today"), ("email", "nobody"), ("uri", "not one")]
 )
-def test_formats_are_held_against_the_value(name: str, value: str) -> None:
+def test_formats_are_validated(name: str, value: str) -> None:
     assert violations_of(write({"format": name}), value)
 
 
@@ -103,7 +110,7 @@ def test_another_dialect_is_refused(dialect: Json) -> None:
         ({"pattern": "["}, "/pattern"),
     ],
 )
-def test_a_schema_that_is_none_is_refused_with_the_place(schema: JsonObject, pointer: str) -> None:
+def test_an_invalid_schema_is_refused_with_its_pointer(schema: JsonObject, pointer: str) -> None:
     """M35."""
     with pytest.raises(SchemaError, match=f"at {pointer}: "):
         check_schema(schema)

@@ -37,7 +37,7 @@ def test_every_other_character_stays_as_it_is() -> None:
         ("grüße 你好 שלום", "grüße 你好 שלום"),
     ],
 )
-def test_what_would_act_is_shown(text: str, shown: str) -> None:
+def test_invisible_characters_become_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
@@ -49,5 +49,5 @@ def test_lines_stay_where_they_are_kept() -> None:
     ("value", "shown"),
     [("a", '"a"'), ('"', '"\\""'), (1, "1"), (None, "null"), ({"a\u202e": "\n"}, '{"a\\u202e":"\\n"}')],
 )
-def test_a_value_in_a_sentence_shows_where_it_begins_and_ends(value: Json, shown: str) -> None:
+def test_a_value_in_a_sentence_is_quoted(value: Json, shown: str) -> None:
     assert quoted(value) == shown

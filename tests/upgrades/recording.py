@@ -18,11 +18,22 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
-from local.engine import shared_account
-from stepwire.aws.dynamodb import DynamoDbTaskStore
+from local.account.engine import shared_account
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.json_text import write
 from tests.fakes import InMemoryTaskStore
-from tests.kits import CONFIRMED, FORM, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, URL, World, catalog_of, state_machine_arn
+from tests.kits import (
+    CONFIRMED,
+    FORM,
+    OPTIONAL,
+    OUTPUT,
+    OUTPUT_SCHEMA,
+    SAMPLING,
+    URL,
+    World,
+    catalog_of,
+    state_machine_arn,
+)
 from tests.recorded import FOLDER as EVENTS
 from tests.recorded import recorded
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
@@ -34,6 +45,7 @@ FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
 """The output of the workflow whose result does not fit into the task's item."""
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
+LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice"}]}
 WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
 PROTOCOL_ERROR: Final[Json] = {"code": -31_990, "message": "Not on a Sunday.", "data": {"day": 7}}
 KEY: Final = "a-key-of-a-client"
@@ -143,6 +155,18 @@ def asking(world: World) -> Scene:
     return Scene(task_id, {"session": client.session, "event_id": stream.last_event_id})
 
 
+def asking_the_client(world: World) -> Scene:
+    """A question to the model, which was answered wrongly, and roots, whose answer is not delivered."""
+    client = ModernClient(world, capabilities={**BOTH, "sampling": {}, "roots": {}})
+    task_id = client.start(TOOL.name)
+    world.ask(task_id, "model", seconds=600, other={"sampling": SAMPLING})
+    world.ask(task_id, "folders", other={"roots": {}})
+    world.workflows.is_available = False
+    client.update(task_id, {"model": {}, "folders": LISTED})
+    world.workflows.is_available = True
+    return Scene(task_id)
+
+
 def answered_and_not_delivered(world: World) -> Scene:
     task_id = _begun(world)
     world.ask(task_id, elicitation=FORM)
@@ -172,7 +196,7 @@ def plain_call(world: World) -> Scene:
 def call_in_rounds(world: World) -> Scene:
     answer = ModernClient(world, capabilities=ASKING_CAPABILITY).call(TOOL.name)
     (execution,) = world.workflows.running()
-    return Scene(execution.name.partition("-")[2], {"request_state": answer.result["requestState"]})
+    return Scene(execution.name.rpartition("-")[2], {"request_state": answer.result["requestState"]})
 
 
 def given_up(world: World) -> Scene:
@@ -230,6 +254,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     working,
     reporting,
     asking,
+    asking_the_client,
     answered_and_not_delivered,
     to_be_confirmed,
     to_be_confirmed_without_a_task,
@@ -250,7 +275,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
 
 
 def record(scenario: Callable[[World], Scene], table: Table) -> Json:
-    """Play a scenario, and give what it leaves and what clients of both eras are then told."""
+    """Run a scenario; return the stored items and the answers to clients of both eras."""
     table.fill([])
     world = world_on(table)
     scene = scenario(world)

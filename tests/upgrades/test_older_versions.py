@@ -10,16 +10,16 @@ from typing import Any, Final, cast
 
 import pytest
 
-from stepwire.aws.callbacks import question_of
-from stepwire.aws.eventbridge import news_of
-from stepwire.aws.items import FORMAT, item_of, task_of
-from stepwire.aws.outbox import status_change_of
-from stepwire.aws.streams import expired_task_of
-from stepwire.continuations import Continuation, Kind, Subject, issue
-from stepwire.execution_events import StatusChange
+from stepwire.aws.publishing.outbox import status_change_of
+from stepwire.aws.storage.items import FORMAT, item_of, task_of
+from stepwire.aws.storage.table_stream import expired_task_of
+from stepwire.aws.workflows.callbacks import question_of
+from stepwire.aws.workflows.status_events import execution_event_of
+from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.json_text import JsonTextError, parse, write
 from stepwire.protocol.opaque import wrap
 from stepwire.protocol.request_state import seal
+from stepwire.server.continuations import Continuation, Kind, Subject, issue
 from stepwire.tasks.inputs import Callback, WorkflowInput
 from stepwire.tasks.outcomes import Running, Succeeded
 from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
@@ -89,7 +89,7 @@ class Old:
 
 
 def left_by(version: str, name: str, table: Table) -> Old:
-    """Put what a version left where this one finds it; the workflow goes on meanwhile."""
+    """Store the items of an older version for this one; the workflow continues meanwhile."""
     scene = VERSIONS[version]["scenarios"][name]
     table.fill(scene.get("items", []))
     world = world_on(table)
@@ -208,7 +208,7 @@ def test_an_older_task_ends_as_any_other_and_once(old: Old, happens: Callable[[O
     assert old.item()["format"] == {"N": str(FORMAT)}
 
 
-def test_an_older_task_that_expires_is_stopped_and_told_of(old: Old) -> None:
+def test_an_older_task_that_expires_is_stopped_and_published(old: Old) -> None:
     task = old.task()
     record = {
         "eventName": "REMOVE",
@@ -256,7 +256,7 @@ def test_an_older_task_begins_when_it_is_confirmed(old: Old) -> None:
 @left_in("repeatable")
 def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(old: Old) -> None:
     params = {"name": TOOL.name, "arguments": ARGUMENTS}
-    old.world.clock.advance(seconds=1)  # another call, though the ids of these tests begin anew
+    old.world.clock.advance(seconds=1)  # a distinct call, although the ids of these tests start again
 
     again = old.modern().ask("tools/call", params, headers={"idempotency-key": KEY})
 
@@ -283,7 +283,7 @@ def test_an_event_of_an_older_execution_is_understood(old: Old, name: str, event
 
     if name == "input_requested":
         old.world.requests.record(question_of(event))
-    elif isinstance(news := news_of(event), StatusChange):
+    elif isinstance(news := execution_event_of(event), ExecutionStatusChange):
         old.world.events.record(news)
     else:
         old.world.events.record_progress(news)
@@ -296,7 +296,7 @@ def test_an_event_of_an_older_execution_is_understood(old: Old, name: str, event
 
 
 @left_in("plain_call", "asking")
-def test_a_stream_that_an_older_version_began_is_gone_on_with(old: Old) -> None:
+def test_a_stream_of_an_older_version_is_continued(old: Old) -> None:
     is_call = old.scenario == "plain_call"
     opened_by: Json = {
         "jsonrpc": "2.0",
@@ -324,7 +324,7 @@ def test_a_stream_of_an_older_version_still_asks(old: Old) -> None:
 
 
 @left_in("call_in_rounds")
-def test_a_call_in_rounds_that_an_older_version_began_is_gone_on_with(old: Old) -> None:
+def test_a_call_in_rounds_of_an_older_version_is_continued(old: Old) -> None:
     succeeds(old)
     client = ModernClient(old.world, capabilities=ASKING_CAPABILITY)
 
@@ -401,7 +401,7 @@ def test_an_event_id_of_a_later_version_is_refused_and_is_no_fault(event_id: str
 
 
 @pytest.mark.parametrize("session", [wrap([2, "2025-11-25", "a client", {}, "r"]), wrap({"format": 2})])
-def test_a_session_of_a_later_version_is_to_be_begun_anew(session: str) -> None:
+def test_a_session_of_a_later_version_must_be_reinitialized(session: str) -> None:
     world = World()
 
     answer = LegacyClient(world, session=session).ask("tools/list")

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from stepwire.aws.bootstrap import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
-from stepwire.aws.event_bus import EventBus
-from stepwire.aws.items import item_of
-from stepwire.aws.outbox import StatusChangesHandler
-from stepwire.catalog import Tool, read_catalog
-from stepwire.execution_events import StatusChange
-from stepwire.expirations import Expirations
-from stepwire.manifests import compile_directory
+from stepwire.aws.publishing.event_bus import EventBus
+from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.storage.items import item_of
+from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.background.expirations import Expirations
+from stepwire.background.sweep import Sweep
+from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.tools import Tool, read_catalog
 from stepwire.protocol.inbound import LARGEST_BODY
-from stepwire.sweep import Sweep
-from stepwire.tasks.outcomes import Broke, ExecutionEnd, Succeeded
+from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, ToolResult
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
@@ -269,7 +269,7 @@ def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
     }
     for name, cause in causes.items():
         for error in ("Some.Error", "Stepwire.ProtocolError"):
-            yield f"a cause of {name}, {error}", Broke(error, cause[:LONGEST_CAUSE])
+            yield f"a cause of {name}, {error}", ExecutionFailed(error, cause[:LONGEST_CAUSE])
 
 
 def _ended(name: str, end: ExecutionEnd, output_schema: str | None) -> Input:
@@ -282,8 +282,8 @@ def _ended(name: str, end: ExecutionEnd, output_schema: str | None) -> Input:
     return Input("execution_events", name, act)
 
 
-def _change(world: World, task_id: str, end: ExecutionEnd) -> StatusChange:
-    return StatusChange(world.workflows.execution_of(task_id), end)
+def _change(world: World, task_id: str, end: ExecutionEnd) -> ExecutionStatusChange:
+    return ExecutionStatusChange(world.workflows.execution_of(task_id), end)
 
 
 def _taken(name: str, event: Json) -> Input:

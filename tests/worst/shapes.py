@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from stepwire.json_text import Json, JsonObject, read_back, write
-from stepwire.schemas import SchemaError, check_schema
+from stepwire.json_text import Json, JsonObject, load_json, write
+from stepwire.schemas.validation import SchemaError, check_schema
 
 LARGEST: Final = 262_144 - 64  # bytes; with a name around it, as much as a call may send
 FORMATS: Final = (
@@ -137,7 +137,7 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
 
 def known() -> Iterator[Shape]:
     """Give each schema with each value, where the schema is one that may be served."""
-    values = {name: read_back(text) for name, text in TEXTS.items()}
+    values = {name: load_json(text) for name, text in TEXTS.items()}
     for name, schema in SCHEMAS.items():
         if is_served(schema):
             yield from (Shape(f"{name} / {other}", schema, value) for other, value in values.items())
@@ -146,7 +146,7 @@ def known() -> Iterator[Shape]:
 def by_chance(count: int, seed: int) -> Iterator[Shape]:
     """Give schemas that are put together from others, each with a value."""
     chance = Random(seed)
-    values = {name: read_back(text) for name, text in TEXTS.items()}
+    values = {name: load_json(text) for name, text in TEXTS.items()}
     parts = [schema for schema in SCHEMAS.values() if "$defs" not in schema]
     given = 0
     while given < count:

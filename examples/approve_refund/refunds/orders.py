@@ -1,4 +1,4 @@
-"""The order book of the example. Yours would be asked for here: nothing else knows where orders come from."""
+"""The example's order book. Replace it by a call to your own: no other module knows where orders come from."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -30,5 +30,5 @@ _BOOK: Final = MappingProxyType(
 
 
 def find_order(order_id: str) -> Order | None:
-    """Look an order up."""
+    """Return the order with this id, if any."""
     return _BOOK.get(order_id)

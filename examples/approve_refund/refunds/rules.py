@@ -1,8 +1,7 @@
-"""Which refunds are made at once, which need somebody's approval, and which are out of the question.
+"""Which refunds are made at once, which need approval, and which are refused.
 
-First failure wins, the most telling first: (1) the order is there, (2) the currency is the order's, (3) the amount is
-more than nothing, (4) and not more than was paid, (5) and within what this way may pay out. What is left is made
-without asking up to a limit, and asked for above it.
+First failure wins: (1) the order exists, (2) the currency is the order's, (3) the amount is positive, (4) at most the
+paid amount, (5) and within the maximum of this workflow. Valid refunds up to a limit need no approval; larger ones do.
 """
 
 from dataclasses import dataclass
@@ -26,14 +25,14 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict, and why: words for whoever asked for the refund, and for whoever approves it."""
+    """A verdict and its reason, as text for the requester and the approver."""
 
     verdict: Verdict
     explanation: str
 
 
 def decide(order: Order | None, cents: int, currency: str) -> Decision:
-    """Judge a refund."""
+    """Return the decision on a refund."""
     objection = "There is no such order." if order is None else _objection(order, cents, currency)
     if objection is not None:
         return Decision(Verdict.REFUSE, objection)

@@ -1,7 +1,7 @@
-"""The dataset that a caller names: its text, and the work it makes for each column.
+"""The dataset that a caller names: its text, and one work item per column.
 
-The rule: the values of a column travel with its Map item only when they came inline. Of an object in S3 an item carries
-the URI and the etag, so the payloads stay small, and every function reads the same content or fails.
+The rule: a Map item contains the values of its column only if the dataset came inline. For an object in S3, the item
+has the URI and the ETag instead: payloads stay small, and every function reads the same content or fails.
 """
 
 import codecs
@@ -37,10 +37,10 @@ class Stored:
 
 
 def describe(event: Mapping[str, Any], bucket: str) -> Json:
-    """Read the dataset that the tool's arguments name, and give its shape and an item for each of its columns.
+    """Return the shape of the dataset that the tool's arguments name, and an item for each column.
 
     Raises:
-        DatasetError: it cannot be read.
+        DatasetError: the dataset cannot be read.
     """
     source = _source(event, bucket)
     delimiter = _delimiter(event, source.text)
@@ -56,10 +56,10 @@ def describe(event: Mapping[str, Any], bucket: str) -> Json:
 
 
 def column_of(item: Mapping[str, Any], bucket: str) -> Column:
-    """Give the values of the column that one of the items above stands for.
+    """Return the values of an item's column.
 
     Raises:
-        DatasetError: they cannot be read any more.
+        DatasetError: the dataset can no longer be read.
     """
     if "values" in item:
         return Column(item["values"], item["rows"])

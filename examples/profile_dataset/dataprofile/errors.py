@@ -1,7 +1,7 @@
-"""The errors of the workflow. The rule: their names are its interface, for Lambda reports an exception by its class.
+"""The errors of the workflow. The rule: their names are an interface, because Lambda reports an exception's class name.
 
-statemachines/profile_dataset.asl.yaml lists every name: `StorageUnavailable` is tried again, the others end the
-execution, with the message as its cause. A message says what is wrong and what would be right: a model acts on it.
+statemachines/profile_dataset.asl.yaml lists every name: `StorageUnavailable` is retried, the others end the execution,
+with the message as its cause. A message says what is wrong and what would be right, because a model acts on it.
 
     DatasetError
     ├── DatasetInvalid        the text is not a table we can read, or the arguments contradict each other
@@ -14,28 +14,28 @@ execution, with the message as its cause. A message says what is wrong and what 
 
 
 class DatasetError(Exception):
-    """Something the caller can put right, or wait for."""
+    """An error that the caller can correct or wait out."""
 
 
 class DatasetInvalid(DatasetError):
-    """The dataset, or an argument, is not what it should be."""
+    """The dataset or an argument is invalid."""
 
 
 class DatasetNotFound(DatasetError):
-    """There is no such dataset."""
+    """The dataset does not exist."""
 
 
 class DatasetRefused(DatasetError):
-    """The stack was not deployed to read from there."""
+    """The stack is not configured to read from this bucket."""
 
 
 class DatasetTooLarge(DatasetError):
-    """The dataset is over a limit."""
+    """The dataset exceeds a limit."""
 
 
 class DatasetChanged(DatasetError):
-    """The dataset is not the one that the execution began with."""
+    """The dataset changed after the execution started."""
 
 
 class StorageUnavailable(DatasetError):
-    """S3 cannot be asked right now."""
+    """S3 is temporarily unavailable."""

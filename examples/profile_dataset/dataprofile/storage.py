@@ -1,6 +1,6 @@
-"""S3: the bytes of an object. The rule: it translates and nothing else, and reads from the one bucket that it is given.
+"""Reads objects from S3. The rule: only from the configured bucket.
 
-The functions' role allows no more (template.yaml); the check here is for the message, which says what would be allowed.
+The functions' role enforces the same (template.yaml); the check here gives a message that names the allowed bucket.
 """
 
 from dataclasses import dataclass
@@ -35,17 +35,17 @@ _NO_ANSWER: Final = (exceptions.ConnectionError, exceptions.HTTPClientError)
 
 @dataclass(frozen=True)
 class StoredObject:
-    """An object's content; the etag names this content and no later one."""
+    """An object's content, with the ETag of exactly this content."""
 
     content: bytes
     etag: str
 
 
 def fetch(uri: str, bucket: str, etag: str | None = None) -> StoredObject:
-    """Fetch the object at an s3:// URI from the bucket, if it still has that etag.
+    """Return the object at an s3:// URI in the bucket, provided it still has the given ETag.
 
     Raises:
-        DatasetError: each of its kinds, as `errors` says.
+        DatasetError: any of its subclasses, as described in `errors`.
     """
     key = _key(uri, bucket)
     response = _get(uri, bucket, key, etag)
@@ -93,7 +93,7 @@ def _translated(error: ClientError, uri: str) -> DatasetError | None:
     code = error.response.get("Error", {}).get("Code", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code in _NOT_FOUND:
-        # Without s3:ListBucket, which nothing here needs, S3 says AccessDenied for what is not there.
+        # Without s3:ListBucket, which nothing here needs, S3 answers AccessDenied for a missing object.
         return DatasetNotFound(f"There is no {uri}, or this server may not read it.")
     if code in _CHANGED:
         return DatasetChanged(f"{uri} was replaced while it was being profiled. Call the tool again.")
@@ -104,6 +104,6 @@ def _translated(error: ClientError, uri: str) -> DatasetError | None:
 
 @cache
 def _client() -> "S3Client":
-    # Few tries of its own: the workflow tries again, and waits longer in between.
+    # Few retries: the workflow retries too, with longer delays.
     config = Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=20)
     return boto3.client("s3", config=config)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there

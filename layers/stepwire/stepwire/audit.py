@@ -1,6 +1,7 @@
-"""What is written down of what callers do: who, what, which task, how it went; never arguments, results or tokens.
+"""The audit trail's entries: the caller, the action, the task and the outcome; never arguments, results or tokens.
 
-One entry for each creation, end, poll, retrieval of a result, cancellation and refusal (T28). Principals are hashes.
+One entry for each creation, end, poll, retrieval of a result, cancellation and refusal (T28). Callers appear as hashes.
+`stepwire.aws.publishing.audit_log` writes the entries.
 """
 
 from collections.abc import Callable
@@ -12,46 +13,52 @@ from typing import TypeAlias
 from stepwire.principal import Principal
 
 
-class Action(Enum):
-    """What was done."""
+class AuditAction(Enum):
+    """What happened."""
 
     CREATED = "created"
     ENDED = "ended"
     EXPIRED = "expired"
     POLLED = "polled"
-    """A client asked how a task is; it is counted by its entry, as all else."""
+    """A client read the state of a task."""
     RETRIEVED = "retrieved"
     CANCELLED = "cancelled"
     REFUSED = "refused"
+    PRIMED = "primed"
+    """A response began without its end: the client must come back for it."""
+    RESUMED = "resumed"
+    """A client came back for the first time for such a response."""
 
 
-class Source(Enum):
-    """How the end of an execution came to be known."""
+class EndSource(Enum):
+    """How Stepwire learned that an execution has ended."""
 
     EVENT = "event"
-    """Step Functions reported it."""
-    LOOK = "look"
-    """A reader of the task found it out: its event was late, or lost."""
+    """From the status event of Step Functions."""
+    CHECK = "look"
+    """From a check of Step Functions: the event was late, or lost."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One thing that was done."""
+class AuditEntry:
+    """One action on one task."""
 
-    action: Action
+    action: AuditAction
     owner: Principal
     tool: str | None = None
     task_id: str | None = None
     outcome: str | None = None
-    """How a task ended, or why something was refused: a status, or the name of an error."""
+    """How a task ended, or why a request was refused: a status, or the name of an error."""
     duration: timedelta | None = None
-    """From the creation of a task to its end."""
-    source: Source | None = None
-    """Of an end; None where the task ended without its execution's doing, such as by a cancel."""
+    """From the creation of the task to its end."""
+    source: EndSource | None = None
+    """Of an end; None where the task ended before its execution did, for example by a cancel."""
+    client: str | None = None
+    """The name and version that a client gave itself; set for PRIMED and RESUMED."""
 
 
-Audit: TypeAlias = Callable[[Entry], None]
+Audit: TypeAlias = Callable[[AuditEntry], None]
 
 
-def unheard(_entry: Entry) -> None:
-    """Write nothing down."""
+def no_audit(_entry: AuditEntry) -> None:
+    """Discard the entry; the default where no audit trail is configured."""

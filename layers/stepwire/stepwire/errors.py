@@ -1,4 +1,4 @@
-"""Everything that Stepwire raises, each error with what the client sees of it.
+"""Every error that Stepwire raises, with what the client sees of it.
 
     StepwireError
     ├── ProtocolError                  answered as a JSON-RPC error: code, HTTP status, data
@@ -10,46 +10,47 @@
     │   │   ├── NotAcceptable                  HTTP 406
     │   │   ├── BodyTooLarge                   HTTP 413
     │   │   ├── UnsupportedMediaType           HTTP 415
-    │   │   ├── UnclearId                      the id is given twice
-    │   │   └── ClientNotCapable               2025-11-25: the tool needs what the client has not declared
+    │   │   ├── UnclearId                      the message has two ids
+    │   │   └── ClientNotCapable               2025-11-25: the tool needs a capability that the client lacks
     │   ├── MethodNotFound             -32601
     │   ├── InvalidParams              -32602
     │   │   ├── UnknownTool
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
-    │   │   ├── InvalidRequestState            tampered with, expired, used, or another call's
-    │   │   └── TaskAlreadyEnded               a legacy cancel that came too late
+    │   │   ├── InvalidRequestState            forged, expired, already used, or of another call
+    │   │   └── TaskAlreadyEnded               legacy: the task ended before the cancel
     │   ├── InternalError              -32603
     │   │   ├── WorkflowNotStarted
     │   │   └── NotSignedIn                    HTTP 401
     │   ├── HeaderMismatch             -32020
     │   ├── MissingClientCapability    -32021
     │   ├── UnsupportedProtocolVersion -32022
-    │   ├── TaskStillRunning           -31001  our own: the wait was too short
-    │   ├── LimitReached               -31002  our own: the caller does too much at once; HTTP 429
+    │   ├── TaskStillRunning           -31001  ours: the wait ended before the task
+    │   ├── LimitReached               -31002  ours: the caller is at a limit; HTTP 429
     │   │   └── TooManyPolls
-    │   ├── IdempotencyKeyReused       -31003  our own: the key stands for another call
-    │   ├── AccessDenied               -31004  our own: the sign-in is not enough; HTTP 403
+    │   ├── IdempotencyKeyReused       -31003  ours: the key belongs to another call
+    │   ├── AccessDenied               -31004  ours: the sign-in is insufficient; HTTP 403
     │   │   ├── InvalidToken                   HTTP 401
     │   │   ├── InsufficientScope              a scope is missing
-    │   │   └── IncompleteIdentity             a claim is missing that names the caller
-    │   └── WorkflowError                      the code that a workflow chose to end its task with
-    ├── CatalogError                   a manifest cannot be served; for the operator
-    ├── TaskExists                     a port's: the id is taken
-    ├── NotAdmitted                    a port's: the caller is at a limit
-    ├── SaveConflict                   a port's: somebody else saved first
-    ├── StoreBusy                      a port's: the store gives no answer now
-    ├── StartRefused                   a port's: Step Functions will not run it
-    │   └── StartRefusedForNow             ... because too much is going on (AtQuota)
-    ├── StartUnclear                   a port's: Step Functions may or may not have begun
-    │   └── StartThrottled                 ... because too much is going on (AtQuota)
-    ├── WorkflowsUnavailable           a port's: Step Functions gives no answer
-    │   └── WorkflowsThrottled             ... because it is asked too often (AtQuota)
-    └── AtQuota                        a port's: a quota of Step Functions is used up for now; no fault
-        └── StopThrottled                  an execution was not stopped for that
+    │   │   └── IncompleteIdentity             the token lacks a claim that identifies the caller
+    │   ├── RequestCancelled           -31005  ours: ends the stream of a request that its client has cancelled
+    │   └── WorkflowError                      the error with which the workflow ended its task
+    ├── CatalogError                   a manifest is not valid; for the operator
+    ├── TaskExists                     port: the task id is taken
+    ├── NotAdmitted                    port: the caller is at a limit
+    ├── SaveConflict                   port: another writer saved first
+    ├── StoreBusy                      port: the store does not answer; retry
+    ├── StartRefused                   port: Step Functions refused the start
+    │   └── StartRefusedForNow             ... because of a quota (AtQuota); retry
+    ├── StartUnclear                   port: the execution may or may not have started
+    │   └── StartThrottled                 ... because of a quota (AtQuota)
+    ├── WorkflowsUnavailable           port: Step Functions does not answer
+    │   └── WorkflowsThrottled             ... because of a quota (AtQuota)
+    └── AtQuota                        port: a quota of Step Functions is exhausted; not a fault
+        └── StopThrottled                  the execution was not stopped
 
-A message says what is wrong and what would be right; it never carries the text of another exception. A wrong answer to
-a question is no error: the question is asked again (`stepwire.dialogue`).
+A message says what is wrong and what would be right; it never contains the text of another exception. A wrong answer to
+a question is not an error: the question is asked again (`stepwire.engine.dialogue`).
 """
 
 from collections.abc import Mapping
@@ -62,12 +63,12 @@ class StepwireError(Exception):
 
 
 class ProtocolError(StepwireError):
-    """Answered to the client as a JSON-RPC error.
+    """An error that the client receives as a JSON-RPC error.
 
-    `status` is the HTTP status in the modern era, and in both eras of what is refused before the message is understood:
-    by the Origin, the sign-in, the HTTP method, a header, the size, the JSON, the envelope, the session, the version.
-    `legacy_status` is that of every request of 2025-11-25 and before that was understood. No error may have another:
-    `mcp` 1.30 closes its session, with all other calls in it, on any status of 400 and above but 404.
+    `status` is the HTTP status in the modern era, and in both eras of a request that is refused before its message is
+    understood: for its Origin, sign-in, HTTP method, headers, size, JSON, envelope, session or version.
+    `legacy_status` is the HTTP status of every other error in the legacy era. It must be 200: on any status of 400 and
+    above except 404, `mcp` 1.30 closes its session and fails all calls in it.
     """
 
     code: int
@@ -89,32 +90,32 @@ class ParseError(ProtocolError):
 
 
 class InvalidRequest(ProtocolError):
-    """The body is not one JSON-RPC request or notification, or came in a way that HTTP does not allow."""
+    """The body is not one JSON-RPC request or notification, or the HTTP request is not acceptable."""
 
     code = -32600
 
 
 class OriginNotAllowed(InvalidRequest):
-    """A web page that is not on the list tried to call."""
+    """The request comes from a web page whose origin is not allowed."""
 
     status = 403
 
 
 class HttpMethodNotAllowed(InvalidRequest):
-    """Only POST carries messages, and GET goes on with a response that is not whole yet."""
+    """Only POST carries messages; GET only resumes an SSE response."""
 
     status = 405
     headers: Mapping[str, str] = {"allow": "POST"}
 
 
 class UnknownSession(InvalidRequest):
-    """The session's id is none of ours; clients answer by opening another (L10)."""
+    """The session id is not valid; clients react by opening a new session (L10)."""
 
     status = 404
 
 
 class NotAcceptable(InvalidRequest):
-    """The client does not take JSON."""
+    """The client does not accept JSON."""
 
     status = 406
 
@@ -126,18 +127,18 @@ class BodyTooLarge(InvalidRequest):
 
 
 class UnsupportedMediaType(InvalidRequest):
-    """The body does not say that it is JSON, or is encoded, such as with gzip."""
+    """The content type is not JSON, or the body has a content encoding such as gzip."""
 
     status = 415
     headers: Mapping[str, str] = {"accept-encoding": "identity"}
 
 
 class UnclearId(InvalidRequest):
-    """The message has two ids, so nobody can say which request is answered."""
+    """The message has two ids, so no response can be matched to it."""
 
 
 class ClientNotCapable(InvalidRequest):
-    """The tool needs something of the client that it has not declared; 2025-11-25 has no error of its own for it."""
+    """The tool needs a capability that the client has not declared; 2025-11-25 has no specific error for this."""
 
 
 class MethodNotFound(ProtocolError):
@@ -148,7 +149,7 @@ class MethodNotFound(ProtocolError):
 
 
 class InvalidParams(ProtocolError):
-    """The parameters are not what the method takes."""
+    """The parameters are not valid for the method."""
 
     code = -32602
 
@@ -161,32 +162,32 @@ class UnknownTask(InvalidParams):
     """No such task for this caller; the same answer for unknown, expired, foreign and malformed ids (X28)."""
 
     def __init__(self) -> None:
-        """Say nothing that tells one case from another."""
+        """Use the same message for every case."""
         super().__init__("Task not found: it never existed, or it has expired. Call the tool again for a new one.")
 
 
 class InvalidCursor(InvalidParams):
-    """The cursor is not one that we gave out."""
+    """The cursor was not issued by this server."""
 
     def __init__(self) -> None:
-        """Say what to do instead."""
+        """Say how to start over."""
         super().__init__("The cursor is not valid. Leave it out to begin with the first page.")
 
 
 class InvalidRequestState(InvalidParams):
-    """A requestState cannot be gone on with (M45)."""
+    """The requestState is not valid, so the call cannot be continued (M45)."""
 
 
 class TaskAlreadyEnded(InvalidParams):
-    """T22: in legacy, a finished task cannot be cancelled."""
+    """T22: in the legacy era, a finished task cannot be cancelled."""
 
     def __init__(self) -> None:
-        """Say what is left to do."""
+        """Point to tasks/get for the outcome."""
         super().__init__("The task has already ended and cannot be cancelled; tasks/get tells how it ended.")
 
 
 class InternalError(ProtocolError):
-    """Our fault, or AWS's."""
+    """A fault of this server or of AWS."""
 
     code = -32603
     # The specification names no status; the Python SDK's server uses 200 (G), and clients read the body only then.
@@ -194,11 +195,11 @@ class InternalError(ProtocolError):
 
 
 class WorkflowNotStarted(InternalError):
-    """The state machine could not be started; there is no task."""
+    """The state machine could not be started, so no task was created."""
 
 
 class NotSignedIn(InternalError):
-    """The stack asks for sign-in, and the request came without: the endpoint is wired wrongly."""
+    """The stack requires sign-in, but the request has no identity: the route has no authorizer."""
 
     status = 401
 
@@ -210,28 +211,28 @@ class HeaderMismatch(ProtocolError):
 
 
 class MissingClientCapability(ProtocolError):
-    """The request needs something that the client did not declare."""
+    """The request needs a capability that the client did not declare."""
 
     code = -32021
 
     def __init__(self, message: str, required: Mapping[str, Any]) -> None:
-        """Name the capabilities in the shape in which a client declares them."""
+        """Name the capabilities in the form in which a client declares them."""
         super().__init__(message, {"requiredCapabilities": required})
 
 
 class UnsupportedProtocolVersion(ProtocolError):
-    """The client speaks a version that we do not."""
+    """The client uses a protocol version that this server does not support."""
 
     code = -32022
 
     def __init__(self, requested: str, supported: tuple[str, ...]) -> None:
-        """Name both sides' versions."""
+        """Name the requested version and the supported ones."""
         message = f"Protocol version {requested[:40]!r} is not supported; supported: {', '.join(supported)}."
         super().__init__(message, {"supported": list(supported), "requested": requested[:200]})
 
 
 class TaskStillRunning(ProtocolError):
-    """`tasks/result` waited as long as it may, and the task goes on; call again.
+    """`tasks/result` reached its longest wait and the task still runs; call again.
 
     The code lies outside the range that JSON-RPC reserves (M27).
     """
@@ -241,7 +242,7 @@ class TaskStillRunning(ProtocolError):
 
 
 class LimitReached(ProtocolError):
-    """The caller is at a limit of ours; the message names it, and says when to try again."""
+    """The caller is at a limit; the message names it and says when to retry."""
 
     code = -31002
     status = 429
@@ -250,48 +251,48 @@ class LimitReached(ProtocolError):
         """Keep what goes on the wire.
 
         Args:
-            message: says which limit, and what to do.
-            limit: its name.
-            retry_after: seconds.
+            message: names the limit and says what to do.
+            limit: the limit's name.
+            retry_after: seconds until a retry may succeed.
         """
         super().__init__(message, {"limit": limit, "retryAfterMs": ceil(retry_after * 1000)})
         self.headers = {"retry-after": str(max(1, ceil(retry_after)))}
 
 
 class TooManyPolls(LimitReached):
-    """One task is asked for far too often."""
+    """The caller polls one task much faster than its poll interval."""
 
     def __init__(self, retry_after: float) -> None:
-        """Say when to ask again; `retry_after` is seconds."""
+        """Say when to poll again; `retry_after` is in seconds."""
         super().__init__("The task is polled too often: keep to its poll interval.", "polls per second", retry_after)
 
 
 class IdempotencyKeyReused(ProtocolError):
-    """The idempotency key stands for a call of another tool, or with other arguments."""
+    """The idempotency key was used for another tool or with other arguments."""
 
     code = -31003
     status = 409
 
 
 class AccessDenied(ProtocolError):
-    """The caller has signed in, but not in a way that is enough."""
+    """The caller has signed in, but the sign-in is insufficient."""
 
     code = -31004
     status = 403
 
 
 class InvalidToken(AccessDenied):
-    """F4: the token is good, but not for calling this server."""
+    """F4: the token is valid, but not an access token for this server."""
 
     status = 401
     headers: Mapping[str, str] = {"www-authenticate": 'Bearer error="invalid_token"'}
 
 
 class InsufficientScope(AccessDenied):
-    """F6: the caller's token lacks a scope; the challenge names all that are needed."""
+    """F6: the caller's token lacks a scope; the challenge names all required scopes."""
 
     def __init__(self, needed: tuple[str, ...], metadata_url: str) -> None:
-        """Keep what goes on the wire: API Gateway renames the header, so the data say the same."""
+        """Build the challenge, as a header and as data, because API Gateway renames the header."""
         scope = " ".join(needed)
         message = f"Your sign-in does not allow this. Sign in again with the scopes: {scope}."
         challenge = {"error": "insufficient_scope", "scope": scope, "resource_metadata": metadata_url}
@@ -301,27 +302,34 @@ class InsufficientScope(AccessDenied):
 
 
 class IncompleteIdentity(AccessDenied):
-    """What the authorizer vouches for lacks a part that names the caller."""
+    """The verified token lacks a claim that identifies the caller."""
 
     def __init__(self, missing: list[str]) -> None:
-        """Name the missing claims; the values of the others are nobody's business."""
+        """Name the missing claims, and no values of the others."""
         message = f"Your sign-in does not say who you are: it has no {', '.join(missing)}."
         super().__init__(message, {"missing": missing})
 
 
+class RequestCancelled(ProtocolError):
+    """The client has cancelled this request, and still resumes its response."""
+
+    code = -31005
+    status = 200
+
+
 class WorkflowError(ProtocolError):
-    """A workflow ended its task with this JSON-RPC error on purpose."""
+    """The workflow deliberately ended its task with this JSON-RPC error."""
 
     status = 200
 
     def __init__(self, code: int, message: str, data: Any) -> None:
-        """Keep the workflow's own words."""
+        """Pass on the workflow's code, message and data."""
         super().__init__(message, data)
         self.code = code
 
 
 class CatalogError(StepwireError):
-    """A manifest cannot be served; the message names the file and the field."""
+    """A manifest is not valid; the message names the file and the field."""
 
 
 class TaskExists(StepwireError):
@@ -329,54 +337,54 @@ class TaskExists(StepwireError):
 
 
 class NotAdmitted(StepwireError):
-    """The caller is at a limit; `refusal` says at which."""
+    """The caller is at a limit; `refusal` says which one."""
 
     def __init__(self, refusal: Any) -> None:
-        """Keep what the store decided by (`stepwire.tasks.usage.Refusal`)."""
+        """Keep the store's decision, a `stepwire.tasks.usage.Refusal`."""
         super().__init__(type(refusal).__name__)
         self.refusal = refusal
 
 
 class SaveConflict(StepwireError):
-    """The task was saved by somebody else since it was loaded, or is gone."""
+    """Another writer saved or deleted the task after it was loaded."""
 
 
 class StoreBusy(StepwireError):
-    """The store has too much to do; try again."""
+    """The store is overloaded or does not answer; retry."""
 
 
 class StartRefused(StepwireError):
-    """Step Functions certainly did not begin the execution; `reason` is fit for the client."""
+    """Step Functions did not start the execution; `reason` is safe to send to the client."""
 
     def __init__(self, reason: str) -> None:
-        """Keep a reason of ours, not AWS's text."""
+        """Keep a reason in our words; never AWS's text."""
         super().__init__(reason)
         self.reason = reason
 
 
 class AtQuota(StepwireError):
-    """A quota of Step Functions is used up for now: expected at scale, counted, and no fault of anybody's."""
+    """A quota of Step Functions is exhausted: expected at scale, counted by a metric, and not a fault."""
 
 
 class StartRefusedForNow(StartRefused, AtQuota):
-    """Step Functions has too much to do; later it may begin the execution."""
+    """Step Functions did not start the execution because of a quota; a later retry may succeed."""
 
 
 class StartUnclear(StepwireError):
-    """No answer came: the execution may or may not have begun. Starting it again is harmless."""
+    """No response arrived: the execution may or may not have started. A retry is safe: starting is idempotent."""
 
 
 class StartThrottled(StartUnclear, AtQuota):
-    """A start was refused because of a quota, after a try that may have been heard."""
+    """A start was throttled after an earlier attempt that may have succeeded."""
 
 
 class StopThrottled(AtQuota):
-    """An execution was not stopped; stopping it again is harmless."""
+    """An execution was not stopped because of a quota. A retry is safe: stopping is idempotent."""
 
 
 class WorkflowsUnavailable(StepwireError):
-    """Step Functions gives no answer; what is recorded still holds."""
+    """Step Functions does not answer; the recorded state of the task stays valid."""
 
 
 class WorkflowsThrottled(WorkflowsUnavailable, AtQuota):
-    """Step Functions is asked too often; ask less."""
+    """Step Functions throttles reads; call it less often."""

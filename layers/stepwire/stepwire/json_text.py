@@ -1,8 +1,8 @@
-"""JSON text to values and back, strictly.
+"""Strict JSON: text to values and back.
 
-What two readers could understand differently is refused, never guessed: a key given twice, NaN, a number that loses
-digits on its way through Step Functions or a JavaScript client. Nothing that this module returns is nested deeper than
-its reader allows, so nobody after it needs to fear recursion.
+Text that two readers could understand differently is refused: a duplicate key, NaN, or a number that would lose digits
+in Step Functions or in a JavaScript client. The depth of every returned value is bounded, so recursive callers are
+safe.
 """
 
 import json
@@ -16,11 +16,11 @@ from typing import Any, Final, TypeAlias, cast
 
 import pydantic_core
 
-# `Any` inside: a recursive alias would make every access a cast, and the shape is checked where it is used.
+# `Any`: a recursive alias would need a cast at every access; each use checks the shape it needs.
 Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
 
-# RFC 7493: what every JSON reader holds exactly.
+# RFC 7493: the largest integer that every JSON reader holds exactly.
 LARGEST_INTEGER: Final = 2**53 - 1
 
 _ALWAYS_KEPT: Final = 16  # characters: with a point or an exponent, these are at most 15 digits
@@ -29,42 +29,19 @@ _SMALLEST_NORMAL: Final = 1e-307  # below, doubles have fewer digits
 
 
 class JsonTextError(ValueError):
-    """The text is not JSON that can be accepted; the message says why and is safe to send."""
+    """The text is not acceptable JSON; the message says why and is safe to send to a client."""
 
 
 def parse(text: bytes | str) -> Json:
-    """Read one JSON value.
+    """Return the one JSON value of a text that every reader understands alike.
 
     Raises:
-        JsonTextError: it is no JSON (see `glance`), or one that readers understand differently (see `reread`).
-    """
-    # Why two readers: the first is bounded in depth and names the place; the second sees keys given twice.
-    glance(text)
-    return reread(text)
-
-
-def glance(text: bytes | str) -> Json:
-    """Read one JSON value as some reader would, to know what it is about; not to be acted on.
-
-    Raises:
-        JsonTextError: not UTF-8, not JSON, NaN or an infinity, or nested deeper than about 200 levels.
-    """
-    try:
-        # As bytes: half a character in a text is then an error like any other.
-        return pydantic_core.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
-    except ValueError as error:
-        raise JsonTextError(str(error)) from None
-
-
-def reread(text: bytes | str) -> Json:
-    """Read one JSON value that has passed `glance`.
-
-    Raises:
-        JsonTextError: a key is given twice, or a number loses digits: an integer beyond ±(2^53 - 1), or a decimal that
-            is not what some writer prints for a double (with 15 to 17 digits, or the fewest that tell it from others).
+        JsonTextError: the text is not JSON (see `examine`); a key occurs twice in one object; or a number loses digits:
+            an integer beyond ±(2^53 - 1), or a decimal that no writer prints for a double (with 15 to 17 digits, or
+            with the fewest that identify it).
     """
     reading = examine(text)
-    problem = reading.repeated or reading.inexact
+    problem = reading.duplicate_key or reading.inexact_number
     if problem is not None:
         raise JsonTextError(problem)
     return reading.value
@@ -72,20 +49,26 @@ def reread(text: bytes | str) -> Json:
 
 @dataclass
 class Reading:
-    """A JSON value, and why it cannot be taken as it is."""
+    """A JSON value, with the reasons for which a strict reader refuses it."""
 
     value: Json = None
-    """What was read, with NaN in place of each number that loses digits: nothing that `write` takes."""
-    repeated: str | None = None
-    """Says which key is given twice in one object; None: none is."""
-    inexact: str | None = None
-    """Says why a number cannot be read exactly; None: all can."""
-    outermost: tuple[str, ...] = ()
-    """The keys of the outermost object, each as often as it is given."""
+    """The value, with NaN in place of each number that loses digits; `write` refuses NaN."""
+    duplicate_key: str | None = None
+    """Names the key that occurs twice in one object; None where no key does."""
+    inexact_number: str | None = None
+    """Says why a number cannot be read exactly; None where all can."""
+    top_level_keys: tuple[str, ...] = ()
+    """The keys of the outermost object, duplicates included."""
 
 
 def examine(text: bytes | str) -> Reading:
-    """Read one JSON value that has passed `glance`, and say what two readers could understand differently."""
+    """Return the JSON value of a text, with what two readers could understand differently.
+
+    Raises:
+        JsonTextError: not UTF-8, not JSON, NaN or an infinity, or nested deeper than about 200 levels.
+    """
+    # Two readers: the first bounds the depth and reports the position of an error; the second sees duplicate keys.
+    _check_syntax(text)
     reading = Reading()
     reading.value = json.loads(
         text,
@@ -97,17 +80,17 @@ def examine(text: bytes | str) -> Reading:
 
 
 def write(value: Json) -> str:
-    """Write a JSON value as compact text."""
+    """Return a JSON value as compact text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def read_back(text: str) -> Json:
-    """Read what `write` wrote. Nothing is refused: what was accepted may be wrapped by now, and so be deeper."""
+def load_json(text: str) -> Json:
+    """Return the value of text that `write` produced, unchecked: it may be nested deeper than `parse` allows."""
     return json.loads(text)
 
 
 def is_exact(value: Json) -> bool:
-    """Tell whether a value that was read by `examine` has no number that loses digits."""
+    """Tell whether a value from `examine` has no number that loses digits."""
     if isinstance(value, dict):
         return all(map(is_exact, cast(JsonObject, value).values()))
     if isinstance(value, list):
@@ -116,7 +99,7 @@ def is_exact(value: Json) -> bool:
 
 
 def equal_form(value: Json) -> Json:
-    """Return the value with 1.0 as 1, so that values which JSON Schema takes for equal are written alike."""
+    """Return the value with 1.0 as 1, so that values which JSON Schema considers equal have the same text."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_INTEGER:
         return int(value)
     if isinstance(value, dict):
@@ -132,41 +115,49 @@ def is_object(value: Json) -> bool:
 
 
 def as_object(value: Json) -> JsonObject:
-    """Give the value back if it is a JSON object, else an empty one."""
+    """Return the value if it is a JSON object, else an empty object."""
     return cast(JsonObject, value) if isinstance(value, dict) else {}
+
+
+def _check_syntax(text: bytes | str) -> None:
+    try:
+        # Encoded here, so that a lone surrogate is an error like any other.
+        pydantic_core.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
+    except ValueError as error:
+        raise JsonTextError(str(error)) from None
 
 
 def _members(reading: Reading, pairs: list[tuple[str, Json]]) -> JsonObject:
     members = dict(pairs)
-    if len(members) != len(pairs) and reading.repeated is None:
+    if len(members) != len(pairs) and reading.duplicate_key is None:
         twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        reading.repeated = f"the key {twice[:80]!r} is given twice in one object"
-    reading.outermost = tuple(name for name, _ in pairs)  # an object is read after those that it holds
+        reading.duplicate_key = f"the key {twice[:80]!r} is given twice in one object"
+    reading.top_level_keys = tuple(name for name, _ in pairs)  # the outermost object is read last
     return members
 
 
 def _integer(reading: Reading, digits: str) -> float:
-    # The length comes first: turning a long text into a number is slow.
+    # The length is checked first: converting a long text to a number is slow.
     value = int(digits) if len(digits) <= len(str(LARGEST_INTEGER)) + 1 else LARGEST_INTEGER + 1
     if abs(value) <= LARGEST_INTEGER:
         return value
-    reading.inexact = "an integer is beyond ±(2^53 - 1) and would lose digits; send it as a string"
+    reading.inexact_number = "an integer is beyond ±(2^53 - 1) and would lose digits; send it as a string"
     return nan
 
 
 def _number(reading: Reading, digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
-        reading.inexact = "a number is too large; send it as a string"
+        reading.inexact_number = "a number is too large; send it as a string"
         return nan
     if not _keeps_digits(digits, value):
-        reading.inexact = f"the number {digits[:40]} would lose digits; send it as a string"
+        reading.inexact_number = f"the number {digits[:40]} would lose digits; send it as a string"
         return nan
     return value
 
 
 def _keeps_digits(digits: str, value: float) -> bool:
-    # The quick answers come first: a body may have hundreds of thousands of numbers.
+    # The fast checks come first: a body may contain hundreds of thousands of numbers.
     if len(digits) <= _ALWAYS_KEPT and abs(value) >= _SMALLEST_NORMAL:
         return True
     if repr(value) == digits.lower():

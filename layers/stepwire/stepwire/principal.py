@@ -1,7 +1,7 @@
-"""Who is calling: one stable, opaque name for a caller.
+"""The caller's identity as one stable, opaque name.
 
-The name is a 128-bit hash of what the authorizer vouches for, salted with the stack's id: the same for every session
-and device of that caller, different in another stack, and safe to write into keys, execution names and logs.
+The name is a 128-bit hash of the claims that the authorizer verified, salted with the stack's id. It is the same in
+every session and on every device of the caller, differs between stacks, and is safe in keys, execution names and logs.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ PRINCIPAL_PATTERN: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def principal_of(identity: tuple[str, ...], salt: str) -> Principal:
-    """Name the caller whom these claims identify.
+    """Return the name of the caller whom these claims identify.
 
     Args:
-        identity: a kind and its values, such as ("jwt", issuer, subject). Values cannot run into each other.
-        salt: differs from stack to stack.
+        identity: a kind and its values, for example ("jwt", issuer, subject); each part is hashed with its length.
+        salt: the stack's id.
     """
-    # A length before each part: ("ab", "c") and ("a", "bc") are two callers.
-    # Half a character, which JSON may bring, is a part like any other.
+    # The length precedes each part, so ("ab", "c") and ("a", "bc") are different callers.
+    # JSON may contain lone surrogates; they are hashed like any other character.
     parts = (part.encode(errors="surrogatepass") for part in (salt, *identity))
     text = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
     return Principal(hashlib.blake2b(text, digest_size=16, person=b"stepwire").hexdigest())

@@ -1,17 +1,27 @@
-"""Tasks, results and tools as each era writes them: the one bridge between the protocol and the tasks.
+"""Tasks, results and tools as each era writes them. No other module knows both the protocol and the tasks.
 
-Section H of the checklist maps the fields. What everybody gets wrong: a tool that fails makes its task `failed` in
-legacy, and `completed` with `isError` in modern (T18, X11).
+Easy to get wrong: a tool that fails makes its task `failed` in legacy, and `completed` with `isError` in modern (T18,
+X11).
 """
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from stepwire.catalog import Tool
-from stepwire.json_text import JsonObject, read_back
+from stepwire.catalog.tools import TaskSupport, Tool
+from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json
 from stepwire.protocol.versions import META_SERVER, RELATED_TASK
-from stepwire.tasks.inputs import FormElicitation, InputRequest, Mode, mode_of, params_of
+from stepwire.tasks.inputs import (
+    Elicitation,
+    InputRequest,
+    Mode,
+    Roots,
+    Sampling,
+    UrlElicitation,
+    method_of,
+    mode_of,
+    params_of,
+)
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -27,14 +37,29 @@ from stepwire.tasks.task import (
 )
 from stepwire.visible_text import visible
 
-# Lines of a text that a workflow's author wrote stay lines.
+# Texts of a workflow's author keep their line breaks.
 _LINE_ENDS = "\n\t"
-# Ours, on a result that stands for work still going on: where it goes on.
+# The server's own member of `_meta`, on the result of a call whose workflow is still running.
 UNFINISHED_TASK = "stepwire/task"
+# The server's own member of `_meta`, on the result of a call that started nothing, because another call began its task.
+REPEATED: Final = "stepwire/repeated"
+_UNFINISHED_SCHEMA: Final[JsonObject] = {
+    "description": "The work goes on: this is no result yet.",
+    "type": "object",
+    "properties": {
+        UNFINISHED_TASK: {
+            "type": "object",
+            "properties": {"taskId": {"type": "string"}, "status": {"type": "string"}},
+            "required": ["taskId", "status"],
+        }
+    },
+    "required": [UNFINISHED_TASK],
+}
+_PLACED: Final = frozenset({"$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor", "$defs", "definitions"})
 
 
 def legacy_task(task: Task, at: datetime) -> JsonObject:
-    """Write a task of 2025-11-25."""
+    """Return a task as 2025-11-25 writes it."""
     status = "failed" if tool_failed(task.status) else modern_status(task.status)
     return {
         **_task(task, status),
@@ -44,7 +69,7 @@ def legacy_task(task: Task, at: datetime) -> JsonObject:
 
 
 def modern_task(task: Task, at: datetime) -> JsonObject:
-    """Write a task of 2026-07-28, without what its status carries (X6)."""
+    """Return a task as 2026-07-28 writes it, without its result, error or input requests (X6)."""
     return {
         **_task(task, modern_status(task.status)),
         "ttlMs": _milliseconds(task.ttl),
@@ -53,16 +78,16 @@ def modern_task(task: Task, at: datetime) -> JsonObject:
 
 
 def modern_requests(requests: Iterable[InputRequest], modes: frozenset[Mode]) -> JsonObject:
-    """Write the questions that a client can ask, by their keys; what it did not declare is not shown (M44, M48)."""
+    """Return input requests by their keys; those that the client does not declare are left out (M44, M48)."""
     return {
-        one.key: {"method": "elicitation/create", "params": _asked(one)}
+        one.key: {"method": method_of(one.asked), "params": request_params(one)}
         for one in requests
-        if mode_of(one.elicitation) in modes
+        if mode_of(one.asked) in modes
     }
 
 
 def modern_answer(answer: ToolResult | TaskError) -> JsonObject:
-    """Write what an ended task adds to `tasks/get` (X10)."""
+    """Return the members that `tasks/get` shows of an ended task: its result or error (X10)."""
     match answer:
         case ToolResult():
             return {"result": modern_result(answer)}
@@ -72,84 +97,104 @@ def modern_answer(answer: ToolResult | TaskError) -> JsonObject:
 
 
 def modern_result(result: ToolResult) -> JsonObject:
-    """Write a CallToolResult; two real clients insist on its resultType even inside a task."""
+    """Return a CallToolResult; two released clients require its resultType even inside a task."""
     return {"resultType": "complete", **result.value()}
 
 
 def legacy_result(result: ToolResult, related_task: str | None = None) -> JsonObject:
-    """Write a CallToolResult, in the answer to `tasks/result` with its task's id (T16)."""
+    """Return a CallToolResult; with the task's id in the response to `tasks/result` (T16)."""
     value = result.value()
     if not isinstance(value.get("structuredContent", {}), dict):
-        del value["structuredContent"]  # M36: this era knows objects only; the text says it all the same
+        del value["structuredContent"]  # M36: this era allows objects only; the text content has it too
     if related_task is None:
         return value
     meta = cast(JsonObject, value.get("_meta", {}))
     return {**value, "_meta": {**meta, RELATED_TASK: {"taskId": related_task}}}
 
 
-def unfinished_result(task: Task) -> JsonObject:
-    """Say in a CallToolResult that the work goes on, and where: for a client that called without a task."""
-    # M36: without structured content, a tool that promises some may only answer with an error.
-    is_error = task.work.output_schema is not None
-    words = (
-        f"The workflow is still running, and nothing is lost: it goes on as the task {task.task_id}. "
-        "Do not call the tool again for the same work. A client that supports MCP tasks gets the result by this id."
-    )
-    meta = {UNFINISHED_TASK: {"taskId": task.task_id, "status": "working"}}
-    return {"content": [{"type": "text", "text": words}], "isError": is_error, "_meta": meta}
+def mark_repeated(result: JsonObject, *, is_repeat: bool) -> JsonObject:
+    """Return the result of a call, in either era, with a mark if the call started nothing."""
+    if not is_repeat:
+        return result
+    return {**result, "_meta": {**as_object(result.get("_meta")), REPEATED: True}}
 
 
-def _asked(request: InputRequest) -> JsonObject:
-    """Write the parameters of an `elicitation/create`; where it is asked again, its message says why."""
-    params = params_of(request.elicitation)
-    message = visible(params["message"], _LINE_ENDS)  # a workflow may have put what its caller sent into its words
+def request_params(request: InputRequest) -> JsonObject:
+    """Return the parameters of an input request; if it is asked again and has a message, that says why."""
+    params = params_of(request.asked)
+    if not isinstance(request.asked, Elicitation):
+        return params
+    message = visible(params["message"], _LINE_ENDS)  # a workflow may quote its caller's input here
     if request.refusal is not None:
         message = f"{message} (The answer before was not accepted: {request.refusal}.)"
     return {**params, "message": message}
 
 
 def legacy_request(request: InputRequest, related_task: str | None, message_id: str) -> JsonObject:
-    """Write the parameters of an `elicitation/create`, with its task's id where the client knows it (T30)."""
-    params = _asked(request)
-    if not isinstance(request.elicitation, FormElicitation):
+    """Return the parameters of an input request, with the task's id if the client knows the task (T30)."""
+    params = request_params(request)
+    if isinstance(request.asked, UrlElicitation):
         params["elicitationId"] = message_id  # L19
     return params if related_task is None else {**params, "_meta": {RELATED_TASK: {"taskId": related_task}}}
 
 
 def progress_params(progress: Progress, message: str | None, token: str | int) -> JsonObject:
-    """Write the parameters of a `notifications/progress`."""
-    said = {"total": progress.total, "message": None if message is None else visible(message)}
+    """Return the parameters of a `notifications/progress`."""
+    optional = {"total": progress.total, "message": None if message is None else visible(message)}
     return {
         "progressToken": token,
         "progress": progress.done,
-        **{name: value for name, value in said.items() if value is not None},
+        **{name: value for name, value in optional.items() if value is not None},
     }
 
 
 def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
     """Write a tool as `tools/list` of the legacy versions shows it."""
-    shown = modern_tool(tool)
+    shown = modern_tool(tool, as_task=with_tasks and tool.task_support is TaskSupport.REQUIRED)
     if shown.get("outputSchema", {}).get("type") != "object":
-        # M36: this era knows objects only, said so in so many words; clients take a list with another for broken.
+        # M36: this era allows `type: object` only; clients reject a list that contains another type.
         shown.pop("outputSchema", None)
     return {**shown, "execution": {"taskSupport": tool.task_support.value}} if with_tasks else shown
 
 
-def modern_tool(tool: Tool) -> JsonObject:
-    """Write a tool as `tools/list` of 2026-07-28 shows it."""
+def modern_tool(tool: Tool, *, as_task: bool) -> JsonObject:
+    """Write a tool as `tools/list` of 2026-07-28 shows it.
+
+    Args:
+        tool: the tool.
+        as_task: whether the client can call it as a task only; else a call may end with an unfinished result.
+    """
+    schema = as_object(load_json(tool.output_schema)) if tool.output_schema else None
     shown: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": read_back(tool.input_schema),
-        "outputSchema": read_back(tool.output_schema) if tool.output_schema else None,
+        "inputSchema": load_json(tool.input_schema),
+        "outputSchema": schema if schema is None or as_task else _with_unfinished(schema),
         "annotations": tool.annotations,
     }
     return {key: value for key, value in shown.items() if value is not None}
 
 
-def complete(result: JsonObject, server: JsonObject) -> JsonObject:
-    """Make a modern result of it: with its type (M26) and who answers (M21)."""
+def _with_unfinished(schema: JsonObject) -> JsonObject | None:
+    """Return the schema with an unfinished result as alternative; None if it has references, which would break."""
+    if _has_references(schema):
+        return None
+    own = {name: value for name, value in schema.items() if name != "$schema"}
+    # The older era insists on the type at the root, and a dialect is named nowhere else.
+    root = {name: schema[name] for name in ("$schema", "type") if name in schema and schema.get("type") == "object"}
+    return {**root, "anyOf": [own, _UNFINISHED_SCHEMA]}
+
+
+def _has_references(value: Json) -> bool:
+    """Tell whether a schema has keywords that depend on where it stands."""
+    if isinstance(value, list):
+        return any(map(_has_references, cast(list[Json], value)))
+    return is_object(value) and any(name in _PLACED or _has_references(part) for name, part in value.items())
+
+
+def complete_result(result: JsonObject, server: JsonObject) -> JsonObject:
+    """Return a result with its `resultType` (M26) and the name of this server (M21)."""
     meta = {**cast(JsonObject, result.get("_meta", {})), META_SERVER: server}
     return {"resultType": "complete", **result, "_meta": meta}
 
@@ -158,19 +203,19 @@ def _task(task: Task, status: str) -> JsonObject:
     return {
         "taskId": task.task_id,
         "status": status,
-        **_message(task),
+        **({} if (message := status_message(task)) is None else {"statusMessage": message}),
         "createdAt": timestamp(task.created_at),
         "lastUpdatedAt": timestamp(task.last_updated_at),
     }
 
 
 def timestamp(moment: datetime) -> str:
-    """Write a moment as both eras do: ISO 8601 in UTC, with milliseconds."""
+    """Return a moment as both eras write it: ISO 8601 in UTC, with milliseconds."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def modern_status(status: Status) -> str:
-    """Name a status in the words of 2026-07-28."""
+    """Return the name of a status in 2026-07-28."""
     match status:
         case Working():
             return "working"
@@ -185,23 +230,36 @@ def modern_status(status: Status) -> str:
 
 
 def tool_failed(status: Status) -> bool:
-    """Tell whether the tool has answered, and its answer is that it failed."""
+    """Tell whether the workflow has ended with a tool result that reports an error."""
     return isinstance(status, Completed) and status.result.is_error
 
 
-def _message(task: Task) -> JsonObject:
+def status_message(task: Task) -> str | None:
+    """Say in a sentence what a task does now, for whoever reads its status; None if there is nothing to say."""
     words = task.status.message
     match task.status:
         case InputRequired(requests):
-            words = f"Waiting for an answer: {requests[0].elicitation.message}"
+            words = _waiting_for(requests[0])
         case Working() if task.progress is not None:
-            words = f"{_so_far(task.progress)}: {words}" if words else _so_far(task.progress)
+            words = f"{_progress_text(task.progress)}: {words}" if words else _progress_text(task.progress)
         case _:
             pass
-    return {} if words is None else {"statusMessage": visible(words)[:LONGEST_MESSAGE]}
+    return None if words is None else visible(words)[:LONGEST_MESSAGE]
 
 
-def _so_far(progress: Progress) -> str:
+def _waiting_for(request: InputRequest) -> str:
+    match request.asked:
+        case Sampling():
+            words = "Waiting for an answer of the client's model"
+        case Roots():
+            words = "Waiting for the client's roots"
+        case elicitation:
+            return f"Waiting for an answer: {elicitation.message}"
+    # Neither request has a text in which its client would read why it is asked again.
+    return words if request.refusal is None else f"{words} (the answer before was not accepted: {request.refusal})"
+
+
+def _progress_text(progress: Progress) -> str:
     if progress.total:
         return f"{100 * progress.done / progress.total:.0f}%"
     return f"{progress.done:g} done"

@@ -1,7 +1,7 @@
-"""Texts that a person reads: what is in them is shown, and nothing in them acts.
+"""Text for people to read: every character is visible, and none changes how the others are displayed.
 
-A control or direction character in a value can hide or reorder the words around it, so it is written as an escape
-(Unicode categories Cc, Cf, Zl and Zp). Whoever confirms a value must see where it begins and ends, so it is quoted.
+Control and direction characters (Unicode categories Cc, Cf, Zl and Zp) can hide or reorder the words around them, so
+they are written as escapes. Values are quoted, so that a user who confirms one sees where it begins and ends.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 from stepwire.json_text import Json, write
 
 LONGEST_VALUE: Final = 200  # characters of one value in a sentence
-# A table of the categories would have to be made from all of Unicode when the module is loaded.
+# Computing this set from the Unicode categories would slow the import.
 _CONTROL: Final = "\x00-\x1f\x7f-\x9f\u2028\u2029"
 _FORMAT: Final = (
     "\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
@@ -21,12 +21,12 @@ _INVISIBLE: Final = re.compile(f"[{_CONTROL}{_FORMAT}]")
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Write control and direction characters as escapes, except those in `keep`."""
+    """Return the text with control and direction characters as escapes, except those in `keep`."""
     return _INVISIBLE.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
 
 
 def quoted(value: Json) -> str:
-    """Write a value into a sentence: as JSON, so a text has quotes around it; a long one is cut short."""
+    """Return the value as JSON for use in a sentence, cut after `LONGEST_VALUE` characters."""
     if isinstance(value, str):
         return visible(write(value[:LONGEST_VALUE])) + _ellipsis(value)
     text = write(value)

@@ -1,1 +1,1 @@
-"""The adapters to AWS: each translates and nothing else. Only the functions and the local stack import them."""
+"""Adapters to AWS. Each one only translates. Only the functions and the local stack import this room."""

@@ -1,6 +1,6 @@
-"""The composition root: what each function is made of.
+"""The composition root: builds each Lambda function from the engine and the AWS adapters.
 
-A handler builds nothing when it is imported; the first event, `warm` or `prepare` builds what it needs, once.
+Importing a handler builds nothing. The first event, `warm` or `prepare` builds what is needed, once.
 """
 
 import os
@@ -14,10 +14,6 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
 
-from stepwire.allowance import Allowance
-from stepwire.aws.api_gateway import request_of, response_of
-from stepwire.aws.audit import load_metrics, write_down
-from stepwire.aws.callbacks import question_of
 from stepwire.aws.clients import (
     dynamodb_client,
     patient_dynamodb_client,
@@ -27,68 +23,75 @@ from stepwire.aws.clients import (
     secrets_manager_client,
     step_functions_client,
 )
-from stepwire.aws.dynamodb import DynamoDbTaskStore
-from stepwire.aws.eventbridge import ForeignEvent, MalformedProgress, news_of
-from stepwire.aws.places import DynamoDbPlaces
+from stepwire.aws.gateway.http_events import request_of, response_of
+from stepwire.aws.publishing.audit_log import load_metrics, write_audit_entry
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings, read_sweep_interval, read_table_name
-from stepwire.aws.step_functions import StepFunctionsWorkflows
-from stepwire.aws.streams import expired_task_of
-from stepwire.catalog import read_catalog
-from stepwire.dialogue import Dialogue
+from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.aws.storage.table_stream import expired_task_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.workflows.callbacks import question_of
+from stepwire.aws.workflows.status_events import ForeignEvent, MalformedProgress, execution_event_of
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
+from stepwire.background.expirations import Expirations
+from stepwire.background.input_requests import InputRequests
+from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, Sweep
+from stepwire.catalog.live import LiveCatalog
+from stepwire.catalog.tools import Catalog, read_catalog
+from stepwire.engine.allowance import Allowance
+from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.operations import Operations
+from stepwire.engine.polls import PollLimit
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Intervals, Upkeep
+from stepwire.engine.waiting import Waiting, WaitLimiter
 from stepwire.errors import AccessDenied, AtQuota, NotSignedIn
-from stepwire.execution_events import ExecutionEvents, StatusChange
-from stepwire.expirations import Expirations
-from stepwire.input_requests import InputRequests
-from stepwire.methods import Kit
-from stepwire.operations import Operations
-from stepwire.polls import PollLimit
-from stepwire.recorder import Recorder
-from stepwire.server import McpServer, refusal
-from stepwire.sweep import LOOKS_AT_ONCE, LOOKS_PER_SECOND, Sweep
-from stepwire.upkeep import Intervals, Upkeep
-from stepwire.waiting import Waiting, WaitingRoom
+from stepwire.server.kit import Kit
+from stepwire.server.mcp_server import McpServer, refusal
 
-_LINKS_GOOD_FOR: Final = timedelta(minutes=15)
-_LONGEST_LOOK: Final = timedelta(seconds=60)  # what is left of the sweep's invocation for the look that is under way
+_LINK_LIFETIME: Final = timedelta(minutes=15)
+_LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The system's clock."""
 
     def now(self) -> datetime:
-        """Tell the time."""
+        """Return the current time."""
         return datetime.now(UTC)
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Block for that many seconds."""
         time.sleep(seconds)
 
 
 class McpHandler:
-    """Answers the events that API Gateway sends to function mcp."""
+    """Handles function mcp: answers requests from API Gateway."""
 
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
-        """Answer one request."""
+        """Return the response to one request."""
         deadline = deadline_of(context)
         try:
             caller = self._settings.sign_in.caller_of(event)
         except AccessDenied as error:
-            self._logger.warning("a sign-in is not enough", fault=type(error).__name__, detail=error.data)
+            self._logger.warning("a sign-in is insufficient", fault=type(error).__name__, detail=error.data)
             return response_of(refusal(error))
         except NotSignedIn as error:
-            self._logger.error("no identity came with the request: the route has no authorizer")  # noqa: TRY400 - nothing broke
+            self._logger.error("the request has no identity: configure an authorizer on the route")  # noqa: TRY400 - no fault
             return response_of(refusal(error))
         return response_of(self._server.handle(request_of(event, caller, deadline)))
 
     def warm(self) -> None:
-        """Build what needs no AWS, so that a wrong setting or manifest shows before the first request."""
+        """Build what needs no AWS call, so that a wrong setting or manifest fails before the first request."""
         _ = self._server
 
     def prepare(self) -> None:
-        """Build all that a snapshot may hold, by the rule of `stepwire.aws.snapshot`."""
-        self._server.kit.catalog.compile_schemas()
+        """Build everything that a snapshot may contain (`stepwire.aws.snapshot`)."""
+        _ = self._server
+        self._built_in.compile_schemas()
         read_service_models("dynamodb", "stepfunctions", "secretsmanager")
         load_metrics()
 
@@ -97,33 +100,46 @@ class McpHandler:
         return read_mcp_settings(os.environ)
 
     @cached_property
-    def _server(self) -> McpServer:
+    def _built_in(self) -> Catalog:
+        """The tools that are part of this release."""
         settings = self._settings
         catalog = read_catalog(settings.catalog.read_text(encoding="utf-8"), settings.state_machines)
         check_scopes(os.environ, settings.access, catalog)
+        return catalog
+
+    @cached_property
+    def _server(self) -> McpServer:
+        settings = self._settings
         recorder = _recorder(settings.table_name, dynamodb_client)
         workflows = StepFunctionsWorkflows(step_functions_client)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
-        places = DynamoDbPlaces(settings.table_name, dynamodb_client)
-        room = WaitingRoom(places, settings.waits, secrets.token_bytes, self._report)
+        wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
+        limiter = WaitLimiter(wait_slots, settings.waits, secrets.token_bytes, self._report)
         secret = Secret(settings.secret_arn, secrets_manager_client)
         kit = Kit(
-            catalog=catalog,
+            catalog=LiveCatalog(
+                self._built_in,
+                DynamoDbCatalog(settings.table_name, dynamodb_client),
+                recorder.now,
+                self._report,
+            ),
             operations=Operations(
                 recorder,
                 workflows,
                 secrets.token_bytes,
                 upkeep,
                 settings.limits,
-                PresignedUrls(_LINKS_GOOD_FOR, s3_client),
+                PresignedUrls(_LINK_LIFETIME, s3_client),
                 self._report,
-                Waiting(recorder, upkeep, room, self._report),
+                Waiting(recorder, upkeep, limiter, self._report),
+                settings.execution_prefix,
             ),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
             secret=secret,
             other_secrets=secret.others,
-            no_resume=settings.no_resume,
+            fetch_tools=settings.fetch_tools,
+            resuming=settings.resuming,
             polls=PollLimit(settings.polls_per_second, recorder.clock),
             report=self._report,
             access=settings.access,
@@ -135,29 +151,31 @@ class McpHandler:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        log_trouble(fault, "a request met a fault", "check postponed", self._logger)
+        log_fault(fault, "a request met a fault", "check postponed", self._logger)
 
     def _report_failure(self, fault: Exception) -> None:
-        log_trouble(fault, "a request met a fault", "request throttled", self._logger)
+        log_fault(fault, "a request met a fault", "request throttled", self._logger)
 
 
 class ExecutionEventsHandler:
-    """Records the events that EventBridge sends to function execution_events."""
+    """Handles function execution_events: records EventBridge's events about executions."""
 
     def __call__(self, event: dict[str, Any], _context: object) -> None:
-        """Record one status change, or one step of progress."""
+        """Record one status change or progress report."""
         try:
-            news = news_of(event)
-        except ForeignEvent:  # a rule was changed: it would come again, and be no other
-            Logger().warning("an event is neither of an execution's status nor of its progress")
+            received = execution_event_of(event)
+        except ForeignEvent:  # a rule was changed; a retry would fail the same way
+            Logger().warning(
+                "an event is neither an execution status change nor progress: check the rule's event pattern"
+            )
             return
-        except MalformedProgress as error:  # delivered again, it would be no better
-            Logger().warning("a workflow reports progress that cannot be read", fault=str(error))
+        except MalformedProgress as error:  # a retry would fail the same way
+            Logger().warning("a workflow's progress event is not valid", fault=str(error))
             return
-        if isinstance(news, StatusChange):
-            self._events.record(news)
+        if isinstance(received, ExecutionStatusChange):
+            self._events.record(received)
         else:
-            self._events.record_progress(news)
+            self._events.record_progress(received)
 
     @cached_property
     def _events(self) -> ExecutionEvents:
@@ -166,7 +184,7 @@ class ExecutionEventsHandler:
 
 
 class InputRequestsHandler:
-    """Records what states of a workflow ask that invoke function input_requests, and wait."""
+    """Handles function input_requests: records the questions of workflow states."""
 
     def __call__(self, event: dict[str, Any], _context: object) -> None:
         """Record one question."""
@@ -179,35 +197,35 @@ class InputRequestsHandler:
 
 
 class ExpirationsHandler:
-    """Looks after tasks that expired while they ran, as the stream of their table tells."""
+    """Handles function expirations: cleans up after expired tasks in the table's stream."""
 
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
-        """Take a batch; what could not be looked after comes again, from the first that failed."""
+        """Process a batch; records from the first failure on are delivered again."""
         for record in event["Records"]:
             try:
                 task = expired_task_of(record)
                 if task is not None:
                     self._expirations.record(task)
-            except Exception as fault:  # noqa: BLE001 - those before it are done, and it comes again
-                log_trouble(fault, "an expired task could not be looked after", "check postponed", Logger())
+            except Exception as fault:  # noqa: BLE001 - the records before it are done, and it is delivered again
+                log_fault(fault, "an expired task could not be looked after", "check postponed", Logger())
                 return {"batchItemFailures": [{"itemIdentifier": record["dynamodb"]["SequenceNumber"]}]}
         return {"batchItemFailures": []}
 
     @cached_property
     def _expirations(self) -> Expirations:
         store = DynamoDbTaskStore(read_table_name(os.environ), patient_dynamodb_client)
-        return Expirations(store, StepFunctionsWorkflows(patient_step_functions_client), write_down)
+        return Expirations(store, StepFunctionsWorkflows(patient_step_functions_client), write_audit_entry)
 
 
 class SweepHandler:
-    """Looks after the tasks that nobody reads, whenever its schedule calls it."""
+    """Handles function sweep: checks the tasks that no client reads, on a schedule."""
 
     def __call__(self, _event: dict[str, Any], context: object) -> None:
-        """Look after them for as long as this invocation may run."""
+        """Check due tasks until shortly before this invocation times out."""
         deadline = deadline_of(context)
-        swept = self._sweep.run(deadline and deadline - _LONGEST_LOOK)
+        swept = self._sweep.run(deadline and deadline - _LONGEST_CHECK)
         self._logger.info(
-            "neglected tasks were looked after", tasks=swept.looked_after, running=swept.running, done=swept.is_done
+            "neglected tasks were looked after", tasks=swept.checked, running=swept.running, done=swept.is_done
         )
 
     @cached_property
@@ -218,7 +236,7 @@ class SweepHandler:
         return Sweep(
             recorder,
             Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),
-            Expirations(recorder.store, workflows, write_down),
+            Expirations(recorder.store, workflows, write_audit_entry),
             interval,
             self._report,
             self._pace,
@@ -226,32 +244,32 @@ class SweepHandler:
 
     @cached_property
     def _pace(self) -> Allowance:
-        return Allowance(LOOKS_PER_SECOND, LOOKS_AT_ONCE)
+        return Allowance(CHECKS_PER_SECOND, CHECK_BURST)
 
     @cached_property
     def _logger(self) -> Logger:
         return Logger()
 
     def _report(self, fault: Exception) -> None:
-        log_trouble(fault, "a neglected task could not be looked after", "check postponed", self._logger)
+        log_fault(fault, "a neglected task could not be looked after", "check postponed", self._logger)
         if isinstance(fault, AtQuota):
             self._pace.pause(SystemClock().now())
 
 
 def _recorder(table_name: str, build_client: Callable[[], Any]) -> Recorder:
-    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_down)
+    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_audit_entry)
 
 
 def deadline_of(context: Any) -> datetime | None:
-    """Say when Lambda cuts an invocation off; None where nobody does."""
+    """Return when Lambda ends the invocation; None without a Lambda context."""
     if context is None:
         return None
     return SystemClock().now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
 
 
-def log_trouble(fault: Exception, where: str, at_quota: str, logger: Logger) -> None:
-    """Write down what went wrong: in the words `where`; or `at_quota`, which no alarm of a release counts."""
-    # Types, codes and the place; never a message, which may hold arguments or results.
+def log_fault(fault: Exception, where: str, at_quota: str, logger: Logger) -> None:
+    """Log a fault with the message `where`; a quota error with `at_quota`, which no deployment alarm counts."""
+    # Only types, codes and the place in the code: a message may contain arguments or results.
     kind, place, aws_error = type(fault).__name__, _place(fault), _aws_error(fault)
     if isinstance(fault, AtQuota):
         logger.warning(at_quota, fault=kind, place=place, aws_error=aws_error)
@@ -260,7 +278,7 @@ def log_trouble(fault: Exception, where: str, at_quota: str, logger: Logger) -> 
 
 
 def _aws_error(fault: BaseException) -> str | None:
-    """Give the code of the AWS error that the fault is, or came from."""
+    """Return the code of the AWS error that the fault is, or was raised from."""
     for error in (fault, fault.__cause__):
         if isinstance(error, ClientError):
             return error.response.get("Error", {}).get("Code")

@@ -1,4 +1,4 @@
-"""URLs of objects in S3 that anybody who has them may read, for a short time. Making one asks nothing of AWS."""
+"""Presigned URLs of S3 objects: whoever has one can read the object for a short time. Signing makes no AWS call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PresignedUrls:
-    """Makes URLs; the client is built when the first is wanted."""
+    """Presigns URLs. The client is built on the first call."""
 
     good_for: timedelta
     build_client: "Callable[[], S3Client]"
@@ -22,6 +22,6 @@ class PresignedUrls:
         return self.build_client()
 
     def __call__(self, bucket: str, key: str) -> str:
-        """Make the URL of an object; whether it is there, who follows it finds out."""
+        """Return a presigned URL of an object, which need not exist."""
         seconds = int(self.good_for.total_seconds())
         return self._client.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=seconds)

@@ -1,7 +1,7 @@
-"""The secret that seals what clients keep for us: read when it is first needed, and kept in a function instance.
+"""The secret that authenticates state held by clients (`requestState`), cached per function instance.
 
-The rule: a rotation breaks nothing that the secret before it sealed. For a while some instances have the one and some
-the other, so what does not fit the own secret is held against both.
+A rotation must not invalidate state that was sealed with the previous secret. For a while, instances use different
+secrets, so state that does not verify with an instance's own secret is checked against the current and previous ones.
 """
 
 import time
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 LOOK_INTERVAL: Final = 60.0
-"""Seconds between two looks for a rotation: anybody can send what no secret of ours has sealed."""
+"""Seconds between two reads after a rotation: anybody can send state that verifies with no secret."""
 
 
 @dataclass
 class Secret:
-    """A secret in Secrets Manager; called, it gives its value."""
+    """A secret in Secrets Manager. Calling it returns its value."""
 
     arn: str
     build_client: "Callable[[], SecretsManagerClient]"
@@ -36,7 +36,7 @@ class Secret:
         return self._values[0]
 
     def others(self) -> tuple[bytes, ...]:
-        """Return the secrets that may have sealed what this one has not: those before and after a rotation."""
+        """Return the current and the previous secret, read again at most once per `LOOK_INTERVAL`."""
         now = self.monotonic()
         if self._looked_at is None or now - self._looked_at >= LOOK_INTERVAL:
             self._values = tuple(self._read())

@@ -1,4 +1,4 @@
-"""The settings of the functions: environment variables, read once, each fault named."""
+"""The settings of the functions: environment variables, read once and validated."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -7,20 +7,23 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stepwire.access import Access
-from stepwire.aws.sign_in import ISSUER_AND_SUBJECT, SignIn
-from stepwire.catalog import Catalog
+from stepwire.aws.gateway.sign_in import ISSUER_AND_SUBJECT, SignIn
+from stepwire.catalog.access import Access
+from stepwire.catalog.compiled import Endpoint
+from stepwire.catalog.tools import Catalog
+from stepwire.engine.upkeep import Intervals
+from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, parse
-from stepwire.methods import Patience
+from stepwire.protocol.resumption import ResumingClients, resuming_clients
+from stepwire.server.kit import Patience
+from stepwire.tasks.ids import execution_prefix_of
 from stepwire.tasks.usage import Limits
-from stepwire.upkeep import Intervals
-from stepwire.waiting import WaitLimits
 
-# The sign-ins whose tokens have scopes.
+# The authorizers whose tokens have scopes.
 _WITH_SCOPES = ("jwt", "cognito")
 
-# Parts of a function's environment that Lambda itself sets.
+# Set by Lambda itself.
 TASK_ROOT = "LAMBDA_TASK_ROOT"
 
 
@@ -30,22 +33,26 @@ class SettingsError(StepwireError):
 
 @dataclass(frozen=True)
 class McpSettings:
-    """What function mcp is told."""
+    """The settings of function mcp."""
 
     table_name: str
+    execution_prefix: str
+    """Start of the names of executions."""
     state_machines: Mapping[str, str]
-    """Names that manifests may use, and the ARN of each."""
+    """The ARNs of the state machines, by the names that manifests use."""
     sign_in: SignIn
     access: Access
     allowed_origins: frozenset[str]
     patience: Patience
     intervals: Intervals
-    no_resume: tuple[str, ...]
+    resuming: ResumingClients
+    fetch_tools: bool
+    """Whether clients without tasks are offered tools that fetch results."""
     limits: Limits
     polls_per_second: float
     waits: WaitLimits
     secret_arn: str
-    """Of the secret that seals what clients keep for us."""
+    """ARN of the secret that authenticates state held by clients."""
     catalog: Path
 
 
@@ -53,10 +60,11 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
     """Read the settings of function mcp.
 
     Raises:
-        SettingsError: one is missing or wrong.
+        SettingsError: a setting is missing or not valid.
     """
     return McpSettings(
         table_name=read_table_name(environment),
+        execution_prefix=_execution_prefix(environment),
         state_machines=_names(environment, "STATE_MACHINES"),
         sign_in=_sign_in(environment),
         access=_access(environment),
@@ -65,11 +73,14 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             wait=_seconds(environment, "WAIT_SECONDS"),
             inline=_seconds(environment, "INLINE_WAIT_SECONDS"),
             hold=_seconds(environment, "HOLD_SECONDS"),
+            call=_seconds(environment, "CALL_SECONDS"),
+            call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS"),
         ),
         intervals=Intervals(
             repair=_seconds(environment, "REPAIR_AFTER_SECONDS"), state=_seconds(environment, "STATE_AFTER_SECONDS")
         ),
-        no_resume=_list(environment, "NO_RESUME_CLIENTS"),
+        resuming=_resuming(environment),
+        fetch_tools=environment.get("FETCH_TOOLS") != "off",
         limits=Limits(
             active=_count(environment, "MOST_ACTIVE_TASKS"),
             per_minute=_count(environment, "MOST_TASKS_PER_MINUTE"),
@@ -87,10 +98,10 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
 
 
 def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalog) -> None:
-    """Stop a start after which scopes that somebody relies on would be checked by nobody.
+    """Refuse a configuration in which required scopes would not be checked.
 
     Raises:
-        SettingsError: the sign-in knows no scopes, and some are needed; the message names the tools.
+        SettingsError: the authorizer has no scopes, and some are required; the message names the tools.
     """
     if _text(environment, "AUTHORIZER") in _WITH_SCOPES or access.allows_unchecked:
         return
@@ -99,14 +110,14 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
         needing.insert(0, "every request (REQUIRED_SCOPE)")
     if needing:
         raise SettingsError(
-            f"Authorizer={environment['AUTHORIZER']} knows no scopes, so nobody would check those of "
-            f"{', '.join(needing)}. Sign in with jwt or cognito, take the scopes out of the manifests, or allow "
+            f"Authorizer={environment['AUTHORIZER']} has no scopes, so these would not be checked: "
+            f"{', '.join(needing)}. Use the authorizer jwt or cognito, remove the scopes from the manifests, or allow "
             "everybody to call these tools with UncheckedScopes=allow."
         )
 
 
 def read_table_name(environment: Mapping[str, str]) -> str:
-    """Read the name of the table of the tasks.
+    """Return the name of the task table.
 
     Raises:
         SettingsError: it is missing.
@@ -114,8 +125,36 @@ def read_table_name(environment: Mapping[str, str]) -> str:
     return _text(environment, "TABLE_NAME")
 
 
+@dataclass(frozen=True)
+class CatalogSettings:
+    """What function catalog is told."""
+
+    table_name: str
+    endpoint: Endpoint
+    path: str
+    """Of the parameters that tools are registered with."""
+    allowed: tuple[str, ...]
+    """ARNs of state machines that need no tag; a name may end in *."""
+
+
+def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
+    """Read the settings of function catalog.
+
+    Raises:
+        SettingsError: one is missing or wrong.
+    """
+    name = _text(environment, "ENDPOINT_NAME")
+    checks_scopes = _text(environment, "AUTHORIZER") in _WITH_SCOPES or environment.get("UNCHECKED_SCOPES") == "allow"
+    return CatalogSettings(
+        table_name=read_table_name(environment),
+        endpoint=Endpoint(name, _text(environment, "STATE_MACHINE_PREFIX"), checks_scopes),
+        path=f"/stepwire/{name}/tools/",
+        allowed=_list(environment, "STATE_MACHINE_ARNS"),
+    )
+
+
 def read_event_bus(environment: Mapping[str, str]) -> str:
-    """Read the name or the ARN of the event bus that hears of changes of status.
+    """Return the name or ARN of the event bus for status change events.
 
     Raises:
         SettingsError: it is missing.
@@ -124,10 +163,10 @@ def read_event_bus(environment: Mapping[str, str]) -> str:
 
 
 def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:
-    """Read how long a task may go unread before the sweep looks after it.
+    """Return how long ago the last check of a task must be before the sweep checks it.
 
     Raises:
-        SettingsError: it is missing or wrong.
+        SettingsError: it is missing or not valid.
     """
     return timedelta(minutes=_count(environment, "SWEEP_MINUTES"))
 
@@ -144,7 +183,7 @@ def _access(environment: Mapping[str, str]) -> Access:
     resource = environment.get("RESOURCE", "")
     return Access(
         required=_list(environment, "REQUIRED_SCOPE"),
-        # Cognito puts the name of the resource before its scopes.
+        # Cognito prefixes scopes with the resource's identifier.
         prefix=f"{resource}/" if _text(environment, "AUTHORIZER") == "cognito" else "",
         metadata_url=_metadata_url(resource),
         knows_callers=not _is_open(environment),
@@ -157,9 +196,18 @@ def _is_open(environment: Mapping[str, str]) -> bool:
 
 
 def _metadata_url(resource: str) -> str:
-    """Say where RFC 9728 puts the metadata of a resource: between its host and its path."""
+    """Return the URL of a resource's metadata: RFC 9728 puts it between host and path."""
     url = urlsplit(resource)
     return f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}" if resource else ""
+
+
+def _execution_prefix(environment: Mapping[str, str]) -> str:
+    prefix = execution_prefix_of(_text(environment, "EXECUTION_PREFIX"))
+    if prefix is None:
+        raise SettingsError(
+            "The environment variable EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits, and a hyphen."
+        )
+    return prefix
 
 
 def _text(environment: Mapping[str, str], name: str) -> str:
@@ -172,6 +220,16 @@ def _text(environment: Mapping[str, str], name: str) -> str:
 def _list(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
     parts = (part.strip() for part in environment.get(name, "").split(","))
     return tuple(part for part in parts if part)
+
+
+def _resuming(environment: Mapping[str, str]) -> ResumingClients:
+    try:
+        return resuming_clients(_list(environment, "RESUMING_CLIENTS"))
+    except ValueError as error:
+        raise SettingsError(
+            f"The environment variable RESUMING_CLIENTS must list names of clients, such as known, my-agent or "
+            f"rmcp>=2.2.0; {str(error)!r} is none."
+        ) from None
 
 
 def _number(environment: Mapping[str, str], name: str) -> float:

@@ -1,19 +1,19 @@
-"""What is built before Lambda takes a snapshot of a function (SnapStart): each instance then begins as a copy of it.
+"""What is built before Lambda takes a snapshot of a function (SnapStart). Every instance starts as a copy of it.
 
-The rule: into a snapshot goes only what is the same for every copy, and stays right for as long as the version lives:
-code, settings, the catalog, compiled schemas, the models of AWS's services. Never what makes one copy another, or grows
-old: ids and randomness, the time, credentials, secrets, connections, the memory of requests. Those are made by the
-request that needs them.
+A snapshot may contain only what is the same for every copy and valid for the life of the version: code, settings, the
+catalog, compiled schemas, the models of AWS services. It must not contain what is unique per instance or expires: ids,
+randomness, the time, credentials, secrets, connections, state of requests. The first request that needs them creates
+them.
 """
 
 import os
 from collections.abc import Callable
 from typing import Final
 
-_INITIALIZATION: Final = "AWS_LAMBDA_INITIALIZATION_TYPE"  # Lambda's word for how this instance began
+_INITIALIZATION: Final = "AWS_LAMBDA_INITIALIZATION_TYPE"  # how Lambda started this instance
 
 
 def before_snapshot(build: Callable[[], None]) -> None:
-    """Build now if this start ends in a snapshot; else nothing is built before a request needs it."""
+    """Build now if Lambda is about to take a snapshot; otherwise the first request builds what it needs."""
     if os.environ.get(_INITIALIZATION) == "snap-start":
         build()

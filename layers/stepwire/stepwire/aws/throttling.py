@@ -1,4 +1,4 @@
-"""When AWS says that it is called too often: expected at scale, and answered by calling less, not by calling again."""
+"""Throttling by AWS: expected at scale, and handled by calling less often instead of retrying."""
 
 from typing import Any, Final
 
@@ -14,14 +14,14 @@ THROTTLED: Final = frozenset(
         "TooManyRequestsException",
     }
 )
-"""The codes with which a service refuses a call because a quota of requests is used up."""
+"""The error codes of a call that was refused because a request quota is exhausted."""
 
 
 def give_up_when_throttled(response: tuple[object, dict[str, Any]] | None, operation: Any = None, **_: object) -> None:
-    """End a call that was throttled, where botocore asks whether to send it again (its event `needs-retry`).
+    """Raise instead of retrying a throttled call; a handler of botocore's event `needs-retry`.
 
     Raises:
-        ClientError: the answer says that the call was throttled.
+        ClientError: the response says that the call was throttled.
     """
     parsed = response[1] if response else {}
     if parsed.get("Error", {}).get("Code") in THROTTLED:

@@ -1,1 +1,1 @@
-"""The wire: bytes and headers to messages and back, for both eras; no AWS, no storage, no tasks."""
+"""The wire format of both eras: headers and bodies to messages and back. Nothing here knows AWS, storage or tasks."""

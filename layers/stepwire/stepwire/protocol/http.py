@@ -1,4 +1,4 @@
-"""HTTP as the protocol needs it: a request and a response, without any framework."""
+"""An HTTP request and response, independent of any framework."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,22 +9,24 @@ from stepwire.principal import Principal
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request to the endpoint, from a caller whom the gateway has vouched for."""
+    """A request to the endpoint, from a caller that API Gateway has authenticated."""
 
     method: str
     headers: Mapping[str, str]
-    """Lower-case names; a header given twice is joined by a comma, as API Gateway does."""
+    """By lower-case name; API Gateway joins repeated headers with a comma."""
     body: bytes
     principal: Principal
     scopes: frozenset[str] | None = None
     """What the caller's token allows; None where the sign-in knows no scopes."""
+    query: str = ""
+    """Of the URL, as it came."""
     deadline: datetime | None = None
-    """When the function is cut off, and the client gets no answer any more; None: nobody knows."""
+    """When Lambda ends the invocation, after which the client gets no response; None: not known."""
 
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """A whole response; nothing is streamed."""
+    """A complete response; its body is never streamed."""
 
     status: int
     body: str = ""

@@ -1,25 +1,34 @@
-"""The way in: a ladder from an HTTP request to a message that can be served. The first rung that fails is the answer.
+"""The validation ladder: from an HTTP request to a message that the server can act on. The first failure is the answer.
 
-Both eras, cheapest and most protective first:
-  1. the Origin is allowed: nothing is read for a foreign web page (M2, L5)
-  2. it is a POST, which alone carries messages, or a GET that goes on with a stream (L9)
-  3. it brings JSON that is not compressed, and takes JSON (M7); a GET takes events
-  4. the body is JSON within the limits (M5), and one object; from here on, errors carry the request's id (M20)
-  5. the body is one message, and cannot be understood in two ways (M5, M25)
-  6. the era: modern `_meta` decides, then `initialize`, then the version header (A2); nothing else
-Legacy only: the session, where there is one, can be read (L10)
+This file climbs all rungs in this order, cheapest and most protective first (a GET meets rung 8 after rung 2); some
+check in the module of what they check. `Mcp-Param-*` headers are checked later, with the tool's schema
+(`parameter_headers`). Both eras:
+  1. the Origin is allowed: nothing else is looked at for a foreign web page (M2, L5)
+  2. it is a POST, which alone carries messages, or a GET that resumes a stream (L9)
+  3. it brings JSON that is not compressed, within the limit, and accepts JSON (M7); a GET accepts events
+  4. the body is JSON (M5), and one object; from here on, errors carry the request's id (M20)
+  5. the caller's token has the scopes that every request needs
+  6. the body is one message, and unambiguous (M5, M25)
+  7. the era: modern `_meta` decides, then `initialize`, then the version header (A2); nothing else
+Legacy only:
+  8. the version header, where there is one, names a legacy version (L12)
+  9. the session, where there is one, can be read (L10)
 Modern only:
-  7. `_meta` is complete (M15)
-  8. the headers agree with the body (M12, M13): told apart before the version, so that a client that contradicts itself
-     hears that and not that its version is unknown
-  9. the version is served (M17)
- 10. the method exists (M18): by the dispatch table, before Mcp-Name is held against anything
+ 10. `_meta` is complete (M15)
+ 11. the version header agrees with `_meta` (M13, M16): before the version itself, so that a client that contradicts
+     itself is not told that its version is unknown
+ 12. the version is served (M17)
+ 13. the method exists (M18)
+ 14. Mcp-Method and Mcp-Name agree with the body (M12)
+Requests of both eras, now that their era is known; in the legacy era, HTTP 200 carries errors from here on:
+ 15. no number in the parameters loses digits
+ 16. the idempotency key, where there is one, is well formed
+ 17. the method exists in the version; a modern request has passed this as rung 13
 """
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from stepwire.errors import (
     BodyTooLarge,
@@ -33,11 +42,20 @@ from stepwire.errors import (
     UnsupportedMediaType,
     UnsupportedProtocolVersion,
 )
-from stepwire.json_text import JsonObject, as_object
-from stepwire.protocol import headers as names
-from stepwire.protocol.headers import check_routing_headers, header
+from stepwire.json_text import JsonObject, as_object, is_exact
+from stepwire.protocol.headers import RequestHeaders, check_routing_headers, headers_of, idempotency_key
 from stepwire.protocol.http import HttpRequest
-from stepwire.protocol.messages import Message, Notification, Request, Response
+from stepwire.protocol.messages import (
+    Body,
+    Message,
+    MessageId,
+    Notification,
+    Request,
+    Response,
+    Resumption,
+    message_of,
+    parse_body,
+)
 from stepwire.protocol.sessions import Session, session_of
 from stepwire.protocol.versions import (
     ASSUMED_VERSION,
@@ -49,140 +67,167 @@ from stepwire.protocol.versions import (
 
 # The largest workflow input, 262,144 bytes, fits twice over: JSON may escape what Step Functions counts plain.
 LARGEST_BODY: Final = 1_048_576  # bytes
-_NO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
+
+Methods: TypeAlias = Mapping[str, Collection[str]]
+"""The names of the methods of each version."""
 
 
 @dataclass(frozen=True)
-class Legacy:
-    """A message of the era in which a session is opened with `initialize`."""
+class Received:
+    """A request that has passed rungs 1 to 4: its headers and its body, each read once."""
 
-    message: Message
+    http: HttpRequest
+    headers: RequestHeaders
+    body: Body | None
+    """None for a GET, which has none."""
+
+    @property
+    def message_id(self) -> MessageId | None:
+        """Return the id that an error answers to; None where the body has no valid one."""
+        return None if self.body is None else self.body.message_id
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """A message whose era is known: it has passed rungs 1 to 14."""
+
+    received: Received
+    message: Message | Resumption
     version: str
     session: Session = field(default_factory=Session)
+    """Legacy: what the client declared with `initialize`."""
+    client_capabilities: JsonObject = field(default_factory=dict[str, Any])
+    """What the client declares: a modern one in each request, a legacy one in its session."""
+
+    @property
+    def is_modern(self) -> bool:
+        """Tell whether the message belongs to the modern era."""
+        return self.version in MODERN_VERSIONS
 
 
-@dataclass(frozen=True)
-class Modern:
-    """A message of the era in which every request says all there is to know."""
-
-    message: Request | Notification
-    client_capabilities: JsonObject
-
-
-Inbound: TypeAlias = Legacy | Modern
-
-
-def check_transport(request: HttpRequest, allowed_origins: Collection[str]) -> None:
-    """Climb rungs 1 to 4, short of parsing.
+def receive(request: HttpRequest, allowed_origins: Collection[str]) -> Received:
+    """Climb rungs 1 to 4: read the headers and the body.
 
     Raises:
-        InvalidRequest: the kind that says which rung.
+        ProtocolError: a rung failed; the kind says which.
     """
-    origin = header(request.headers, "origin")
-    if origin is not None and origin not in allowed_origins:
+    headers = headers_of(request.headers)
+    if headers.origin is not None and headers.origin not in allowed_origins:  # rung 1
         raise OriginNotAllowed("Web pages of this origin may not call this server.")
     if request.method == "GET":
-        check_resumption(request.headers)
-        return
-    if request.method != "POST":
-        raise HttpMethodNotAllowed("Only POST is served here; a session holds nothing, and needs no end.")
-    if _media_type(header(request.headers, "content-type")) != "application/json":
-        raise UnsupportedMediaType("The Content-Type must be application/json.")
-    if (header(request.headers, "content-encoding") or "identity").lower() != "identity":
-        raise UnsupportedMediaType("The body must not be encoded: leave the header Content-Encoding out.")
-    if not takes(request.headers, "application/json"):
-        raise NotAcceptable("The Accept header must allow application/json.")
-    if len(request.body) > LARGEST_BODY:
-        raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
+        _check_resumption(headers)  # rungs 2 and 3
+        return Received(request, headers, None)
+    if request.method != "POST":  # rung 2
+        raise HttpMethodNotAllowed(
+            "Only POST is served here. The server stores no sessions, so there is none to delete."
+        )
+    _check_transfer(headers, len(request.body))  # rung 3
+    return Received(request, headers, parse_body(request.body))  # rung 4
 
 
-def check_resumption(headers: Mapping[str, str]) -> None:
-    """Make sure that a GET goes on with a stream of the legacy era: no other stream is offered (L9, A10).
-
-    Raises:
-        HttpMethodNotAllowed: it does not.
-        NotAcceptable: it takes no events.
-    """
-    if header(headers, names.LAST_EVENT_ID) is None or header(headers, names.VERSION) in MODERN_VERSIONS:
-        raise HttpMethodNotAllowed("GET only goes on with a response that has begun, by its Last-Event-ID.")
-    check_legacy_version(headers)
-    if not takes(headers, "text/event-stream"):
+def _check_resumption(headers: RequestHeaders) -> None:
+    """Check a GET: it must resume a stream of the legacy era, for the server offers no other (L9, A10)."""
+    if headers.last_event_id is None or headers.version in MODERN_VERSIONS:  # rung 2
+        raise HttpMethodNotAllowed("GET only resumes a response: send the Last-Event-ID of its stream.")
+    _check_legacy_version(headers)  # rung 8, here so that a wrong version is named before a wrong Accept
+    if not headers.accepts_events:  # rung 3
         raise NotAcceptable("The Accept header must allow text/event-stream.")
 
 
-def check_legacy_version(headers: Mapping[str, str]) -> str | None:
-    """Give the version that a legacy message names in its headers; None where it names none (A11).
+def _check_transfer(headers: RequestHeaders, body_bytes: int) -> None:
+    if headers.media_type != "application/json":
+        raise UnsupportedMediaType("The Content-Type must be application/json.")
+    if headers.content_encoding != "identity":
+        raise UnsupportedMediaType("The body must not be encoded: leave the header Content-Encoding out.")
+    if not headers.accepts_json:
+        raise NotAcceptable("The Accept header must allow application/json.")
+    if body_bytes > LARGEST_BODY:
+        raise BodyTooLarge(f"The body is larger than {LARGEST_BODY} bytes.")
+
+
+def identify(received: Received, check_scopes: Callable[[frozenset[str] | None], None], methods: Methods) -> Inbound:
+    """Climb rungs 5 to 14: read the message, and find its era.
+
+    Args:
+        received: the request.
+        check_scopes: raises InsufficientScope where the caller may not call at all.
+        methods: of every version that is served.
 
     Raises:
-        InvalidRequest: nobody knows it (L12).
+        ProtocolError: a rung failed; the kind says which.
     """
-    version = header(headers, names.VERSION)
-    if version is not None and version not in LEGACY_VERSIONS:
-        known = ", ".join((*MODERN_VERSIONS, *LEGACY_VERSIONS))
-        raise InvalidRequest(f"The MCP-Protocol-Version {version[:40]!r} is not supported; supported: {known}.")
-    return version
-
-
-def takes(headers: Mapping[str, str], media_type: str) -> bool:
-    """Tell whether a client takes answers of that kind."""
-    # Absent means anything, and the most precise range counts (RFC 9110).
-    ranges = dict(map(_range, (header(headers, "accept") or "*/*").split(",")))
-    known = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
-    return next((ranges[one] for one in known if one in ranges), False)
-
-
-def classify(message: Message, headers: Mapping[str, str], modern_methods: Collection[str]) -> Inbound:
-    """Climb rungs 6 to 10.
-
-    Raises:
-        ProtocolError: the kind that says which rung.
-    """
+    check_scopes(received.http.scopes)  # rung 5
+    headers, body = received.headers, received.body
+    if body is None:
+        session = session_of(headers.session_id)  # rung 9
+        return _legacy(received, Resumption(headers.last_event_id or ""), session)
+    message = message_of(body)  # rung 6
     meta = {} if isinstance(message, Response) else as_object(message.params.get("_meta"))
-    version = header(headers, names.VERSION)
     has_modern_meta = META_VERSION in meta or META_CAPABILITIES in meta
-    if has_modern_meta or (version in MODERN_VERSIONS and not _is_initialize(message)):
-        return _modern(message, meta, headers, modern_methods)
-    return _legacy(message, headers)
-
-
-def _legacy(message: Message, headers: Mapping[str, str]) -> Legacy:
+    if has_modern_meta or (headers.version in MODERN_VERSIONS and not _is_initialize(message)):  # rung 7
+        return _modern(received, message, meta, methods)
     if _is_initialize(message):
-        return Legacy(message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
-    version = check_legacy_version(headers)
-    session = session_of(header(headers, names.SESSION))
-    # L3: what was agreed on counts; one client names another version in its headers than it has agreed on.
+        return Inbound(received, message, LEGACY_VERSIONS[0])  # its parameters name the version, not its headers
+    _check_legacy_version(headers)  # rung 8
+    return _legacy(received, message, session_of(headers.session_id))  # rung 9
+
+
+def _legacy(received: Received, message: Message | Resumption, session: Session) -> Inbound:
+    # L3: the negotiated version decides; one client sends another version in its headers.
     agreed = session.version if session.version in LEGACY_VERSIONS else None
-    return Legacy(message, agreed or version or ASSUMED_VERSION, session)
+    version = agreed or received.headers.version or ASSUMED_VERSION
+    return Inbound(received, message, version, session, session.capabilities)
 
 
-def _modern(message: Message, meta: JsonObject, headers: Mapping[str, str], modern_methods: Collection[str]) -> Modern:
+def _modern(received: Received, message: Message, meta: JsonObject, methods: Methods) -> Inbound:
     if isinstance(message, Response):
-        raise InvalidRequest("In this version the server asks nothing by itself, so it takes no responses.")
+        raise InvalidRequest("In this protocol version the server sends no requests, so it accepts no responses.")
     if isinstance(message, Notification):
-        # M6: this era has no notification that a client sends; one is taken note of, and that is all.
-        return Modern(message, {})
+        # M6: clients of this era send no notification that means anything; any is accepted and ignored.
+        return Inbound(received, message, MODERN_VERSIONS[0])
     version, capabilities = meta.get(META_VERSION), meta.get(META_CAPABILITIES)
-    if not isinstance(version, str) or not isinstance(capabilities, dict):  # M15
+    if not isinstance(version, str) or not isinstance(capabilities, dict):  # rung 10
         raise InvalidParams(f"params._meta must have {META_VERSION} (a string) and {META_CAPABILITIES} (an object).")
-    if header(headers, names.VERSION) != version:  # M13, M16
-        raise HeaderMismatch(f"The header MCP-Protocol-Version must be there and repeat _meta's {META_VERSION}.")
-    if version not in MODERN_VERSIONS:  # M17
+    if received.headers.version != version:  # rung 11
+        raise HeaderMismatch(f"The header MCP-Protocol-Version must be present and repeat _meta's {META_VERSION}.")
+    if version not in MODERN_VERSIONS:  # rung 12
         raise UnsupportedProtocolVersion(version, MODERN_VERSIONS)
-    if message.method not in modern_methods:  # M18, A3
-        raise MethodNotFound(f"The method {message.method[:80]!r} does not exist in {version}.")
-    check_routing_headers(headers, message)
-    return Modern(message, cast(JsonObject, capabilities))
+    _check_method(message, version, methods)  # rung 13, A3
+    check_routing_headers(received.headers, message)  # rung 14
+    return Inbound(received, message, version, client_capabilities=cast(JsonObject, capabilities))
+
+
+def admit(inbound: Inbound, request: Request, methods: Methods) -> str | None:
+    """Climb rungs 15 to 17, and return the call's idempotency key.
+
+    Raises:
+        InvalidParams: rung 15 or 16 failed.
+        MethodNotFound: rung 17 failed.
+    """
+    _check_numbers(request)  # rung 15
+    key = idempotency_key(inbound.received.headers, request.params)  # rung 16
+    _check_method(request, inbound.version, methods)  # rung 17
+    return key
+
+
+def _check_numbers(request: Request) -> None:
+    # A user's answers are let through: a wrong one is asked for again.
+    if request.inexact is None:
+        return
+    if not is_exact({name: value for name, value in request.params.items() if name != "inputResponses"}):
+        raise InvalidParams(f"The parameters of {request.method[:80]!r} cannot be read exactly: {request.inexact}.")
+
+
+def _check_method(request: Request, version: str, methods: Methods) -> None:
+    if request.method not in methods[version]:
+        raise MethodNotFound(f"The method {request.method[:80]!r} does not exist in {version}.")
+
+
+def _check_legacy_version(headers: RequestHeaders) -> None:
+    if headers.version is not None and headers.version not in LEGACY_VERSIONS:
+        known = ", ".join((*MODERN_VERSIONS, *LEGACY_VERSIONS))
+        raise InvalidRequest(f"The MCP-Protocol-Version {headers.version[:40]!r} is not supported; supported: {known}.")
 
 
 def _is_initialize(message: Message) -> bool:
     return isinstance(message, Request) and message.method == "initialize"
-
-
-def _range(part: str) -> tuple[str, bool]:
-    """Read one media range of an Accept header, and whether its weight lets it count."""
-    weights = (one.strip().lower() for one in part.split(";")[1:])
-    return _media_type(part), not any(_NO_WEIGHT.fullmatch(one) for one in weights)
-
-
-def _media_type(value: str | None) -> str:
-    return (value or "").partition(";")[0].strip().lower()

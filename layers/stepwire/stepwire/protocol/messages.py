@@ -1,8 +1,8 @@
 """JSON-RPC messages: from the body of a POST, and back.
 
-A body is one request, one notification or one response; batches are refused (M5, L6). An id is a string or an integer
-and comes back as it came (M25). A message with a number that loses digits is still a message, and its sender gets an
-answer; what has NaN in place of such a number never reaches a workflow, for nothing writes NaN.
+A body is one request, one notification or one response; batches are refused (M5, L6). An id is a string or an integer,
+and the response repeats it with its type (M25). A message with a number that loses digits is still read, so that its
+sender gets an error. NaN stands for such a number, and never reaches a workflow, because `write` refuses it.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
 from stepwire.errors import InvalidRequest, ParseError, ProtocolError, UnclearId
-from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, as_object, examine, glance, write
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, Reading, as_object, examine, write
 
 MessageId: TypeAlias = str | int
 LONGEST_ID: Final = 256  # characters
@@ -18,18 +18,18 @@ LONGEST_ID: Final = 256  # characters
 
 @dataclass(frozen=True)
 class Request:
-    """A message that wants an answer."""
+    """A message that expects a response."""
 
     id: MessageId
     method: str
     params: JsonObject
     inexact: str | None = None
-    """Says why a number cannot be read exactly, in place of which is NaN; None: all can."""
+    """Why a number in the message cannot be read exactly; NaN stands for it. None: all numbers are exact."""
 
 
 @dataclass(frozen=True)
 class Notification:
-    """A message that wants none."""
+    """A message that expects no response."""
 
     method: str
     params: JsonObject
@@ -37,51 +37,64 @@ class Notification:
 
 @dataclass(frozen=True)
 class Response:
-    """What a client answers to a request of ours."""
+    """The client's response to a request of the server."""
 
     id: MessageId | None
-    """None where an error names no request; MCP allows that."""
+    """None if an error names no request; MCP allows that."""
     result: JsonObject | None
-    """None where the client answers with an error; NaN is in place of each number that loses digits."""
+    """None if the client responds with an error; NaN stands for each number that loses digits."""
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """A GET with a Last-Event-ID: the client asks for the rest of a response."""
+
+    event_id: str
 
 
 Message: TypeAlias = Request | Notification | Response
 
 
-def read_object(body: bytes) -> JsonObject:
-    """Read the one JSON object that a body must be, far enough to know whom to answer.
+@dataclass(frozen=True)
+class Body:
+    """The JSON object that a body holds, read once."""
+
+    reading: Reading
+    message_id: MessageId | None
+    """The id that an error about this body answers to (M20); None where it has no valid one."""
+
+
+def parse_body(octets: bytes) -> Body:
+    """Return the one JSON object that a body must be.
 
     Raises:
         ParseError: not JSON.
         InvalidRequest: a batch, or no object at all.
     """
     try:
-        value = glance(body)
+        reading = examine(octets)
     except JsonTextError as error:
         raise ParseError(f"The body is not JSON: {error}.") from None
+    value = reading.value
     if isinstance(value, list):
-        raise InvalidRequest("Batches are not supported: send one JSON-RPC message a POST.")
+        raise InvalidRequest("Batches are not supported: send one JSON-RPC message per POST.")
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be one JSON-RPC message, a JSON object.")
-    return cast(JsonObject, value)
+    message_id = cast(JsonObject, value).get("id")
+    return Body(reading, message_id if is_id(message_id) else None)
 
 
-def id_of(value: JsonObject) -> MessageId | None:
-    """Give the id if there is one that can be answered to (M20)."""
-    candidate = value.get("id")
-    return candidate if is_id(candidate) else None
-
-
-def message_of(body: bytes) -> Message:
-    """Make a message of a body that is an object.
+def message_of(body: Body) -> Message:
+    """Return the one message that a body holds.
 
     Raises:
-        InvalidRequest: it is none, or a key is given twice.
+        UnclearId: the id is given twice.
+        InvalidRequest: the body is no message, or another key is given twice.
     """
-    reading = examine(body)
-    if reading.repeated is not None:
-        kind = UnclearId if reading.outermost.count("id") > 1 else InvalidRequest
-        raise kind(f"The body could be understood in two ways: {reading.repeated}.")
+    reading = body.reading
+    if reading.duplicate_key is not None:
+        kind = UnclearId if reading.top_level_keys.count("id") > 1 else InvalidRequest
+        raise kind(f"The body is ambiguous: {reading.duplicate_key}.")
     value = as_object(reading.value)
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The message must have "jsonrpc": "2.0".')
@@ -95,7 +108,7 @@ def message_of(body: bytes) -> Message:
         raise InvalidRequest("params must be an object.")
     if "id" not in value:
         return Notification(method, cast(JsonObject, params))
-    return Request(_message_id(value), method, cast(JsonObject, params), reading.inexact)
+    return Request(_message_id(value), method, cast(JsonObject, params), reading.inexact_number)
 
 
 def _response_of(value: JsonObject) -> Response:
@@ -116,22 +129,22 @@ def _message_id(value: JsonObject) -> MessageId:
 
 
 def result_text(message_id: MessageId, result: Mapping[str, Any]) -> str:
-    """Write the response that carries a result."""
+    """Return the text of a response with a result."""
     return write({"jsonrpc": "2.0", "id": message_id, "result": result})
 
 
 def request_text(message_id: MessageId, method: str, params: JsonObject) -> str:
-    """Write a request of ours."""
+    """Return the text of a request of the server."""
     return write({"jsonrpc": "2.0", "id": message_id, "method": method, "params": params})
 
 
 def notification_text(method: str, params: JsonObject) -> str:
-    """Write a notification."""
+    """Return the text of a notification."""
     return write({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
-    """Write the response that carries an error; its id is null where the request's could not be read (record 0019)."""
+    """Return the text of a response with an error; its id is null if the request's was not read (record 0019)."""
     content: JsonObject = {"code": error.code, "message": error.message}
     if error.data is not None:
         content["data"] = error.data
@@ -139,7 +152,7 @@ def error_text(message_id: MessageId | None, error: ProtocolError) -> str:
 
 
 def is_id(value: Json) -> TypeGuard[MessageId]:
-    """Tell whether a value can be the id of a message."""
+    """Tell whether a value is a valid id of a message."""
     if isinstance(value, str):
         return len(value) <= LONGEST_ID
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INTEGER

@@ -1,6 +1,6 @@
-"""What clients keep for us and give back: JSON in base64url, which any header can hold.
+"""Opaque tokens that clients store and send back: JSON in base64url, which any header can hold.
 
-Opaque to clients, and no secret: whoever reads one back treats it as input of anybody's.
+A token is neither secret nor signed. Its reader must check it like any input.
 """
 
 import base64
@@ -8,17 +8,17 @@ import binascii
 
 from stepwire.json_text import Json, JsonTextError, parse, write
 
-# An event's id holds that of a request, each of whose characters JSON may write as six.
+# An event id holds the id of a request, and JSON may write each of its characters as six.
 LONGEST = 2_304  # characters
 
 
 def wrap(value: Json) -> str:
-    """Write a JSON value as printable ASCII without white space."""
+    """Return a JSON value as a token: printable ASCII without white space."""
     return encode(write(value).encode())
 
 
 def unwrap(text: str) -> Json:
-    """Read what `wrap` wrote; None where it is nothing of the kind."""
+    """Return the JSON value of a token; None if the text is no token."""
     if len(text) > LONGEST:
         return None
     try:
@@ -28,5 +28,5 @@ def unwrap(text: str) -> Json:
 
 
 def encode(octets: bytes) -> str:
-    """Write octets in base64url, without padding."""
+    """Return octets in base64url, without padding."""
     return base64.urlsafe_b64encode(octets).decode().rstrip("=")

@@ -1,37 +1,37 @@
-"""Parameters of a tool that its client repeats in headers, so that what stands before the endpoint can route by them.
+"""Headers that repeat parameters of a tool, so that intermediaries can route by them.
 
-A property of the input schema names its header with `x-mcp-header`: `Region` asks for `Mcp-Param-Region` (M39). What
-the headers say is then as binding as the body, so the two must agree.
+A property of the input schema names its header with `x-mcp-header`: `Region` means `Mcp-Param-Region` (M39). Whoever
+routes reads only the headers, so they must agree with the body.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
 from stepwire.errors import HeaderMismatch
 from stepwire.json_text import Json, JsonObject, as_object
-from stepwire.protocol.headers import decoded, header
+from stepwire.protocol.headers import RequestHeaders, decoded
 
 ANNOTATION: Final = "x-mcp-header"
 _TYPES: Final = ("integer", "string", "boolean")
 _NAMED: Final = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
-"""Keywords whose members are schemas under names of their author's."""
+"""Keywords whose members are schemas under names that the author chooses."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110
-_WHOLE_NUMBER: Final = re.compile(r"(-?[0-9]{1,16})(\.0+)?")  # those that are exact in every language
+_WHOLE_NUMBER: Final = re.compile(r"(-?[0-9]{1,16})(\.0+)?")  # the integers that every language reads exactly
 
 
 @dataclass(frozen=True)
 class ParameterHeader:
-    """A header, and the parameter that it repeats."""
+    """A header and the parameter that it repeats."""
 
     name: str
-    """As the client writes it."""
+    """Such as `Mcp-Param-Region`."""
     path: tuple[str, ...]
     """The names of the properties that lead to the parameter."""
 
     def value_in(self, arguments: JsonObject) -> Json:
-        """Give the parameter's value in a call; None where it has none."""
+        """Return the parameter's value in a call; None if the call does not give it."""
         value: Json = arguments
         for name in self.path:
             value = as_object(value).get(name)
@@ -39,7 +39,7 @@ class ParameterHeader:
 
 
 def parameter_headers(schema: JsonObject) -> tuple[ParameterHeader, ...]:
-    """Find the parameters that are annotated where a client finds them: by properties alone."""
+    """Return the annotated parameters of a schema; clients look for them in nested properties only."""
     return tuple(
         ParameterHeader(f"Mcp-Param-{property_schema[ANNOTATION]}", path)
         for path, property_schema in _properties(schema)
@@ -48,17 +48,17 @@ def parameter_headers(schema: JsonObject) -> tuple[ParameterHeader, ...]:
 
 
 def check_annotations(schema: JsonObject) -> None:
-    """Make sure that every client takes the annotations of an input schema: a tool with a wrong one is not shown.
+    """Check the annotations of an input schema; clients hide a tool with a wrong one.
 
     Raises:
-        ValueError: one is wrong; the message begins with where.
+        ValueError: an annotation is wrong; the message begins with its place.
     """
     known: dict[str, str] = {}
-    _check_none_astray("the top level", schema)
+    _check_none_misplaced("the top level", schema)
     for path, property_schema in _properties(schema):
         where = "/properties/" + "/properties/".join(path)
         annotation = property_schema.get(ANNOTATION)
-        _check_none_astray(where, {name: part for name, part in property_schema.items() if name != ANNOTATION})
+        _check_none_misplaced(where, {name: part for name, part in property_schema.items() if name != ANNOTATION})
         if ANNOTATION not in property_schema:
             continue
         if not isinstance(annotation, str) or not _TOKEN.fullmatch(annotation):
@@ -70,21 +70,23 @@ def check_annotations(schema: JsonObject) -> None:
             raise ValueError(f"at {where}/{ANNOTATION}: {annotation!r} is also the header of {first}")
 
 
-def check_parameter_headers(headers: Mapping[str, str], wanted: tuple[ParameterHeader, ...], call: JsonObject) -> None:
-    """Hold the headers of a call against its arguments.
+def check_parameter_headers(
+    headers: RequestHeaders, declared: tuple[ParameterHeader, ...], arguments: JsonObject
+) -> None:
+    """Compare the headers of a call with its arguments.
 
     Raises:
-        HeaderMismatch: one is missing, malformed, says something else, or repeats what is not there.
+        HeaderMismatch: a header is missing or malformed, differs from its parameter, or repeats one that is absent.
     """
-    for one in wanted:
-        found = decoded(one.name, header(headers, one.name.lower()))
-        value = one.value_in(call)
+    for one in declared:
+        found = decoded(one.name, headers.parameter(one.name))
+        value = one.value_in(arguments)
         if isinstance(value, list | dict) or (isinstance(value, float) and not value.is_integer()):
-            continue  # the schema says what is wrong with it
+            continue  # the schema reports what is wrong with it
         where = ".".join(("params.arguments", *one.path))
         if value is None:
             if found is not None:
-                raise HeaderMismatch(f"The header {one.name} is there, and {where} is not.")
+                raise HeaderMismatch(f"The header {one.name} is present, but {where} is not.")
         elif found is None:
             raise HeaderMismatch(f"The header {one.name} is missing; it must repeat {where}, as tools/list says.")
         elif not _repeats(found, value):
@@ -109,13 +111,13 @@ def _properties(schema: JsonObject, path: tuple[str, ...] = ()) -> Iterator[tupl
         yield from _properties(property_schema, (*path, name))
 
 
-def _check_none_astray(where: str, schema: JsonObject) -> None:
+def _check_none_misplaced(where: str, schema: JsonObject) -> None:
     if _has_annotation({name: part for name, part in schema.items() if name != "properties"}):
-        raise ValueError(f"at {where}: {ANNOTATION} stands where no client looks for it: only properties may have it")
+        raise ValueError(f"at {where}: {ANNOTATION} is where no client looks for it: only properties may have it")
 
 
 def _has_annotation(part: Json, *, is_named: bool = False) -> bool:
-    """Look for an annotation anywhere in a part of a schema, or in schemas by names, one of which may be the same."""
+    """Tell whether a part of a schema has an annotation; `is_named`: its members are schemas under chosen names."""
     match part:
         case dict():
             members = as_object(part)

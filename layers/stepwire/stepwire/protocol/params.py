@@ -1,4 +1,4 @@
-"""The parameters of a method, read one by one; whatever is not as it must be is named (M37)."""
+"""The parameters of a method, read one by one. An error names the parameter that is wrong (M37)."""
 
 from math import ceil
 from typing import cast
@@ -11,7 +11,7 @@ LONGEST_CURSOR = 256  # characters
 
 
 def text(params: JsonObject, name: str) -> str:
-    """Read a string that must be there."""
+    """Return a required string."""
     value = params.get(name)
     if not isinstance(value, str):
         raise InvalidParams(f"params.{name} must be a string.")
@@ -19,7 +19,7 @@ def text(params: JsonObject, name: str) -> str:
 
 
 def optional_text(params: JsonObject, name: str) -> str | None:
-    """Read a string that may be left out."""
+    """Return an optional string."""
     value = params.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidParams(f"params.{name} must be a string.")
@@ -27,7 +27,7 @@ def optional_text(params: JsonObject, name: str) -> str | None:
 
 
 def optional_object(params: JsonObject, name: str) -> JsonObject | None:
-    """Read an object that may be left out."""
+    """Return an optional object."""
     value = params.get(name)
     if value is not None and not isinstance(value, dict):
         raise InvalidParams(f"params.{name} must be an object.")
@@ -35,7 +35,7 @@ def optional_object(params: JsonObject, name: str) -> JsonObject | None:
 
 
 def required_object(params: JsonObject, name: str) -> JsonObject:
-    """Read an object that must be there."""
+    """Return a required object."""
     value = optional_object(params, name)
     if value is None:
         raise InvalidParams(f"params.{name} must be an object.")
@@ -43,7 +43,7 @@ def required_object(params: JsonObject, name: str) -> JsonObject:
 
 
 def optional_milliseconds(params: JsonObject, name: str, shown: str) -> int | None:
-    """Read a duration that may be left out, rounded up: the schema says number. `shown` is its full name."""
+    """Return an optional duration, rounded up because any number is allowed. `shown` is its name in errors."""
     value = params.get(name)
     if value is None:
         return None
@@ -53,7 +53,7 @@ def optional_milliseconds(params: JsonObject, name: str, shown: str) -> int | No
 
 
 def cursor(params: JsonObject) -> str | None:
-    """Read the cursor of a list, M40: opaque to the client, so anything else than our own is refused."""
+    """Return the cursor of a list. M40: it is opaque, so any other than the server's own is refused."""
     value = params.get("cursor")
     if value is not None and (not isinstance(value, str) or not 0 < len(value) <= LONGEST_CURSOR):
         raise InvalidCursor
@@ -61,6 +61,6 @@ def cursor(params: JsonObject) -> str | None:
 
 
 def progress_token(params: JsonObject) -> MessageId | None:
-    """Read where the client wants to hear of progress; None where it does not."""
+    """Return the token for notifications of progress; None if the client wants none."""
     token = as_object(params.get("_meta")).get("progressToken")
     return token if is_id(token) else None

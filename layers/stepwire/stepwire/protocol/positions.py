@@ -1,9 +1,9 @@
-"""Where a client is on a stream that it polls: all of it in the event id, so nobody has to remember.
+"""The position of a client on a stream that it polls. The event id holds all of it, so the server stores nothing.
 
-An id is as trustworthy as any input: it is checked, and the task that it names is looked up under whoever presents it.
+An event id is input like any other: it is checked, and its task is looked up among those of the caller that sends it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from stepwire.errors import InvalidRequest
@@ -11,33 +11,51 @@ from stepwire.json_text import LARGEST_INTEGER, Json
 from stepwire.protocol.messages import MessageId, is_id
 from stepwire.protocol.opaque import unwrap, wrap
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+# Only positions of repeated calls: an earlier version, which runs beside this one for a while, reads all others.
+_FORMAT_OF_REPEATS: Final = 3
+# Only positions of calls of `task_result`, for the same reason.
+_FORMAT_OF_FETCH: Final = 4
 
 
 @dataclass(frozen=True)
 class StreamPosition:
-    """What a client has got on one stream."""
+    """How much a client has received of one stream."""
 
     message_id: MessageId
-    """The JSON-RPC id of the request that opened the stream: its response must bear it, with its type."""
+    """The JSON-RPC id of the request that opened the stream; its response must repeat it with its type."""
     task_id: str
     is_call: bool
-    """Whether a plain `tools/call` opened it; else `tasks/result` did."""
+    """Whether a `tools/call` without a task opened the stream; else `tasks/result` did."""
     updated: int
-    """The last change of the task that was told, in milliseconds since 1970."""
+    """When the task changed to the last status that was sent, in milliseconds since 1970."""
     progress: float = -1
-    """The last progress that was told."""
+    """The last progress that was sent."""
     asked: int = 0
-    """The number of the last question that was asked."""
+    """Sequence number of the last question that was sent."""
     polls: int = 0
-    """How often the client has come back."""
+    """How often the client has resumed the stream."""
     has_ended: bool = False
     """Whether the response has been sent."""
+    ends_at: int = 0
+    """When the response comes at the latest, in milliseconds since 1970; 0: when the work ends."""
+    told_at: int = 0
+    """When progress was told last, or the stream began, in milliseconds since 1970."""
+    is_repeat: bool = False
+    """Whether the call started nothing, because another call began its task."""
+    is_fetch: bool = False
+    """Whether a call of `task_result` opened the stream; then it tells no progress: the token is of another call."""
+
+    @property
+    def _format(self) -> int:
+        if self.is_repeat:
+            return _FORMAT_OF_REPEATS
+        return _FORMAT_OF_FETCH if self.is_fetch else _FORMAT
 
     def event_id(self) -> str:
-        """Write it as an event's id: printable ASCII, without white space."""
+        """Return the position as an event id: printable ASCII, without white space."""
         fields = [
-            _FORMAT,
+            self._format,
             self.message_id,
             self.task_id,
             int(self.is_call),
@@ -46,26 +64,54 @@ class StreamPosition:
             self.asked,
             self.polls,
             int(self.has_ended),
+            self.ends_at,
+            self.told_at,
         ]
         return wrap(fields)
 
 
 def position_of(event_id: str) -> StreamPosition:
-    """Read an event's id.
+    """Return the position that an event id holds.
 
     Raises:
-        InvalidRequest: it is none of ours.
+        InvalidRequest: this server did not issue the id.
     """
     match unwrap(event_id):
-        case [1, message_id, str(task_id), 0 | 1 as is_call, updated, progress, asked, polls, 0 | 1 as has_ended] if (
+        case [3, *fields] if (position := _read(fields)) is not None:
+            return replace(position, is_repeat=True)
+        case [4, *fields] if (position := _read(fields)) is not None:
+            return replace(position, is_fetch=True)
+        case [2, *fields] if (position := _read(fields)) is not None:
+            return position
+        case [1, *fields] if (position := _read([*fields, 0, 0])) is not None:  # of an earlier version
+            return position
+        case _:
+            raise InvalidRequest("The Last-Event-ID was not issued by this server.")
+
+
+def _read(fields: list[Json]) -> StreamPosition | None:
+    match fields:
+        case [
+            message_id,
+            str(task_id),
+            0 | 1 as is_call,
+            updated,
+            progress,
+            asked,
+            polls,
+            0 | 1 as has_ended,
+            ends_at,
+            told_at,
+        ] if (
             is_id(message_id)
             and _is_number(progress)
-            and all(_is_count(count) for count in (updated, asked, polls))
+            and all(_is_count(count) for count in (updated, asked, polls, ends_at, told_at))
             and not any(isinstance(flag, bool) for flag in (is_call, has_ended))
         ):
-            return StreamPosition(message_id, task_id, is_call == 1, updated, progress, asked, polls, has_ended == 1)
+            seen = (updated, progress, asked, polls)
+            return StreamPosition(message_id, task_id, is_call == 1, *seen, has_ended == 1, ends_at, told_at)
         case _:
-            raise InvalidRequest("The Last-Event-ID is none that this server has given out.")
+            return None
 
 
 def _is_number(value: Json) -> bool:

@@ -1,7 +1,7 @@
-"""The requestState of MRTR: what the next request needs, given to the client under a seal (M45).
+"""The requestState of MRTR: a signed payload that the client sends with its next request (M45).
 
-A seal is an HMAC-SHA256 over the whole payload. Whoever changes a bit of it, or seals with another secret, is refused;
-what the payload is bound to (caller, tool, arguments, time) is for its reader to check.
+The signature is an HMAC-SHA256 over the whole payload, so no client can change or forge one. The reader must check
+what the payload is bound to: caller, tool, arguments and time.
 """
 
 import base64
@@ -10,7 +10,7 @@ import hmac
 from typing import Final
 
 from stepwire.errors import InvalidRequestState
-from stepwire.json_text import JsonObject, as_object, read_back, write
+from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.opaque import encode
 
 LONGEST_STATE: Final = 4_096  # characters
@@ -18,27 +18,27 @@ _PURPOSE: Final = b"stepwire requestState 1\n"
 
 
 def seal(payload: JsonObject, secret: bytes) -> str:
-    """Write a payload that only the holder of the secret can have written."""
+    """Return a payload as text, signed with the secret."""
     body = encode(write(payload).encode())
     return f"{body}.{encode(_tag(body, secret))}"
 
 
 def is_sealed(text: str, secret: bytes) -> bool:
-    """Tell whether a text was sealed with this secret, and is as it was then."""
+    """Tell whether a text was signed with this secret and has not been changed since."""
     body, _, tag = text.partition(".")
     return len(text) <= LONGEST_STATE and hmac.compare_digest(encode(_tag(body, secret)).encode(), tag.encode())
 
 
 def unseal(text: str, secret: bytes) -> JsonObject:
-    """Read a payload.
+    """Return the payload of a signed text.
 
     Raises:
-        InvalidRequestState: it was not sealed with this secret, or has been changed since.
+        InvalidRequestState: it was not signed with this secret, or has been changed since.
     """
     if not is_sealed(text, secret):
         raise InvalidRequestState("The requestState is not valid: call the tool again without it.")
     body = text.partition(".")[0]
-    return as_object(read_back(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()))
+    return as_object(load_json(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()))
 
 
 def _tag(body: str, secret: bytes) -> bytes:

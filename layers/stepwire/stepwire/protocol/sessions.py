@@ -1,7 +1,7 @@
-"""The session of a legacy client: a token that says what the client said of itself, so that no session is stored.
+"""The session of a legacy client: a token that holds what the client declared, so that no session is stored.
 
-It is checked like any input, needs no secret, and gives nobody anything: whoever forges one says something else of
-himself, which `initialize` would have let him do as well. It never tells who is calling (L11).
+It is checked like any input and needs no secret. It grants nothing: forging one only changes what the client claims of
+itself, which `initialize` lets it do anyway. It never tells who is calling (L11).
 """
 
 import hashlib
@@ -12,65 +12,85 @@ from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.opaque import LONGEST, encode, unwrap, wrap
+from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes
 
 RANDOM_BYTES: Final = 16
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _LONGEST_NAME: Final = 64  # characters
+_LONGEST_VERSION: Final = 32  # characters
 _MOST_CAPABILITIES: Final = 16
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a legacy client said of itself when it began; all of it empty where it shows no session."""
+    """What a legacy client declared with `initialize`; empty if its request names no session."""
 
     version: str | None = None
     client_name: str = ""
+    client_version: str = ""
     capabilities: JsonObject = field(default_factory=dict[str, Any])
-    """The names that it declared, each with the names of its settings."""
+    """The declared capabilities: their names, and the names of their settings."""
     id: str = ""
     """The token itself."""
+    decided: Resumes | None = None
+    """For which responses the client comes back; None in a session that an earlier version opened."""
 
     def digest_of(self, message_id: MessageId) -> str | None:
-        """Name a request of this session, so that the client can cancel it; None without a session."""
+        """Return a digest that identifies a request of this session, for its cancellation; None without a session."""
         if not self.id:
             return None
         named = write([self.id, message_id]).encode()
         return hashlib.blake2b(named, digest_size=16, person=b"stepwire").hexdigest()
 
 
-def session_id_of(version: str, params: JsonObject, random: bytes) -> str:
+def client_info_of(params: JsonObject, user_agent: str = "") -> ClientInfo:
+    """Read what a client says of itself in the parameters of `initialize`, cut to a bounded length."""
+    info = as_object(params.get("clientInfo"))
+    return ClientInfo(_text(info.get("name"), _LONGEST_NAME), _text(info.get("version"), _LONGEST_VERSION), user_agent)
+
+
+def session_id_of(version: str, params: JsonObject, random: bytes, resumes: Resumes = NEVER) -> str:
     """Make the token of a session.
 
     Args:
         version: what was agreed on.
         params: those of `initialize`.
         random: makes each token another (L10); `RANDOM_BYTES` of it.
+        resumes: for which responses the client comes back.
     """
-    name = as_object(params.get("clientInfo")).get("name")
-    shown = str(name)[:_LONGEST_NAME] if isinstance(name, str) else ""
-    nonce = encode(random)
-    tokens = (wrap([_FORMAT, version, shown, _declared(params.get("capabilities"), depth), nonce]) for depth in (2, 1))
-    # Nobody declares so much; who does is taken at his first words, or for one who declares nothing.
-    return next((token for token in tokens if len(token) <= LONGEST), wrap([_FORMAT, version, "", {}, nonce]))
+    client, flags, nonce = client_info_of(params), resumes.calls + 2 * resumes.results, encode(random)
+    declared = (_declared(params.get("capabilities"), depth) for depth in (2, 1))
+    tokens = (wrap([_FORMAT, version, client.name, client.version, each, flags, nonce]) for each in declared)
+    # Oversized declarations are cut to their top level, then dropped with the names.
+    return next((one for one in tokens if len(one) <= LONGEST), wrap([_FORMAT, version, "", "", {}, flags, nonce]))
 
 
 def session_of(session_id: str | None) -> Session:
-    """Read the token of a session; without one, nothing is known.
+    """Return the session that a token holds; an empty one without a token.
 
     Raises:
-        UnknownSession: it is none of ours.
+        UnknownSession: this server did not issue the token.
     """
     if session_id is None:
         return Session()
     match unwrap(session_id):
+        case [2, str(version), str(name), str(release), capabilities, 0 | 1 | 2 | 3 as flags, str()] if (
+            is_object(capabilities) and type(flags) is int
+        ):
+            decided = Resumes(calls=bool(flags & 1), results=bool(flags & 2))
+            return Session(version, name, release, capabilities, session_id, decided)
         case [1, str(version), str(name), capabilities, str()] if is_object(capabilities):
-            return Session(version, name, capabilities, session_id)
+            return Session(version, name, "", capabilities, session_id)
         case _:
-            raise UnknownSession("The MCP-Session-Id is none that this server has given out: initialize again.")
+            raise UnknownSession("The MCP-Session-Id was not issued by this server: initialize again.")
+
+
+def _text(value: Json, longest: int) -> str:
+    return str(value)[:longest] if isinstance(value, str) else ""
 
 
 def _declared(capabilities: Json, depth: int) -> JsonObject:
-    """Keep the names of what is declared, for two levels: all that a server asks of them."""
+    """Return the names of declared capabilities to that depth; a server needs no more of them."""
     if not depth:
         return {}
     declared = list(as_object(capabilities).items())[:_MOST_CAPABILITIES]

@@ -1,7 +1,7 @@
-"""Server-sent events in one whole body: nothing is streamed, and the client comes back for more (SSE polling).
+"""Server-sent events in one complete body: nothing is streamed, and the client polls for more (SSE polling).
 
-The rules that released clients need: `retry` comes first, every event that has an id has data too, lines end in LF, and
-no data holds a character at which some reader would break a line.
+Released clients need these rules: `retry` comes first; an event with an id has a `data` line too; lines end in LF; and
+no data contains a character at which some reader breaks a line.
 """
 
 from collections.abc import Iterable
@@ -9,24 +9,24 @@ from dataclasses import dataclass
 from typing import Final
 
 CONTENT_TYPE: Final = "text/event-stream"
-# JSON leaves these as they are; Python's splitlines, which some clients read with, takes them for line ends.
+# JSON does not escape these, and Python's `splitlines`, which some clients use, breaks lines at them.
 _LINE_ENDS: Final = str.maketrans({character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"})
 
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One event: JSON text, or nothing, which only brings the id."""
+    """One event: JSON text, or no data, which only carries the id."""
 
     data: str = ""
     id: str | None = None
 
 
 def body_of(events: Iterable[ServerSentEvent], retry_ms: int | None = None) -> str:
-    """Write a body.
+    """Return the body of a response.
 
     Args:
         events: in their order.
-        retry_ms: how many milliseconds the client shall wait before it comes back.
+        retry_ms: how long the client must wait before it polls again, in milliseconds.
     """
     retry = "" if retry_ms is None else f"retry: {retry_ms}\n\n"
     return retry + "".join(map(_written, events))

@@ -1,1 +1,1 @@
-"""The task and its life: pure, without AWS and without the wire."""
+"""The task: its state, its lifecycle and its input requests. Pure: no I/O, no AWS, no wire format."""

@@ -1,29 +1,33 @@
-"""What can happen to a task. Each event is a fact that is already true outside; the lifecycle decides what follows."""
+"""Task events: facts about a task that are already true. `lifecycle.advance` decides what each changes.
+
+Not to be confused with `background.execution_events` (what Step Functions reports), `background.status_changes` (what
+Stepwire publishes) and `aws.workflows.status_events` (EventBridge's JSON).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from stepwire.tasks.inputs import Answer, Callback, Elicitation
+from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.task import Progress, ResultInExecution, TaskError, ToolResult
 
 
 @dataclass(frozen=True)
 class WorkChecked:
-    """Somebody looks at Step Functions now, so nobody else needs to for a while."""
+    """A check of Step Functions begins now, so no other reader makes one within the interval."""
 
 
 @dataclass(frozen=True)
 class StateEntered:
-    """The workflow is in a state of that name."""
+    """The workflow entered the named state."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class ProgressReported:
-    """The workflow says how far it is."""
+    """The workflow reported its progress."""
 
     progress: Progress
     message: str | None = None
@@ -31,57 +35,57 @@ class ProgressReported:
 
 @dataclass(frozen=True)
 class InputRequested:
-    """The workflow asks, and waits."""
+    """The workflow asked a question and waits for the answer."""
 
     key: str
-    """As its author calls the question; a later one of the same name gets another key."""
-    elicitation: Elicitation
+    """The author's key for the question; a later question with the same key gets a suffix."""
+    asked: Asked
     destination: Callback
     expires_at: datetime | None = None
 
 
 @dataclass(frozen=True)
 class InputAnswered:
-    """Questions were answered, by their keys; those of others are none of ours."""
+    """The caller answered questions. Keys without an open question are ignored."""
 
     answers: Mapping[str, Answer]
 
 
 @dataclass(frozen=True)
 class InputRefused:
-    """Answers were not what was asked for, so their questions are asked again."""
+    """Answers did not conform to their questions, which are therefore asked again."""
 
     reasons: Mapping[str, str]
-    """What is wrong with each, and what would be right, by the key of its question."""
+    """By the question's key: what is wrong with the answer, and what would be right."""
 
 
 @dataclass(frozen=True)
 class AnswersDelivered:
-    """The workflow has got answers, or nobody waits for them any more."""
+    """The workflow received the answers, or no longer waits for them."""
 
     tokens: frozenset[str]
 
 
 @dataclass(frozen=True)
 class WorkConfirmed:
-    """The user said yes, so the workflow may begin."""
+    """The user confirmed the call, so the workflow may start."""
 
     input: str
-    """Its input, with what the user answered."""
+    """The workflow's input, including the user's answer."""
     waited: timedelta = timedelta()
-    """How long the answer took; the task is kept so much longer, for its workflow needs the time that it was given."""
+    """How long the confirmation took; the ttl grows by as much, so that the workflow has its full time."""
 
 
 @dataclass(frozen=True)
 class WorkDeclined:
-    """The user did not say yes, so the workflow never begins."""
+    """The user did not confirm the call, so the workflow never starts."""
 
     result: ToolResult
 
 
 @dataclass(frozen=True)
 class WorkCompleted:
-    """The workflow ended with an answer for the caller, good or bad."""
+    """The workflow ended with a tool result, which may report an error."""
 
     result: ToolResult | ResultInExecution
     message: str | None = None
@@ -89,7 +93,7 @@ class WorkCompleted:
 
 @dataclass(frozen=True)
 class WorkFailed:
-    """The workflow ended with a JSON-RPC error, or cannot end at all."""
+    """The workflow ended with a JSON-RPC error, or could not be started."""
 
     error: TaskError
 
@@ -100,7 +104,7 @@ class WorkStopped:
 
     message: str
     may_begin: bool = False
-    """Whether there was none to stop, so that somebody may still be about to start it."""
+    """Whether no execution was found, so that a concurrent request may still start it."""
 
 
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped

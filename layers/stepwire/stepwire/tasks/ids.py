@@ -1,7 +1,9 @@
-"""Task ids and execution names, and the way from one to the other.
+"""Task ids, execution names, and the mapping between them.
 
-A task's execution is named after its owner and its id, so a status event leads to its item with no index, and starting
-twice is harmless. The names use only letters, digits and hyphens: Step Functions cannot log executions with others.
+An execution's name contains its task's owner and id. So a status event leads to its item without an index, and starting
+is idempotent. The name begins with the prefix of its endpoint, so one event pattern and one permission cover the
+executions of every state machine. Names use only letters, digits and hyphens: Step Functions does not log executions
+with other names.
 """
 
 import re
@@ -16,49 +18,81 @@ TaskId = NewType("TaskId", str)
 
 RANDOM_BYTES: Final = 16
 
-# Crockford's base 32 in lower case: sorts like the number, no letters that look alike.
+# Crockford's base 32 in lower case: sorts like the number, without letters that look alike.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_PATTERN: Final = re.compile(f"[{_ALPHABET}]{{36}}")
-_EXECUTION_NAME_PATTERN: Final = re.compile(f"([0-9a-f]{{32}})-([{_ALPHABET}]{{36}})")
+_PRINCIPALS: Final = 1 << 128  # 26 characters have room for more
+LONGEST_PREFIX: Final = 12
+"""Characters of an execution prefix. Name and prefix leave 5 of Step Functions' 80 to a suffix, for later use."""
+_OWNER_AND_ID: Final = 63  # characters of a name behind its prefix
+_PREFIX_PATTERN: Final = re.compile(f"[a-z0-9]{{1,{LONGEST_PREFIX - 1}}}-")
+_EXECUTION_NAME_PATTERN: Final = re.compile(f"(?:{_PREFIX_PATTERN.pattern})([{_ALPHABET}]{{26}})-([{_ALPHABET}]{{36}})")
+# Version 0.1 named executions so; they may run for a year.
+_FIRST_NAME_PATTERN: Final = re.compile(f"([0-9a-f]{{32}})-([{_ALPHABET}]{{36}})")
 
 
 @dataclass(frozen=True)
 class TaskKey:
-    """What leads to a task: whose it is and which."""
+    """The key of a task: its owner and its id."""
 
     owner: Principal
     task_id: TaskId
 
 
 def new_task_id(created_at: datetime, random: bytes) -> TaskId:
-    """Make an id of the moment of creation and 16 random bytes."""
+    """Return a new id from the time of creation and 16 random bytes."""
     milliseconds = int(created_at.timestamp() * 1000)
     return TaskId(_encode(milliseconds, 10) + _encode(int.from_bytes(random, "big"), 26))
 
 
 def created_at_of(task_id: TaskId) -> datetime:
-    """Read the moment of creation from an id, in whole milliseconds."""
-    milliseconds = 0
-    for character in task_id[:10]:
-        milliseconds = milliseconds << 5 | _ALPHABET.index(character)
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    """Return the time of creation that an id contains, in whole milliseconds."""
+    return datetime.fromtimestamp(_decode(task_id[:10]) / 1000, UTC)
 
 
 def task_id_of(text: object) -> TaskId | None:
-    """Give the id back if it has the form of one; whether the task exists is another question."""
+    """Return the text as a task id if it is well-formed, else None. The task need not exist."""
     return TaskId(text) if isinstance(text, str) and _ID_PATTERN.fullmatch(text) else None
 
 
-def execution_name_of(key: TaskKey) -> str:
-    """Name the execution of a task: 69 of the 80 characters that Step Functions allows."""
-    return f"{key.owner}-{key.task_id}"
+def execution_prefix_of(text: str) -> str | None:
+    """Return the text if it can begin the names of executions, else None.
+
+    The only hyphen is its last character, so no prefix is the beginning of another one.
+    """
+    return text if _PREFIX_PATTERN.fullmatch(text) else None
 
 
-def task_key_of(execution_name: str) -> TaskKey | None:
-    """Find the task of an execution; None where somebody else named it."""
-    match = _EXECUTION_NAME_PATTERN.fullmatch(execution_name)
+def prefix_in(execution_name: str) -> str:
+    """Return the prefix of a name that this version made."""
+    return execution_name[:-_OWNER_AND_ID]
+
+
+def execution_name_of(key: TaskKey, prefix: str) -> str:
+    """Return the name of a task's execution: at most 75 of the 80 characters that Step Functions allows.
+
+    Without a prefix, return the name that version 0.1 gave it.
+    """
+    if not prefix:
+        return f"{key.owner}-{key.task_id}"
+    return f"{prefix}{_encode(int(key.owner, 16), 26)}-{key.task_id}"
+
+
+def task_key_from_execution(execution_name: str) -> TaskKey | None:
+    """Return the key of an execution's task; None if Stepwire did not start the execution."""
+    if match := _EXECUTION_NAME_PATTERN.fullmatch(execution_name):
+        owner = _decode(match[1])
+        return TaskKey(Principal(f"{owner:032x}"), TaskId(match[2])) if owner < _PRINCIPALS else None
+    match = _FIRST_NAME_PATTERN.fullmatch(execution_name)
     return TaskKey(Principal(match[1]), TaskId(match[2])) if match else None
 
 
 def _encode(number: int, length: int) -> str:
     return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(length)))
+
+
+def _decode(text: str) -> int:
+    number = 0
+    for character in text:
+        number = number << 5 | _ALPHABET.index(character)
+    return number

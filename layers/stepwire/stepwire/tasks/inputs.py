@@ -1,46 +1,54 @@
-"""What a workflow asks the user of its caller, and what comes back: MCP's elicitations, read strictly.
+"""Questions of workflows to clients (MCP elicitation, sampling, roots), and the answers, both validated strictly.
 
-Nothing that a client's types might refuse is ever asked, and no answer reaches a workflow that is not what it asked
-for. Where an answer goes is part of the question: back to the state that waits for it, or into a workflow's input.
+Only questions that every client's schema accepts are sent, and only answers that conform to the question reach a
+workflow. A question's destination says where its answer goes: to the state that waits for it, or into the workflow's
+input.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from stepwire.json_text import Json, JsonObject, as_object, is_object, read_back, write
-from stepwire.schemas import SchemaError, Violation, check_schema, violations_of
+from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
+from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
+from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 
 KEY_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_AGAIN: Final = "#"
-LARGEST_ELICITATION: Final = 16_384  # bytes of JSON
+_RETRY_MARK: Final = "#"
+LARGEST_QUESTION: Final = 16_384  # bytes of JSON
 LARGEST_CONTENT: Final = 16_384  # bytes of JSON in one answer
-LONGEST_QUESTION: Final = 4_000  # characters
-LONGEST_URL: Final = 2_000  # characters
-MOST_QUESTIONS: Final = 100  # in the life of a task, those that are asked again among them
+MOST_QUESTIONS: Final = 100  # in the life of a task, repeated ones included
 LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
 
 
-class InvalidElicitation(ValueError):
-    """What a workflow wants to ask is no elicitation; the message says why."""
+class InvalidQuestion(ValueError):
+    """A workflow's question cannot be sent to every client; the message says why."""
 
 
 class InvalidResponse(ValueError):
-    """An answer is not what was asked for; the message says what would be right."""
+    """An answer does not conform to its question; the message says what would be right."""
 
 
 class Mode(Enum):
-    """How a user is asked: by a form in the client, or by a page elsewhere."""
+    """What a client can be asked: its user with a form or a web page, its model, or for its roots."""
 
     FORM = "form"
     URL = "url"
+    SAMPLING = "sampling"
+    ROOTS = "roots"
+
+
+ELICITATION_MODES: Final = frozenset({Mode.FORM, Mode.URL})
+"""The modes in which a client asks its user."""
 
 
 class Action(Enum):
-    """What the user did."""
+    """The user's reaction to a question."""
 
     ACCEPT = "accept"
     DECLINE = "decline"
@@ -49,7 +57,7 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class FormElicitation:
-    """Asks for the fields of a form."""
+    """A question that asks for the fields of a form."""
 
     message: str
     requested_schema: str
@@ -58,64 +66,81 @@ class FormElicitation:
 
 @dataclass(frozen=True)
 class UrlElicitation:
-    """Asks the user to open a page; what happens there is not for the client to see."""
+    """A question that asks the user to open a web page, whose content the client does not see."""
 
     message: str
     url: str
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """A question to the client's model."""
+
+    params: str
+    """JSON text: the checked params of a `sampling/createMessage`."""
+
+
+@dataclass(frozen=True)
+class Roots:
+    """The question which folders the client works in."""
+
+
 Elicitation: TypeAlias = FormElicitation | UrlElicitation
+Asked: TypeAlias = Elicitation | Sampling | Roots
 
 
 @dataclass(frozen=True)
 class Callback:
-    """The answer goes to the state that waits for it."""
+    """The answer goes to the workflow state that waits for it."""
 
     token: str
-    """Opaque, and secret: whoever has it can answer. It never leaves the task's item but for Step Functions."""
+    """Step Functions' task token. Secret: it authorizes the answer, and is stored only in the task's item."""
 
 
 @dataclass(frozen=True)
 class WorkflowInput:
-    """The answer decides whether the workflow begins, and may become a part of its input."""
+    """The answer decides whether the workflow starts, and may become part of its input."""
 
     member: str | None
-    """Where in the input the content goes; None: nowhere."""
+    """The member of the input that receives the content; None: the content is not passed on."""
 
 
 @dataclass(frozen=True)
 class InputRequest:
-    """A question that is open."""
+    """An open question."""
 
     key: str
     """Unique for the life of the task."""
     number: int
-    """The how-manieth question this is; one that is asked again, because the answer was wrong, counts again."""
-    elicitation: Elicitation
+    """Sequence number of the question, from 1; asking again takes the next number."""
+    asked: Asked
     destination: Callback | WorkflowInput
     expires_at: datetime | None = None
-    """When nobody waits for the answer any more; None: not known."""
+    """When the workflow stops waiting for the answer; None: not known."""
     refusal: str | None = None
-    """What was wrong with the answer before."""
+    """What was wrong with the previous answer."""
 
 
 @dataclass(frozen=True)
 class InputResponse:
-    """What the user answered."""
+    """The client's answer."""
 
-    action: Action
+    action: Action | None
+    """The user's reaction; None: the answer is not a user's, but the client's (to sampling and roots)."""
     content: str | None = None
-    """JSON text of an object, of a form that was accepted."""
+    """JSON text of an object: the fields of an accepted form, or the client's whole result."""
 
     def text(self) -> str:
-        """Write it as the workflow gets it: {"action": "accept" | "decline" | "cancel", "content"?: {...}}."""
+        """Return the workflow's JSON: {"action": "accept" | "decline" | "cancel", "content"?: {...}}, or the result."""
+        if self.action is None:
+            return self.content or "{}"
         answer: JsonObject = {"action": self.action.value}
-        return write(answer if self.content is None else {**answer, "content": read_back(self.content)})
+        return write(answer if self.content is None else {**answer, "content": load_json(self.content)})
 
 
 @dataclass(frozen=True)
 class Unanswerable:
-    """The client cannot ask its user, though it had said so."""
+    """The client cannot ask its user, although it declared that it can."""
 
 
 Answer: TypeAlias = InputResponse | Unanswerable
@@ -123,46 +148,68 @@ Answer: TypeAlias = InputResponse | Unanswerable
 
 @dataclass(frozen=True)
 class UndeliveredAnswer:
-    """An answer that is recorded, and that the workflow may not have got yet."""
+    """A recorded answer whose delivery to the workflow is not confirmed."""
 
     token: str
     answer: Answer
 
 
-def key_again(key: str, number: int) -> str:
-    """Make the key under which a question is asked again: its author's, and its number.
+def retry_key(key: str, number: int) -> str:
+    """Return the key under which a question is asked again: the author's key and the sequence number.
 
-    No author's key has the mark between them (`KEY_PATTERN`), and no number is used twice: so it is unique for the life
-    of the task, with no list of such keys.
+    Unique for the life of the task without a list of such keys: no author's key contains the mark (`KEY_PATTERN`), and
+    each number is used once.
     """
-    return f"{key.partition(_AGAIN)[0]}{_AGAIN}{number}"
+    return f"{key.partition(_RETRY_MARK)[0]}{_RETRY_MARK}{number}"
 
 
-def modes_of(capability: Json) -> frozenset[Mode]:
-    """Read a client's capability `elicitation`; an empty one means forms."""
+def modes_of(capabilities: JsonObject) -> frozenset[Mode]:
+    """Return what a client can be asked, by the capabilities that it declares."""
+    own = (mode for mode in (Mode.SAMPLING, Mode.ROOTS) if is_object(capabilities.get(mode.value)))
+    return _elicitation_modes_of(capabilities.get("elicitation")) | frozenset(own)
+
+
+def _elicitation_modes_of(capability: Json) -> frozenset[Mode]:
+    """Return the modes of a client's capability `elicitation`; an empty capability means forms."""
     if not isinstance(capability, dict):
         return frozenset()
     declared = cast(JsonObject, capability)
-    named = frozenset(mode for mode in Mode if mode.value in declared)
+    named = frozenset(mode for mode in ELICITATION_MODES if mode.value in declared)
     return named or (frozenset({Mode.FORM}) if not declared else frozenset())
 
 
-def mode_of(elicitation: Elicitation) -> Mode:
-    """Tell how an elicitation asks."""
-    return Mode.FORM if isinstance(elicitation, FormElicitation) else Mode.URL
+def mode_of(asked: Asked) -> Mode:
+    """Return the kind of a question."""
+    return _MODES[type(asked)]
+
+
+def method_of(asked: Asked) -> str:
+    """Return the MCP method that puts a question to a client."""
+    return _METHODS.get(mode_of(asked), "elicitation/create")
+
+
+def asked_of(given: JsonObject) -> Asked:
+    """Return the question of a workflow, given as one of `elicitation`, `sampling` and `roots`.
+
+    Raises:
+        InvalidQuestion: none or several are given, or some client might refuse it.
+    """
+    if len(given) != 1:
+        raise InvalidQuestion("it must have exactly one of elicitation, sampling and roots")
+    ((kind, value),) = given.items()
+    return _READERS[kind](value)
 
 
 def elicitation_of(value: Json) -> Elicitation:
-    """Read the parameters of an `elicitation/create`: mode (form where left out), message, requestedSchema or url.
+    """Return an elicitation from the params of `elicitation/create`: mode (default form), message and schema or url.
 
     Raises:
-        InvalidElicitation: a client might refuse it.
+        InvalidQuestion: some client might refuse it.
     """
     params = as_object(value)
-    if _size_of(value) > LARGEST_ELICITATION:
-        raise InvalidElicitation(f"it is larger than {LARGEST_ELICITATION} bytes of JSON")
+    _check_size(value)
     is_url = params.get("mode") == Mode.URL.value
-    _check(violations_of(_URL_PARAMS if is_url else _FORM_PARAMS, value))
+    _check(violations_of(URL_PARAMS if is_url else FORM_PARAMS, value))
     if is_url:
         _check_url(params["url"])
         return UrlElicitation(params["message"], params["url"])
@@ -170,21 +217,61 @@ def elicitation_of(value: Json) -> Elicitation:
     return FormElicitation(params["message"], write(params["requestedSchema"]))
 
 
-def params_of(elicitation: Elicitation) -> JsonObject:
-    """Write the parameters of an `elicitation/create`."""
-    match elicitation:
-        case FormElicitation(message, schema):
-            return {"mode": "form", "message": message, "requestedSchema": read_back(schema)}
-        case UrlElicitation(message, url):
-            return {"mode": "url", "message": message, "url": url}
+def sampling_of(value: Json) -> Sampling:
+    """Return a question to the client's model from the params of `sampling/createMessage`.
 
-
-def response_of(elicitation: Elicitation, value: Json) -> InputResponse:
-    """Read an answer, and hold it against what was asked. What nobody asked for is left out.
+    Without tools and contexts, for which a client needs further capabilities; each message has one content block,
+    because earlier types allow no list.
 
     Raises:
-        InvalidResponse: it is not what was asked for.
+        InvalidQuestion: some client might refuse it.
     """
+    _check_size(value)
+    _check(violations_of(SAMPLING_PARAMS, value))
+    # JSON Schema takes 100.0 for an integer, and some clients do not.
+    return Sampling(write({**value, "maxTokens": int(value["maxTokens"])}))
+
+
+def roots_of(value: Json) -> Roots:
+    """Return the question for the client's roots; the params of `roots/list` are empty.
+
+    Raises:
+        InvalidQuestion: there are some.
+    """
+    if value != {}:
+        raise InvalidQuestion("roots must be an empty object")
+    return Roots()
+
+
+def params_of(asked: Asked) -> JsonObject:
+    """Return the params of the request that puts a question to a client."""
+    match asked:
+        case FormElicitation(message, schema):
+            return {"mode": "form", "message": message, "requestedSchema": load_json(schema)}
+        case UrlElicitation(message, url):
+            return {"mode": "url", "message": message, "url": url}
+        case Sampling(params):
+            return load_json(params)
+        case Roots():
+            return {}
+
+
+def response_of(asked: Asked, value: Json) -> InputResponse:
+    """Return an answer that conforms to its question, without the fields that the question does not ask for.
+
+    Raises:
+        InvalidResponse: the answer does not conform.
+    """
+    match asked:
+        case Sampling():
+            return InputResponse(None, _result(SAMPLED, value))
+        case Roots():
+            return InputResponse(None, _result(LISTED, value))
+        case _:
+            return _reaction(asked, value)
+
+
+def _reaction(elicitation: Elicitation, value: Json) -> InputResponse:
     result = as_object(value)
     action = next((one for one in Action if one.value == result.get("action")), None)
     if action is None:
@@ -197,97 +284,75 @@ def response_of(elicitation: Elicitation, value: Json) -> InputResponse:
 def _content(elicitation: FormElicitation, value: Json) -> str:
     if value is not None and not is_object(value):
         raise InvalidResponse('at content: it must be an object with the fields of "requestedSchema"')
-    asked_for = read_back(elicitation.requested_schema)["properties"]
-    try:
-        text = write({name: item for name, item in as_object(value).items() if name in asked_for})
-    except ValueError:  # it is NaN by now
-        raise InvalidResponse("at content: it has a number that is too large to be read exactly") from None
-    if len(text.encode()) > LARGEST_CONTENT:
-        raise InvalidResponse(f"at content: it is larger than {LARGEST_CONTENT} bytes of JSON")
-    violations = violations_of(elicitation.requested_schema, read_back(text))
+    asked_for = load_json(elicitation.requested_schema)["properties"]
+    text = _bounded({name: item for name, item in as_object(value).items() if name in asked_for}, "at content: ")
+    violations = violations_of(elicitation.requested_schema, load_json(text))
     if violations:
         raise InvalidResponse("; ".join(f"at content{one.pointer}: {one.expected}" for one in violations))
     return text
 
 
-def _size_of(value: Json) -> int:
+def _bounded(value: Json, place: str = "") -> str:
     try:
-        return len(write(value).encode())
-    except ValueError:  # the readers of JSON in front of us let both pass
-        raise InvalidElicitation("it has half a character, or a number that JSON does not know") from None
+        text = write(value)
+    except ValueError:  # the parser has replaced the number by NaN
+        raise InvalidResponse(f"{place}it has a number that is too large to be read exactly") from None
+    if len(text.encode()) > LARGEST_CONTENT:
+        raise InvalidResponse(f"{place}it is larger than {LARGEST_CONTENT} bytes of JSON")
+    return text
+
+
+def _result(schema: str, value: Json) -> str:
+    """Return the members of a client's result that its schema names, as JSON text."""
+    properties = load_json(schema)["properties"]
+    # Some clients write null for a member that they leave out.
+    known = {name: item for name, item in as_object(value).items() if name in properties and item is not None}
+    text = _bounded(known)
+    violations = violations_of(schema, load_json(text))
+    if violations:
+        raise InvalidResponse("; ".join(map(str, violations[:3])))
+    return text
+
+
+def _check_size(value: Json) -> None:
+    try:
+        size = len(write(value).encode())
+    except ValueError:  # Lambda's JSON parser accepts both
+        raise InvalidQuestion("it has a lone surrogate, or a number that JSON does not allow") from None
+    if size > LARGEST_QUESTION:
+        raise InvalidQuestion(f"it is larger than {LARGEST_QUESTION} bytes of JSON")
 
 
 def _check(violations: tuple[Violation, ...]) -> None:
     if violations:
-        raise InvalidElicitation("; ".join(map(str, violations[:3])))
+        raise InvalidQuestion("; ".join(map(str, violations[:3])))
 
 
 def _check_url(url: str) -> None:
-    # M49: HTTPS, but for a page on the developer's own machine.
+    # M49: HTTPS only, except for a page on the developer's own machine.
     try:
         parts = urlsplit(url)
         is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1"})
     except ValueError:
         is_safe, parts = False, None
     if not is_safe or parts is None or not parts.hostname or parts.username is not None:
-        raise InvalidElicitation("at /url: it must be an https URL, without a user name")
+        raise InvalidQuestion("at /url: it must be an https URL, without a user name")
 
 
 def _check_requested_schema(schema: JsonObject) -> None:
     unknown = sorted(set(schema.get("required", ())) - schema["properties"].keys())
     if unknown:
-        raise InvalidElicitation(f"at /requestedSchema/required: {unknown[0][:80]!r} is not one of its properties")
+        raise InvalidQuestion(f"at /requestedSchema/required: {unknown[0][:80]!r} is not one of its properties")
     try:
         check_schema(schema)
     except SchemaError as error:
-        raise InvalidElicitation(f"at /requestedSchema: {error}") from None
+        raise InvalidQuestion(f"at /requestedSchema: {error}") from None
 
 
-_TEXT: Final[JsonObject] = {"type": "string"}
-_COUNT: Final[JsonObject] = {"type": "integer", "minimum": 0}
-_NUMBER: Final[JsonObject] = {"type": "number"}
-_TEXTS: Final[JsonObject] = {"type": "array", "items": _TEXT, "minItems": 1}
-
-
-def _closed(required: JsonObject, optional: JsonObject) -> JsonObject:
-    properties = {**required, **optional}
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-
-
-def _field(kind: Json, default: JsonObject, required: JsonObject, optional: JsonObject | None = None) -> JsonObject:
-    described = {"title": _TEXT, "description": _TEXT, "default": default}
-    return _closed({"type": kind, **required}, {**described, **(optional or {})})
-
-
-_TITLED: Final[JsonObject] = {"type": "array", "minItems": 1, "items": _closed({"const": _TEXT, "title": _TEXT}, {})}
-_CHOICES: Final[JsonObject] = {"type": "array", "items": _TEXT}
-_IS_STRING: Final[JsonObject] = {"const": "string"}
-_IS_ARRAY: Final[JsonObject] = {"const": "array"}
-_FORMATS: Final[JsonObject] = {"enum": ["email", "uri", "date", "date-time"]}
-# M47: what both eras' schemas allow, and no more; a client's types refuse the rest.
-_PROPERTY: Final[JsonObject] = {
-    "anyOf": [
-        _field(_IS_STRING, _TEXT, {}, {"minLength": _COUNT, "maxLength": _COUNT, "format": _FORMATS}),
-        _field({"enum": ["number", "integer"]}, _NUMBER, {}, {"minimum": _NUMBER, "maximum": _NUMBER}),
-        _field({"const": "boolean"}, {"type": "boolean"}, {}),
-        _field(_IS_STRING, _TEXT, {"enum": _TEXTS}, {"enumNames": _TEXTS}),
-        _field(_IS_STRING, _TEXT, {"oneOf": _TITLED}),
-        _field(
-            _IS_ARRAY,
-            _CHOICES,
-            {"items": {"anyOf": [_closed({"type": _IS_STRING, "enum": _TEXTS}, {}), _closed({"anyOf": _TITLED}, {})]}},
-            {"minItems": _COUNT, "maxItems": _COUNT},
-        ),
-    ]
-}
-_MESSAGE: Final[JsonObject] = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUESTION}
-_REQUESTED_SCHEMA: Final = _closed(
-    {"type": {"const": "object"}, "properties": {"type": "object", "additionalProperties": _PROPERTY}},
-    {"$schema": _TEXT, "required": {"type": "array", "items": _TEXT}},
+_MODES: Final[Mapping[type[Asked], Mode]] = MappingProxyType(
+    {FormElicitation: Mode.FORM, UrlElicitation: Mode.URL, Sampling: Mode.SAMPLING, Roots: Mode.ROOTS}
 )
-_FORM_PARAMS: Final = write(
-    _closed({"message": _MESSAGE, "requestedSchema": _REQUESTED_SCHEMA}, {"mode": {"const": "form"}})
-)
-_URL_PARAMS: Final = write(
-    _closed({"mode": {"const": "url"}, "message": _MESSAGE, "url": {"type": "string", "maxLength": LONGEST_URL}}, {})
+_METHODS: Final = MappingProxyType({Mode.SAMPLING: "sampling/createMessage", Mode.ROOTS: "roots/list"})
+_READERS: Final[Mapping[str, Callable[[Json], Asked]]] = MappingProxyType(
+    {"elicitation": elicitation_of, "sampling": sampling_of, "roots": roots_of}
 )

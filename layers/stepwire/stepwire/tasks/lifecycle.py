@@ -1,21 +1,33 @@
-"""The life of a task: a pure function from a task and an event to the next task.
+"""The lifecycle of a task: a pure function from a task and an event to the next task.
 
-Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and a
-finished task absorbs every event unchanged, so events may come late, twice and in any order.
+Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and an ended
+task ignores every event, so events may arrive late, more than once and in any order. The state after each event:
 
-    working ──WorkCompleted──> completed        working <──InputRequested, InputAnswered──> input_required
-            ──WorkFailed─────> failed           input_required ends as working does
-            ──WorkStopped────> cancelled        WorkConfirmed: input_required, before the work begins ──> working
-                                        WorkDeclined: the same ──> completed
+    event             from working     from input_required       from unconfirmed
+    ----------------  ---------------  ------------------------  ----------------
+    StateEntered      working          input_required            unconfirmed
+    ProgressReported  working          input_required            unconfirmed
+    InputRequested    input_required   input_required            unconfirmed
+    InputAnswered     working          working, input_required   unconfirmed
+    InputRefused      working          input_required            unconfirmed
+    WorkConfirmed     working          input_required            working
+    WorkDeclined      working          input_required            completed
+    WorkCompleted     completed        completed                 completed
+    WorkFailed        failed           failed                    failed
+    WorkStopped       cancelled        cancelled                 cancelled
+    WorkChecked       working          input_required            unconfirmed
+    AnswersDelivered  working          input_required            unconfirmed
 
-StateEntered and ProgressReported change what is said of the work, and progress never goes back; the other events leave
-the status as it is. A question ends by itself when its time is over (`as_of`).
+An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call. From completed,
+failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last question expires,
+an input_required task becomes working, and an unconfirmed one completed.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
-from typing import Final, assert_never
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from stepwire.json_text import write
 from stepwire.tasks.events import (
@@ -30,11 +42,10 @@ from stepwire.tasks.events import (
     WorkCompleted,
     WorkConfirmed,
     WorkDeclined,
-    WorkEnded,
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput, key_again
+from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput, retry_key
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -60,28 +71,20 @@ _UNCONFIRMED: Final = ToolResult(
 
 
 def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
-    """Give the task as it is after the event; the same object where nothing changes."""
+    """Return the task after the event; the same object if nothing changes."""
     task = as_of(task, at)
-    if task.has_ended:  # T10, X30: a terminal status never changes; or nobody confirmed the task in time
+    if task.has_ended:  # T10, X30: a terminal status never changes
         return task
-    match event:
-        case WorkChecked():
-            return replace(task, checked_at=max(at, task.checked_at))
-        case AnswersDelivered():
-            return _delivered(task, event)
-        case InputRequested(expires_at=expires_at) if expires_at is not None and expires_at <= at:
-            return task  # it came so late that nobody waits for the answer any more
-        case InputRefused():
-            return _asked_again(task, event)
-        case _:
-            changed = _changed(task, event)
-            return task if changed is task else _kept(_dated(changed, at))
+    changed = _transition_of(task, event)(task, event, at)
+    if changed is task or type(event) in _WITHOUT_UPDATE:
+        return changed
+    return _with_result_retention(_with_update_time(changed, at))
 
 
 def as_of(task: Task, at: datetime) -> Task:
-    """Give the task without the questions whose time is over; the same object where all are still open.
+    """Return the task without its expired questions; the same object if none has expired.
 
-    A task that nobody confirmed in time has ended, and its workflow never begins.
+    A task that was not confirmed in time is completed, and its workflow never starts.
     """
     requests = task.input_requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
@@ -91,75 +94,41 @@ def as_of(task: Task, at: datetime) -> Task:
         if one not in left and one.expires_at is not None and isinstance(one.destination, WorkflowInput):
             ended_at = max(one.expires_at, task.last_updated_at)
             return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=ended_at)
-    return _with(task, left)
+    return _with_requests(task, left)
 
 
-def _dated(task: Task, at: datetime) -> Task:
-    # Clocks of two function instances differ: a later state is never dated before an earlier one.
-    dated = replace(task, last_updated_at=max(at, task.last_updated_at))
-    # Whoever is about to start its execution has until the next look to do so.
-    return replace(dated, checked_at=max(at, task.checked_at)) if dated.may_begin else dated
+def _ignore(task: Task, _event: object, _at: datetime) -> Task:
+    return task
 
 
-def _kept(task: Task) -> Task:
-    """Prolong the life of a task that has ended, so that its result is kept as long as its tool promises."""
-    if not task.has_ended or task.last_updated_at >= task.expires_at:  # what is gone for its readers stays gone
+def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
+    # Progress that the workflow reports itself says more than the name of a state.
+    return _with_message(task, f"The workflow is in its state {event.name}.") if task.progress is None else task
+
+
+def _show_progress(task: Task, event: ProgressReported, _at: datetime) -> Task:
+    if task.progress is not None and event.progress.done <= task.progress.done:  # progress never decreases
         return task
-    return replace(task, ttl=max(task.ttl, task.last_updated_at - task.created_at + task.keep_result))
+    advanced = replace(task, progress=event.progress)
+    return advanced if event.message is None else _with_message(advanced, event.message[:LONGEST_MESSAGE])
 
 
-def _changed(
-    task: Task,
-    event: StateEntered | ProgressReported | InputRequested | InputAnswered | WorkConfirmed | WorkDeclined | WorkEnded,
-) -> Task:
-    match event:
-        case StateEntered(name):
-            return _saying(task, f"The workflow is in its state {name}.") if task.progress is None else task
-        case ProgressReported():
-            return _further(task, event)
-        case InputRequested():
-            return _asking(task, event)
-        case InputAnswered():
-            return _answered(task, event)
-        case WorkConfirmed() | WorkDeclined():
-            return _decided(task, event)
-        case WorkCompleted() | WorkFailed() | WorkStopped():
-            may_begin = isinstance(event, WorkStopped) and event.may_begin
-            return replace(task, status=_end(event), inputs=Inputs(), may_begin=may_begin)
-        case _:  # pragma: no cover
-            assert_never(event)
-
-
-def _end(event: WorkEnded) -> Status:
-    match event:
-        case WorkCompleted(result, message):
-            return Completed(result, message)
-        case WorkFailed(error):
-            return Failed(error, error.message[:LONGEST_MESSAGE])
-        case WorkStopped(message):
-            return Cancelled(message)
-
-
-def _further(task: Task, event: ProgressReported) -> Task:
-    if task.progress is not None and event.progress.done <= task.progress.done:
-        return task
-    further = replace(task, progress=event.progress)
-    return further if event.message is None else _saying(further, event.message[:LONGEST_MESSAGE])
-
-
-def _asking(task: Task, event: InputRequested) -> Task:
-    known = {one.destination for one in task.input_requests}
-    if event.destination in known or event.destination.token in _tokens(task.inputs):
-        return task  # the same state asks the same again: its first word arrived, and the answer to it did not
+def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
+    if event.expires_at is not None and event.expires_at <= at:
+        return task  # the event arrived after the workflow stopped waiting for the answer
+    if event.destination in {one.destination for one in task.input_requests}:
+        return task  # a retry of a request that is recorded, and whose response was lost
+    if event.destination.token in {one.token for one in task.inputs.undelivered}:
+        return task  # the same, and the question is answered already
     number = task.inputs.asked + 1
     names = chain((event.key,), (f"{event.key}-{suffix}" for suffix in count(number)))
     key = next(name for name in names if name not in task.inputs.used_keys)
-    request = InputRequest(key, number, event.elicitation, event.destination, event.expires_at)
+    request = InputRequest(key, number, event.asked, event.destination, event.expires_at)
     inputs = replace(task.inputs, asked=number, used_keys=(*task.inputs.used_keys, key))
-    return _with(replace(task, inputs=inputs), (*task.input_requests, request))
+    return _with_requests(replace(task, inputs=inputs), (*task.input_requests, request))
 
 
-def _answered(task: Task, event: InputAnswered) -> Task:
+def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     answered = tuple(
         UndeliveredAnswer(one.destination.token, event.answers[one.key])
         for one in task.input_requests
@@ -169,57 +138,120 @@ def _answered(task: Task, event: InputAnswered) -> Task:
         return task
     left = tuple(one for one in task.input_requests if one.key not in event.answers)
     inputs = replace(task.inputs, undelivered=(*task.inputs.undelivered, *answered))
-    return _with(replace(task, inputs=inputs), left)
+    return _with_requests(replace(task, inputs=inputs), left)
 
 
-def _asked_again(task: Task, event: InputRefused) -> Task:
-    """Ask questions again, under another key and number: clients answer each key, and each number, once (X14)."""
-    number, again = task.inputs.asked, list[InputRequest]()
-    # So many words for all that is open: each question may be asked again, and the task must fit where it is kept.
-    room = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.input_requests if one.key not in event.reasons)
+def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
+    """Ask questions again under a new key and number: clients answer each key, and each number, once (X14)."""
+    number, requests = task.inputs.asked, list[InputRequest]()
+    # The refusals of all open questions share one limit, so that the task still fits its DynamoDB item.
+    left = LONGEST_MESSAGE - sum(len(one.refusal or "") for one in task.input_requests if one.key not in event.reasons)
     for one in task.input_requests:
-        if one.key not in event.reasons or number >= MOST_QUESTIONS:  # then it stays open as it was asked last
-            again.append(one)
+        if one.key not in event.reasons or number >= MOST_QUESTIONS:  # at the limit, the question stays open unchanged
+            requests.append(one)
             continue
         number += 1
-        refusal = event.reasons[one.key][: max(0, room)]
-        room -= len(refusal)
-        again.append(replace(one, key=key_again(one.key, number), number=number, refusal=refusal or None))
+        refusal = event.reasons[one.key][: max(0, left)]
+        left -= len(refusal)
+        requests.append(replace(one, key=retry_key(one.key, number), number=number, refusal=refusal or None))
     if number == task.inputs.asked:
         return task
-    return _with(replace(task, inputs=replace(task.inputs, asked=number)), tuple(again))
+    return _with_requests(replace(task, inputs=replace(task.inputs, asked=number)), tuple(requests))
 
 
-def _delivered(task: Task, event: AnswersDelivered) -> Task:
+def _confirm(task: Task, event: WorkConfirmed, _at: datetime) -> Task:
+    left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
+    confirmed = replace(task, work=replace(task.work, input=event.input), ttl=task.ttl + event.waited)
+    return _with_requests(confirmed, left)
+
+
+def _decline(task: Task, event: WorkDeclined, _at: datetime) -> Task:
+    return replace(task, status=Completed(event.result), inputs=Inputs())
+
+
+def _complete(task: Task, event: WorkCompleted, _at: datetime) -> Task:
+    return replace(task, status=Completed(event.result, event.message), inputs=Inputs(), may_begin=False)
+
+
+def _fail(task: Task, event: WorkFailed, _at: datetime) -> Task:
+    failed = Failed(event.error, event.error.message[:LONGEST_MESSAGE])
+    return replace(task, status=failed, inputs=Inputs(), may_begin=False)
+
+
+def _stop(task: Task, event: WorkStopped, _at: datetime) -> Task:
+    return replace(task, status=Cancelled(event.message), inputs=Inputs(), may_begin=event.may_begin)
+
+
+def _note_check(task: Task, _event: WorkChecked, at: datetime) -> Task:
+    return replace(task, checked_at=max(at, task.checked_at))
+
+
+def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
     left = tuple(one for one in task.inputs.undelivered if one.token not in event.tokens)
     if len(left) == len(task.inputs.undelivered):
         return task
     return replace(task, inputs=replace(task.inputs, undelivered=left))
 
 
-def _decided(task: Task, event: WorkConfirmed | WorkDeclined) -> Task:
-    if not task.awaits_confirmation:  # of two answers, the first counts
+_Transition: TypeAlias = Callable[[Task, Any, datetime], Task]
+
+
+class _Row(NamedTuple):
+    """What an event does, by the state of the task; an ended task ignores every event."""
+
+    working: _Transition
+    input_required: _Transition
+    unconfirmed: _Transition
+
+
+_TRANSITIONS: Final[Mapping[type[TaskEvent], _Row]] = {
+    StateEntered: _Row(_show_state, _show_state, _show_state),
+    ProgressReported: _Row(_show_progress, _show_progress, _show_progress),
+    InputRequested: _Row(_ask, _ask, _ask),
+    InputAnswered: _Row(_ignore, _accept_answers, _accept_answers),
+    InputRefused: _Row(_ignore, _ask_again, _ask_again),
+    WorkConfirmed: _Row(_ignore, _ignore, _confirm),  # of two decisions, the first counts
+    WorkDeclined: _Row(_ignore, _ignore, _decline),
+    WorkCompleted: _Row(_complete, _complete, _complete),
+    WorkFailed: _Row(_fail, _fail, _fail),
+    WorkStopped: _Row(_stop, _stop, _stop),
+    WorkChecked: _Row(_note_check, _note_check, _note_check),
+    AnswersDelivered: _Row(_drop_delivered, _drop_delivered, _drop_delivered),
+}
+_WITHOUT_UPDATE: Final = frozenset({WorkChecked, AnswersDelivered, InputRefused})
+"""The events that leave `last_updated_at` as it is."""
+
+
+def _transition_of(task: Task, event: TaskEvent) -> _Transition:
+    row = _TRANSITIONS[type(event)]
+    if task.awaits_confirmation:
+        return row.unconfirmed
+    return row.input_required if isinstance(task.status, InputRequired) else row.working
+
+
+def _with_update_time(task: Task, at: datetime) -> Task:
+    # The clocks of two function instances differ: a later state never gets an earlier time.
+    updated = replace(task, last_updated_at=max(at, task.last_updated_at))
+    # A concurrent request has until the next check to start the execution.
+    return replace(updated, checked_at=max(at, task.checked_at)) if updated.may_begin else updated
+
+
+def _with_result_retention(task: Task) -> Task:
+    """Extend the ttl of an ended task, so that its result is kept as long as its tool promises."""
+    if not task.has_ended or task.last_updated_at >= task.expires_at:  # an expired task stays invisible
         return task
-    if isinstance(event, WorkDeclined):
-        return replace(task, status=Completed(event.result), inputs=Inputs())
-    left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    confirmed = replace(task, work=replace(task.work, input=event.input), ttl=task.ttl + event.waited)
-    return _with(confirmed, left)
+    return replace(task, ttl=max(task.ttl, task.last_updated_at - task.created_at + task.keep_result))
 
 
-def _with(task: Task, requests: tuple[InputRequest, ...]) -> Task:
-    return replace(task, status=_going_on(requests, task.status.message))
+def _with_requests(task: Task, requests: tuple[InputRequest, ...]) -> Task:
+    return replace(task, status=_unfinished(requests, task.status.message))
 
 
-def _saying(task: Task, message: str) -> Task:
+def _with_message(task: Task, message: str) -> Task:
     if task.status.message == message:
         return task
-    return replace(task, status=_going_on(task.input_requests, message))
+    return replace(task, status=_unfinished(task.input_requests, message))
 
 
-def _going_on(requests: tuple[InputRequest, ...], message: str | None) -> Status:
+def _unfinished(requests: tuple[InputRequest, ...], message: str | None) -> Status:
     return InputRequired(requests, message) if requests else Working(message)
-
-
-def _tokens(inputs: Inputs) -> frozenset[str]:
-    return frozenset(one.token for one in inputs.undelivered)

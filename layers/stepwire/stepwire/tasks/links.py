@@ -1,8 +1,8 @@
-"""Results that are too large for a workflow's output: it leaves them in S3, and links to them.
+"""Links to large results that a workflow left in S3.
 
-A link of the form s3://bucket/key is of no use to a client; it gets a URL that is good for a short time, made anew each
-time that the result is handed out. The rule: only keys below what belongs to the task or its principal become URLs.
-Workflows pass on what callers and documents wrote, so a link proves nothing of who may read the object.
+A link of the form s3://bucket/key is useless to a client, so each retrieval of the result replaces it with a new
+presigned URL. Only keys below the prefix of the task or of its principal are presigned: workflows pass on text from
+callers and documents, so a link does not prove that the caller may read the object.
 """
 
 from collections.abc import Callable
@@ -13,40 +13,39 @@ from stepwire.json_text import JsonObject, write
 from stepwire.tasks.task import Task, ToolResult
 
 Sign: TypeAlias = Callable[[str, str], str]
-"""Makes of a bucket and a key a URL that anybody may read for a short time."""
+"""Returns a presigned URL for a bucket and a key: whoever has the URL can read the object for a short time."""
 
 PRINCIPAL: Final = "{principal}"
 TASK_ID: Final = "{task_id}"
-DEFAULT_PREFIX: Final = f"{PRINCIPAL}-{TASK_ID}/"
-"""The name of the task's execution, which the workflow knows as `$states.context.Execution.Name`."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the results of one task may be."""
+class ResultLocation:
+    """The bucket and the prefix that one task's result objects must be in."""
 
     bucket: str
     prefix: str
-    """What their keys begin with, up to a slash."""
+    """Prefix of the keys, ending with a slash."""
 
-    def key_of(self, uri: str) -> str | None:
-        """Return the key of an object that is here; None where the link leads elsewhere."""
+    def object_key(self, uri: str) -> str | None:
+        """Return the key that a link points to; None if it lies outside this location."""
         key = uri.removeprefix(f"s3://{self.bucket}/")
         is_here = key != uri and key.startswith(self.prefix)
         return key if is_here and _is_normal(key) else None
 
 
-def place_of(task: Task) -> Place | None:
-    """Return where the results of a task may be; None where its tool has no bucket."""
+def result_location_of(task: Task) -> ResultLocation | None:
+    """Return the location of a task's results; None if its tool has no bucket."""
     work = task.work
     if work.result_bucket is None:
         return None
-    prefix = work.result_prefix or DEFAULT_PREFIX
-    return Place(work.result_bucket, prefix.replace(PRINCIPAL, task.owner).replace(TASK_ID, task.task_id))
+    # The workflow knows the name of its execution as `$states.context.Execution.Name`.
+    prefix = work.result_prefix or f"{task.execution.name}/"
+    return ResultLocation(work.result_bucket, prefix.replace(PRINCIPAL, task.owner).replace(TASK_ID, task.task_id))
 
 
-def signed(result: ToolResult, place: Place | None, sign: Sign) -> ToolResult:
-    """Give a result whose links into its place can be followed; the same object where it has none."""
+def with_presigned_links(result: ToolResult, place: ResultLocation | None, sign: Sign) -> ToolResult:
+    """Return the result with its S3 links as presigned URLs; the same object if it has none."""
     if place is None or f"s3://{place.bucket}/{place.prefix}" not in result.text:
         return result
     value = result.value()
@@ -55,11 +54,11 @@ def signed(result: ToolResult, place: Place | None, sign: Sign) -> ToolResult:
     )
 
 
-def _signed(block: JsonObject, place: Place, sign: Sign) -> JsonObject:
-    key = place.key_of(str(block.get("uri", ""))) if block["type"] == "resource_link" else None
+def _signed(block: JsonObject, place: ResultLocation, sign: Sign) -> JsonObject:
+    key = place.object_key(str(block.get("uri", ""))) if block["type"] == "resource_link" else None
     return block if key is None else {**block, "uri": sign(place.bucket, key)}
 
 
 def _is_normal(key: str) -> bool:
-    """Tell whether a key means the same to S3, which takes it as it is, and to a client that resolves dots."""
+    """Tell whether a key is the same for S3, which reads it literally, and for a client that resolves dot segments."""
     return all(part not in {"", ".", ".."} for part in key.split("/"))

@@ -1,40 +1,40 @@
-"""The task: a record of one piece of work that a caller asked for, and of how it stands.
+"""The task: a record of one tool call and of its state.
 
-A status carries exactly its payload: a completed task without a result cannot be built. All values are frozen; what
-changes a task is `lifecycle.advance` and nothing else.
+Each status carries exactly its payload, so a completed task without a result cannot be built. All values are frozen;
+only `lifecycle.advance` derives a changed task.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
 
-from stepwire.json_text import Json, JsonObject, read_back
+from stepwire.json_text import Json, JsonObject, load_json
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
-_HINT_PART: Final = 20  # who polls as hinted learns of an end at most a twentieth of its time later
+_HINT_PART: Final = 20  # polls at the hinted interval notice an end after at most a twentieth of the task's run time
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What the tool answers: a CallToolResult as JSON text, and whether it says that the tool failed."""
+    """A CallToolResult as JSON text, with its `isError`."""
 
     text: str
     is_error: bool
 
     def value(self) -> JsonObject:
-        """Read the CallToolResult."""
-        return read_back(self.text)
+        """Return the CallToolResult."""
+        return load_json(self.text)
 
 
 @dataclass(frozen=True)
 class ResultInExecution:
-    """A result that is too large for the task's item; Step Functions still has it, and it is fetched on demand."""
+    """A result too large for the task's item: it stays in Step Functions and is fetched on demand."""
 
     is_error: bool
 
@@ -50,24 +50,24 @@ class TaskError:
 
 @dataclass(frozen=True)
 class Working:
-    """The workflow runs, or is about to."""
+    """The workflow runs, or will be started."""
 
     message: str | None = None
 
 
 @dataclass(frozen=True)
 class InputRequired:
-    """The task waits for answers; the rest of its workflow may go on meanwhile."""
+    """The task waits for answers; other branches of its workflow may keep running."""
 
     requests: tuple[InputRequest, ...]
-    """All that are open, the oldest first; at least one."""
+    """The open questions, oldest first; at least one."""
     message: str | None = None
-    """What the workflow does meanwhile."""
+    """What the workflow does at the moment."""
 
 
 @dataclass(frozen=True)
 class Completed:
-    """The tool answered; its answer may be that it failed (`result.is_error`)."""
+    """The tool returned a result, which may report an error (`result.is_error`)."""
 
     result: ToolResult | ResultInExecution
     message: str | None = None
@@ -75,7 +75,7 @@ class Completed:
 
 @dataclass(frozen=True)
 class Failed:
-    """The work ended with a JSON-RPC error instead of an answer."""
+    """The work ended with a JSON-RPC error instead of a result."""
 
     error: TaskError
     message: str | None = None
@@ -83,7 +83,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Cancelled:
-    """The caller, or an operator in Step Functions, stopped the work."""
+    """The caller, or an operator in Step Functions, stopped the execution."""
 
     message: str | None = None
 
@@ -92,10 +92,10 @@ Status: TypeAlias = Working | InputRequired | Completed | Failed | Cancelled
 
 
 class Causes(Enum):
-    """How much of the cause of a failure reaches the caller."""
+    """How much of a failure's cause the caller may see."""
 
     HIDDEN = "names"
-    """The name of the error alone."""
+    """Only the error name."""
     REDACTED = "redacted"
     """The cause, without ARNs and account numbers."""
     SHOWN = "causes"
@@ -104,48 +104,51 @@ class Causes(Enum):
 
 @dataclass(frozen=True)
 class Work:
-    """What the task runs. All that a later reader needs to start it, or to understand its end, is here."""
+    """What the task runs, with everything that is needed to start it later and to interpret its end."""
 
     tool: str
     state_machine_arn: str
+    """With the version or the alias, where the tool names one."""
     input: str
-    """JSON text, exactly as it goes to Step Functions: another byte would be another execution."""
+    """JSON text, byte for byte as sent to Step Functions: a start is idempotent only with the same input."""
     output_schema: str | None = None
-    """JSON text of the schema that was advertised when the tool was called."""
+    """JSON text of the output schema advertised at the time of the call."""
     shows_state: bool = False
-    """Whether the caller may read the names of the workflow's states."""
+    """Whether the caller may see the names of the workflow's states."""
     result_bucket: str | None = None
-    """The bucket in S3 into which its results may link."""
+    """The S3 bucket that results may link to."""
     result_prefix: str | None = None
-    """What the keys of such links begin with, with variables (`links`); None: the default."""
+    """Key prefix of those links, with variables (see `links`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
+    execution_prefix: str = ""
+    """Start of its execution's name; empty: named by version 0.1."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of the client and of the request that asked for the task."""
+    """The client, and the request that created the task."""
 
     modes: frozenset[Mode] = frozenset()
-    """How the client can be asked for input; nothing else is ever asked."""
+    """The kinds of questions that the client declared; questions of other kinds are refused."""
     progress_token: str | int | None = None
-    """Where a legacy client wants to hear of progress (T32: for the life of the task)."""
+    """The progress token of a legacy client (T32: valid for the life of the task)."""
     request: str | None = None
-    """A digest that names a legacy call without a task, so that the client can cancel it; None for all others."""
+    """Digest of a legacy call without a task, by which the client can cancel it; None for all other calls."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is left of questions after they were asked."""
+    """The history of the task's questions."""
 
     asked: int = 0
-    """How many; the number of the last."""
+    """How many questions were asked; also the sequence number of the last."""
     used_keys: tuple[str, ...] = ()
     undelivered: tuple[UndeliveredAnswer, ...] = ()
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the workflow says it is."""
+    """The progress that the workflow reported."""
 
     done: float
     total: float | None = None
@@ -153,15 +156,30 @@ class Progress:
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of a state machine. Its name is the task's, so it is known before it begins."""
+    """One run of a state machine. Its name derives from the task, so it is known before the start."""
 
     state_machine_arn: str
+    """Without version and alias, as Step Functions itself reports it."""
     name: str
+    qualifier: str = field(default="", compare=False)
+    """Version or alias to start; empty: what the state machine is now."""
+
+    @property
+    def started_arn(self) -> str:
+        """ARN of what is started."""
+        return f"{self.state_machine_arn}:{self.qualifier}" if self.qualifier else self.state_machine_arn
+
+
+def unqualified(state_machine_arn: str) -> tuple[str, str]:
+    """Split the ARN of a state machine from its version or alias, which is empty where there is none."""
+    arn, name, rest = state_machine_arn.partition(":stateMachine:")
+    machine, _, qualifier = rest.partition(":")
+    return f"{arn}{name}{machine}", qualifier
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task. Times are aware and in UTC, in whole milliseconds."""
+    """A task. Times are aware, in UTC and in whole milliseconds."""
 
     owner: Principal
     task_id: TaskId
@@ -173,35 +191,36 @@ class Task:
     poll_interval: timedelta
     longest_poll_interval: timedelta
     checked_at: datetime
-    """When somebody last looked at Step Functions for this task, or its creation."""
+    """Time of the last check of Step Functions for this task; initially its creation."""
     origin: Origin = Origin()
     inputs: Inputs = Inputs()
     progress: Progress | None = None
     may_begin: bool = False
-    """Whether the execution of a task that was cancelled may still begin, as somebody may be about to start it."""
+    """Whether the execution of a cancelled task may still start, because a concurrent request may be starting it."""
     keep_result: timedelta = timedelta()
-    """How long the task is kept after its end at least; then `ttl` grows where that is longer."""
+    """Minimum retention of the task after its end; extends `ttl` if necessary."""
     version: int = 0
-    """How often it has been saved; only the store changes it."""
+    """Number of saves, for optimistic locking; only the store changes it."""
 
     @property
     def key(self) -> TaskKey:
-        """What leads to this task."""
+        """The key of this task."""
         return TaskKey(self.owner, self.task_id)
 
     def poll_hint(self, at: datetime) -> timedelta:
-        """Say how long to wait before the next poll: the longer, the longer the task has run."""
+        """Return the recommended time until the next poll; it grows with the age of the task."""
         grown = max(self.poll_interval, (at - self.created_at) / _HINT_PART)
         return min(grown, max(self.poll_interval, self.longest_poll_interval))
 
     @property
     def execution(self) -> Execution:
-        """The run that does the work."""
-        return Execution(self.work.state_machine_arn, execution_name_of(self.key))
+        """The execution that does the work."""
+        arn, qualifier = unqualified(self.work.state_machine_arn)
+        return Execution(arn, execution_name_of(self.key, self.work.execution_prefix), qualifier)
 
     @property
     def expires_at(self) -> datetime:
-        """When the task is gone for every reader, even where DynamoDB has not deleted it yet."""
+        """From when on no reader sees the task, even if DynamoDB has not deleted it yet."""
         return self.created_at + self.ttl
 
     @property
@@ -210,16 +229,16 @@ class Task:
         return not isinstance(self.status, Working | InputRequired)
 
     @property
-    def needs_looking_after(self) -> bool:
-        """Tell whether an execution may go on, or begin, that somebody must look at in time."""
+    def needs_checks(self) -> bool:
+        """Tell whether the task's execution may run or start, so that the sweep must check it."""
         return self.may_begin or not (self.has_ended or self.awaits_confirmation)
 
     @property
     def input_requests(self) -> tuple[InputRequest, ...]:
-        """The questions that are open, the oldest first."""
+        """The open questions, oldest first."""
         return self.status.requests if isinstance(self.status, InputRequired) else ()
 
     @property
     def awaits_confirmation(self) -> bool:
-        """Tell whether the workflow begins only after an answer."""
+        """Tell whether the workflow starts only after the user has confirmed the call."""
         return any(isinstance(request.destination, WorkflowInput) for request in self.input_requests)

@@ -1,18 +1,18 @@
-"""A CallToolResult that a workflow writes itself, told from any other output by its shape.
+"""Recognize a CallToolResult that a workflow wrote itself, by its shape.
 
-Strict on purpose: a block of content that a client's types refuse makes the whole response unreadable for it, so an
-output that is almost a CallToolResult is data like any other.
+The check is strict: a content block that a client's schema refuses makes the whole response unreadable for the client.
+Output that is almost a CallToolResult is therefore treated as plain data.
 """
 
 from typing import Final, TypeGuard, cast
 
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
-from stepwire.schemas import fits
+from stepwire.schemas.validation import conforms
 
 MOST_BLOCKS: Final = 1_000
 _TEXT: Final[JsonObject] = {"type": "string"}
 _URI: Final[JsonObject] = {"type": "string", "format": "uri"}
-# A pattern, because 2020-12 only notes contentEncoding and checks nothing.
+# A pattern, because JSON Schema 2020-12 does not validate contentEncoding.
 _BASE64: Final[JsonObject] = {
     "type": "string",
     "pattern": "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
@@ -57,13 +57,13 @@ _CONTENT: Final = {
         ),
     )
 }
-"""The schema of each kind of block: one is chosen by its type, for a choice of five costs as much as all of them."""
+"""Schema of each content block type, looked up by type: an `anyOf` would cost as much as all five checks."""
 _MEMBERS: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
 
 
 def is_tool_result(value: Json) -> TypeGuard[JsonObject]:
     """Tell whether every client can read the value as a CallToolResult of at most `MOST_BLOCKS` blocks."""
-    # What a look at the shape can tell comes first: most outputs are no CallToolResult, and some are long.
+    # The cheap checks of the shape come first: most outputs are not a CallToolResult, and some are long.
     members = as_object(value)
     content = members.get("content")
     if not isinstance(content, list) or members.keys() - _MEMBERS or not _has_right_flags(members):
@@ -78,4 +78,4 @@ def _has_right_flags(members: JsonObject) -> bool:
 
 def _is_block(block: Json) -> bool:
     kind = as_object(block).get("type")
-    return isinstance(kind, str) and kind in _CONTENT and fits(_CONTENT[kind], block)
+    return isinstance(kind, str) and kind in _CONTENT and conforms(_CONTENT[kind], block)

@@ -1,7 +1,7 @@
-"""How much of the server one caller uses, and how much he may: pure decisions, kept by the store.
+"""Limits on one caller's creation of tasks. Pure decisions; the store keeps the state.
 
-Two limits on the creation of tasks. Active tasks are kept by their ids, so that a slot is freed once, however often its
-end is told. The rate is paced as by the generic cell rate algorithm: one moment says all that there is to remember.
+Active tasks are stored as a set of ids, so that freeing a slot is idempotent. The creation rate follows the generic
+cell rate algorithm (GCRA), whose whole state is one point in time.
 """
 
 from dataclasses import dataclass, replace
@@ -13,49 +13,49 @@ from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 
 _MINUTE: Final = timedelta(minutes=1)
 RECLAIM_PAUSE: Final = timedelta(seconds=10)
-"""How long the slots of a caller are not reclaimed again: what is read for it is what a refused call costs."""
+"""Minimum time between two reclaims of a caller's slots: it bounds what refused calls read."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one caller may."""
+    """The limits of one caller."""
 
     active: int = 100
-    """Tasks that have not ended, at once."""
+    """Most tasks that may run at the same time."""
     per_minute: int = 120
-    """Tasks created at once, and in each minute from then on: up to twice as many in the first."""
+    """Most tasks created in a burst, and per minute after it; so up to twice as many in the first minute."""
     ttl: timedelta = LONGEST_TTL
-    """How long a caller may have a task kept, where its tool does not keep its tasks longer anyway."""
+    """Longest ttl a caller may request; a tool's own ttl may exceed it."""
     argument_bytes: int = LARGEST_INPUT
-    """Of the arguments of one call, as JSON."""
+    """Largest arguments of one call, as JSON."""
 
     @property
     def pace(self) -> timedelta:
-        """The time between two creations of a caller who never stops."""
+        """The time between two creations at the sustained rate."""
         return _MINUTE / self.per_minute
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What one caller uses."""
+    """What one caller uses of the limits."""
 
     active: frozenset[TaskId] = frozenset()
     paced_until: datetime | None = None
-    """When all that was created would have been created at an even pace; None: nothing yet."""
+    """GCRA's theoretical arrival time: when the creations so far are used up at the allowed rate; None: none yet."""
     reclaimed_at: datetime | None = None
-    """When a call at the limit last tried to reclaim slots; None: never."""
+    """When a call at the limit last reclaimed slots; None: never."""
 
 
 @dataclass(frozen=True)
 class TooManyActive:
-    """The caller has as many active tasks as he may."""
+    """The caller has reached the limit of active tasks."""
 
     usage: Usage
 
 
 @dataclass(frozen=True)
 class TooFast:
-    """The caller creates tasks faster than he may."""
+    """The caller has reached the creation rate."""
 
     retry_after: timedelta
 
@@ -63,8 +63,8 @@ class TooFast:
 Refusal: TypeAlias = TooManyActive | TooFast
 
 
-def admitted(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage | Refusal:
-    """Say what a caller uses after the creation of one more task, or why it may not be."""
+def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage | Refusal:
+    """Return the caller's usage including one more task, or why the task is refused."""
     if len(usage.active) >= limits.active:
         return TooManyActive(usage)
     paced_until = max(usage.paced_until or at, at) + limits.pace
@@ -73,18 +73,18 @@ def admitted(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usa
     return replace(usage, active=usage.active | {task_id}, paced_until=paced_until)
 
 
-def without(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:
-    """Return the usage as it was before a task was admitted that never came to be."""
+def without_task(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:
+    """Return the usage without a task that was admitted but never created."""
     if task_id not in usage.active or usage.paced_until is None:
         return usage
     return replace(usage, active=usage.active - {task_id}, paced_until=usage.paced_until - limits.pace)
 
 
 def may_reclaim(usage: Usage, at: datetime) -> bool:
-    """Tell whether it is so long since slots were reclaimed that it may be tried again."""
+    """Tell whether `RECLAIM_PAUSE` has passed since slots were last reclaimed."""
     return usage.reclaimed_at is None or usage.reclaimed_at <= at - RECLAIM_PAUSE
 
 
 def is_idle(usage: Usage, at: datetime) -> bool:
-    """Tell whether the caller has created nothing lately that the pace would count."""
+    """Tell whether no recent creation counts against the caller's rate."""
     return usage.paced_until is None or usage.paced_until <= at

@@ -1,4 +1,4 @@
-"""Let a workflow wait until the gate opens: its token is kept for whoever opens it."""
+"""Let a workflow wait until the gate opens: keep its task token for that."""
 
 from typing import Any
 

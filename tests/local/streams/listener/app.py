@@ -8,9 +8,9 @@ import os
 from collections import Counter
 from typing import Any
 
-from local.clients import aws_client
+from local.iam.clients import aws_client
 
-_LONGEST = 200_000  # bytes of a message; of what is longer only the number of records is told
+_LONGEST = 200_000  # bytes of a message; a longer one has only the number of records
 
 _seen: Counter[str] = Counter()
 

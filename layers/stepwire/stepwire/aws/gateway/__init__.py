@@ -1,0 +1,1 @@
+"""API Gateway: its events as HTTP requests, and its authorizers' results as principals."""

@@ -1,0 +1,109 @@
+"""Identify the caller from what API Gateway's authorizer verified: the claims of a token, or an IAM signature.
+
+An incomplete identity is refused: with a claim missing, different callers could share one identity. Nothing that a
+caller can choose is part of the identity.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
+from stepwire.json_text import as_object
+from stepwire.principal import Principal, principal_of
+
+ANONYMOUS: Final = ("anonymous",)
+ISSUER_AND_SUBJECT: Final = ("iss", "sub")
+_NO_VALUE: Final = ("", "<nil>")  # API Gateway writes all claims as strings, and null as Go prints it
+_OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The caller, and the scopes of the caller's token."""
+
+    principal: Principal
+    scopes: frozenset[str] | None = None
+    """None if the authorizer has no scopes."""
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """How callers are identified."""
+
+    salt: str
+    """The stack's id."""
+    is_open: bool = False
+    """Whether the endpoint has no authorizer; all callers then share one identity."""
+    claims: Sequence[str] = ISSUER_AND_SUBJECT
+    """The claims that together identify the caller; `sub|client_id` means the first that is present."""
+
+    def caller_of(self, event: Mapping[str, Any]) -> Caller:
+        """Return the caller of a request.
+
+        Raises:
+            NotSignedIn: no authorizer verified the request.
+            InvalidToken: the token is not an access token.
+            IncompleteIdentity: a required claim is missing.
+        """
+        if self.is_open:
+            return Caller(principal_of(ANONYMOUS, self.salt))
+        authorizer = as_object(event["requestContext"].get("authorizer"))
+        token, signature = as_object(authorizer.get("jwt")), as_object(authorizer.get("iam"))
+        if claims := as_object(token.get("claims")):
+            _check_kind_of_token(claims)
+            return Caller(principal_of(_token_identity(claims, self.claims), self.salt), _scopes(token, claims))
+        if signature:
+            return Caller(principal_of(_iam_identity(signature), self.salt))
+        raise NotSignedIn("The request came without sign-in.")
+
+
+def _check_kind_of_token(claims: Mapping[str, Any]) -> None:
+    # F4: Cognito's ID tokens have the client's id as audience too, so API Gateway accepts them.
+    if claims.get("token_use", "access") != "access":
+        raise InvalidToken("This is an ID token: send the access token instead.")
+
+
+def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the kind of identity, followed by the names and values of its claims."""
+    identity, missing = ["jwt"], list[str]()
+    for alternatives in names:
+        # Only alternatives that the operator configured count: otherwise all tokens without `sub` would be one caller.
+        found = next((name for name in alternatives.split("|") if _value(claims, name) is not None), None)
+        if found is None:
+            missing.append(alternatives)
+        else:
+            identity += [found, str(claims[found])]
+    if missing:
+        raise IncompleteIdentity(missing)
+    return tuple(identity)
+
+
+def _value(claims: Mapping[str, Any], name: str) -> str | None:
+    value = claims.get(name)
+    return None if value is None or str(value) in _NO_VALUE else str(value)
+
+
+def _iam_identity(signature: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the unique id of an IAM user, or of a role without the session name, which the caller can choose.
+
+    Callers of a Cognito identity pool share a role, so their identity id is part of the identity.
+    """
+    user_id = str(signature.get("userId") or "")
+    if not user_id:
+        raise IncompleteIdentity(["userId"])
+    unique_id = user_id.partition(":")[0] if user_id.startswith(_OF_A_ROLE) else user_id
+    pooled = as_object(signature.get("cognitoIdentity")).get("identityId")
+    return ("iam", unique_id, str(pooled)) if pooled else ("iam", unique_id)
+
+
+def _scopes(token: Mapping[str, Any], claims: Mapping[str, Any]) -> frozenset[str]:
+    """Return the scopes of the claim `scope`, or else of `scp`, and those that the route required.
+
+    RFC 6749 separates scopes by single spaces. API Gateway writes a list claim as `[a b]`.
+    """
+    told: Any = token.get("scopes")
+    listed = [str(scope) for scope in cast(list[Any], told)] if isinstance(told, list) else []
+    text = str(claims.get("scope") or claims.get("scp") or "")
+    words = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    return frozenset(listed) | frozenset(filter(None, words.split(" ")))

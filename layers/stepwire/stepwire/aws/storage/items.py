@@ -1,0 +1,351 @@
+"""The DynamoDB item of a task: write it and read it.
+
+    pk    the owner's principal    sk  "task#" + the task's id    expires_at  epoch seconds, the table's TTL attribute
+    open  the sweep's shard, only while an execution may run or start: with checked_at, the key of the index `neglected`
+
+Attributes that a later version added are lost when an earlier version saves the item; attributes that an earlier
+version did not write are optional. docs/upgrades.md has the rules for changing the format.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import starmap
+from typing import Any, Final, TypeAlias
+
+from stepwire.json_text import Json, JsonObject, load_json, write
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey, prefix_in
+from stepwire.tasks.inputs import (
+    ELICITATION_MODES,
+    Action,
+    Answer,
+    Callback,
+    Elicitation,
+    FormElicitation,
+    InputRequest,
+    InputResponse,
+    Mode,
+    Roots,
+    Sampling,
+    Unanswerable,
+    UndeliveredAnswer,
+    UrlElicitation,
+    WorkflowInput,
+    mode_of,
+    params_of,
+)
+from stepwire.tasks.task import (
+    Cancelled,
+    Causes,
+    Completed,
+    Failed,
+    InputRequired,
+    Inputs,
+    Origin,
+    Progress,
+    ResultInExecution,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Work,
+    Working,
+)
+
+Item: TypeAlias = dict[str, Any]
+"""An item in the format of DynamoDB's API: {"name": {"S": "text"}, ...}."""
+
+FORMAT: Final = 3
+TASK_PREFIX: Final = "task#"
+NEGLECTED_INDEX: Final = "neglected"
+SHARDS: Final = ("0", "1", "2", "3")
+"""The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_UNKNOWN_BEFORE: Final[JsonObject] = {"mode": "url", "message": "", "url": ""}
+"""Stands in `requests` for a question that earlier versions cannot ask."""
+
+
+def item_of(task: Task) -> Item:
+    """Return the item of a task."""
+    texts = {
+        "tool": task.work.tool,
+        "state_machine_arn": task.work.state_machine_arn,
+        "input": task.work.input,
+        "output_schema": task.work.output_schema,
+        "result_bucket": task.work.result_bucket,
+        "result_prefix": task.work.result_prefix,
+        "execution_name": task.execution.name if task.work.execution_prefix else None,
+        "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
+        **_texts_of(task.status),
+        "open": _sweep_shard_of(task) if task.needs_checks else None,
+        "origin": None if task.origin == Origin() else _origin_text(task.origin),
+        "client_modes": _text_unless_empty(sorted(mode.value for mode in task.origin.modes - ELICITATION_MODES)),
+        "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
+        "client_results": _text_unless_empty(_client_results(task.inputs)),
+        "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
+    }
+    numbers = {
+        "format": FORMAT,
+        "version": task.version,
+        "created_at": milliseconds_of(task.created_at),
+        "last_updated_at": milliseconds_of(task.last_updated_at),
+        "checked_at": milliseconds_of(task.checked_at),
+        "ttl_ms": task.ttl // _MILLISECOND,
+        "keep_result_ms": task.keep_result // _MILLISECOND,
+        "poll_interval_ms": task.poll_interval // _MILLISECOND,
+        "longest_poll_interval_ms": task.longest_poll_interval // _MILLISECOND,
+        "shows_state": int(task.work.shows_state),
+        # Rounded up: DynamoDB may delete the item from this second on, when no reader sees the task any more.
+        "expires_at": seconds_of(task.expires_at),
+    }
+    return {
+        **item_key(task.key),
+        **{name: {"S": value} for name, value in texts.items() if value is not None},
+        **{name: {"N": str(value)} for name, value in numbers.items()},
+    }
+
+
+def task_of(item: Item) -> Task:
+    """Return the task of an item."""
+    key = task_key_from_item(item)
+    return Task(
+        owner=key.owner,
+        task_id=key.task_id,
+        work=Work(
+            _text(item, "tool"),
+            _text(item, "state_machine_arn"),
+            _text(item, "input"),
+            _maybe(item, "output_schema"),
+            shows_state="shows_state" in item and bool(_number(item, "shows_state")),
+            result_bucket=_maybe(item, "result_bucket"),
+            result_prefix=_maybe(item, "result_prefix"),
+            causes=Causes(_maybe(item, "causes") or Causes.REDACTED.value),
+            execution_prefix=prefix_in(_maybe(item, "execution_name") or ""),
+        ),
+        status=_status_of(item),
+        created_at=_moment(item, "created_at"),
+        last_updated_at=_moment(item, "last_updated_at"),
+        ttl=_number(item, "ttl_ms") * _MILLISECOND,
+        poll_interval=_number(item, "poll_interval_ms") * _MILLISECOND,
+        longest_poll_interval=_number(item, _longest_poll_interval(item)) * _MILLISECOND,
+        checked_at=_moment(item, "checked_at"),
+        origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
+        inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
+        progress=_progress_of(_json(item, "progress")),
+        may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
+        keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
+        version=_number(item, "version"),
+    )
+
+
+def task_key_from_item(item: Item) -> TaskKey:
+    """Return the key of an item's task; the item's own key attributes suffice."""
+    return TaskKey(Principal(item["pk"]["S"]), TaskId(item["sk"]["S"].removeprefix(TASK_PREFIX)))
+
+
+def item_key(key: TaskKey) -> Item:
+    """Return the primary key of a task's item."""
+    return {"pk": {"S": key.owner}, "sk": {"S": TASK_PREFIX + key.task_id}}
+
+
+def _sweep_shard_of(task: Task) -> str:
+    return SHARDS[ord(task.task_id[-1]) % len(SHARDS)]
+
+
+def seconds_of(moment: datetime) -> int:
+    """Return a time as epoch seconds, rounded up: the format of the table's TTL attribute."""
+    return -(-milliseconds_of(moment) // 1000)
+
+
+def moment_of(seconds: float) -> datetime:
+    """Return the time of epoch seconds, which may have a fraction."""
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """Return a time as milliseconds since 1970."""
+    return (moment - _EPOCH) // _MILLISECOND
+
+
+def _texts_of(status: Status) -> Mapping[str, str | None]:
+    match status:
+        case Working(message):
+            return {"status": "working", "message": message}
+        case InputRequired(requests, message):
+            text = write([_request(one) for one in requests])
+            others = _text_unless_empty(filter(None, starmap(_client_request, enumerate(requests))))
+            return {"status": "input_required", "message": message, "requests": text, "client_requests": others}
+        case Completed(result, message):
+            text = result.text if isinstance(result, ToolResult) else None
+            return {"status": _completed(is_error=result.is_error), "message": message, "result": text}
+        case Failed(TaskError(code, words, data), message):
+            return {"status": "failed", "message": message, "error": write([code, words, data])}
+        case Cancelled(message):
+            return {"status": "cancelled", "message": message}
+
+
+def _status_of(item: Item) -> Status:
+    message = _maybe(item, "message")
+    match _text(item, "status"):
+        case "completed" | "completed_with_error" as status:
+            is_error = status == _completed(is_error=True)
+            text = _maybe(item, "result")
+            return Completed(ResultInExecution(is_error) if text is None else ToolResult(text, is_error), message)
+        case "failed":
+            return Failed(TaskError(*load_json(_text(item, "error"))), message)
+        case "cancelled":
+            return Cancelled(message)
+        case "input_required":
+            requests = map(_request_of, load_json(_text(item, "requests")))
+            return InputRequired(_with_client_requests(requests, _json(item, "client_requests")), message)
+        case _:
+            return Working(message)
+
+
+def _completed(*, is_error: bool) -> str:
+    return "completed_with_error" if is_error else "completed"
+
+
+def _text(item: Item, name: str) -> str:
+    return item[name]["S"]
+
+
+def _maybe(item: Item, name: str) -> str | None:
+    return item[name]["S"] if name in item else None
+
+
+def _number(item: Item, name: str) -> int:
+    return int(item[name]["N"])
+
+
+def _moment(item: Item, name: str) -> datetime:
+    return _EPOCH + _number(item, name) * _MILLISECOND
+
+
+def _longest_poll_interval(item: Item) -> str:
+    return "longest_poll_interval_ms" if "longest_poll_interval_ms" in item else "poll_interval_ms"
+
+
+def _text_unless_empty(values: Iterable[Json]) -> str | None:
+    listed = list(values)
+    return write(listed) if listed else None
+
+
+def _maybe_milliseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else milliseconds_of(moment)
+
+
+def _maybe_moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else _EPOCH + milliseconds * _MILLISECOND
+
+
+def _json(item: Item, name: str) -> Json:
+    return load_json(item[name]["S"]) if name in item else None
+
+
+def _request(request: InputRequest) -> Json:
+    match request.destination:
+        case Callback(token):
+            destination: JsonObject = {"token": token}
+        case WorkflowInput(member):
+            destination = {"member": member}
+    params, expires_at = params_of(request.asked), _maybe_milliseconds(request.expires_at)
+    if not isinstance(request.asked, Elicitation):
+        # `client_requests` has the rest. An earlier version drops what looks expired, and asks nobody.
+        params, expires_at = _UNKNOWN_BEFORE, 0
+    return [request.key, request.number, params, destination, expires_at, request.refusal]
+
+
+def _client_request(position: int, request: InputRequest) -> Json:
+    """Return what `requests` lacks of a question for the client's model or roots; None for any other question."""
+    if isinstance(request.asked, Elicitation):
+        return None
+    expires_at = _maybe_milliseconds(request.expires_at)
+    return [position, mode_of(request.asked).value, params_of(request.asked), expires_at]
+
+
+def _with_client_requests(requests: Iterable[InputRequest], others: Json) -> tuple[InputRequest, ...]:
+    merged: list[InputRequest] = list(requests)
+    for position, mode, params, expires_at in others or ():
+        asked = Sampling(write(params)) if Mode(mode) is Mode.SAMPLING else Roots()
+        one = merged[int(position)]
+        merged[int(position)] = replace(one, asked=asked, expires_at=_maybe_moment(expires_at))
+    return tuple(merged)
+
+
+def _request_of(value: Json) -> InputRequest:
+    key, number, elicitation, destination, expires_at, refusal = value
+    return InputRequest(
+        key,
+        number,
+        _elicitation_of(elicitation),
+        Callback(destination["token"]) if "token" in destination else WorkflowInput(destination["member"]),
+        _maybe_moment(expires_at),
+        refusal,
+    )
+
+
+def _elicitation_of(params: JsonObject) -> Elicitation:
+    # Without the validation of `elicitation_of`: elicitations are validated before they are written.
+    if params["mode"] == "url":
+        return UrlElicitation(params["message"], params["url"])
+    return FormElicitation(params["message"], write(params["requestedSchema"]))
+
+
+def _inputs_text(inputs: Inputs) -> str:
+    return write([inputs.asked, inputs.used_keys, [[one.token, _answer(one.answer)] for one in inputs.undelivered]])
+
+
+def _inputs_of(value: Json, results: Mapping[int, Json]) -> Inputs:
+    if value is None:
+        return Inputs()
+    asked, used_keys, undelivered = value
+    answers = (
+        UndeliveredAnswer(token, _result_of(results[at]) if at in results else _answer_of(answer))
+        for at, (token, answer) in enumerate(undelivered)
+    )
+    return Inputs(asked, tuple(used_keys), tuple(answers))
+
+
+def _client_results(inputs: Inputs) -> list[Json]:
+    """Return the undelivered results of clients, by their positions in `inputs`."""
+    answers = enumerate(one.answer for one in inputs.undelivered)
+    return [[at, load_json(one.text())] for at, one in answers if isinstance(one, InputResponse) and one.action is None]
+
+
+def _result_of(value: Json) -> Answer:
+    return InputResponse(None, write(value))
+
+
+def _answer(answer: Answer) -> Json:
+    # `client_results` has the results of clients. An earlier version fails the state, which may catch that.
+    if isinstance(answer, Unanswerable) or answer.action is None:
+        return None
+    # As a value: as a string in a string, each quote would be escaped.
+    return [answer.action.value, None if answer.content is None else load_json(answer.content)]
+
+
+def _answer_of(value: Json) -> Answer:
+    if value is None:
+        return Unanswerable()
+    action, content = value
+    # A form's content is an object; an earlier version wrote it as a string.
+    return InputResponse(Action(action), content if content is None or isinstance(content, str) else write(content))
+
+
+def _origin_text(origin: Origin) -> str:
+    modes = sorted(mode.value for mode in origin.modes & ELICITATION_MODES)
+    return write([modes, origin.progress_token, origin.request])
+
+
+def _origin_of(value: Json, client_modes: Iterable[str]) -> Origin:
+    if value is None:
+        return Origin()
+    modes, progress_token, request = value
+    return Origin(frozenset(map(Mode, (*modes, *client_modes))), progress_token, request)
+
+
+def _progress_of(value: Json) -> Progress | None:
+    return None if value is None else Progress(*value)

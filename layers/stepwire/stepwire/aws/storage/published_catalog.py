@@ -1,0 +1,150 @@
+"""The compiled catalog in the table: parts that are named by their contents, and a head that says which are in force.
+
+    pk "catalog"           sk "head"      version, shards: digests of the parts, in order
+    pk "catalog#<digest>"  sk "shard"     tools: JSON text, compressed; never changed, kept a day after its end
+    pk "catalog"           sk "refusals"  refused: JSON text, why registered tools are not served
+
+Reads need no consistency: a part of an older head is there for a day. No principal is written so.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from botocore.exceptions import ClientError
+
+from stepwire.aws.storage.conditions import is_failed_condition
+from stepwire.aws.storage.items import Item, seconds_of
+from stepwire.catalog.compiled import Compiled, entries_in
+from stepwire.catalog.live import Published
+from stepwire.errors import SaveConflict, StoreBusy
+from stepwire.json_text import JsonObject
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_HEAD: Final = {"pk": {"S": "catalog"}, "sk": {"S": "head"}}
+_REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
+_IS_AS_READ: Final = "version = :version"
+_IS_NEW: Final = "attribute_not_exists(pk)"
+_REPLACED_KEPT: Final = timedelta(days=1)
+_MOST_KEYS: Final = 100  # of one BatchGetItem
+_MOST_TRIES: Final = 10
+
+
+@dataclass(frozen=True)
+class DynamoDbCatalog:
+    """The published catalog in a DynamoDB table. The client is built when the first call needs it."""
+
+    table_name: str
+    build_client: "Callable[[], DynamoDBClient]"
+
+    @cached_property
+    def _client(self) -> "DynamoDBClient":
+        return self.build_client()
+
+    def read(self, known: str | None) -> Published | None:
+        """Return what is published; None if nothing is, or if that is still the version `known`."""
+        head = self._head(is_consistent=False)
+        if head is None or head["version"]["N"] == known:
+            return None
+        return Published(head["version"]["N"], self._texts(_digests_in(head)))
+
+    def load(self) -> tuple[str | None, Mapping[str, JsonObject]]:
+        """Return the version that is published, if any, and its tools by name."""
+        head = self._head(is_consistent=True)
+        if head is None:
+            return None, {}
+        entries = [entries_in(text) for text in self._texts(_digests_in(head))]
+        return head["version"]["N"], {name: tool for part in entries for name, tool in part.items()}
+
+    def publish(self, compiled: Compiled, over: str | None, at: datetime) -> None:
+        """Replace the version `over`, by parts first, so that no reader finds a head without its parts.
+
+        Raises:
+            SaveConflict: somebody else has replaced it.
+        """
+        head = self._head(is_consistent=True)
+        old = [] if head is None else _digests_in(head)
+        parts = {_digest(text): text for text in compiled.shards()}
+        if head is None or old != list(parts):
+            self._put_parts(parts, old)
+            self._put_head(list(parts), over)
+            self._retire([digest for digest in old if digest not in parts], at)
+        self._client.put_item(TableName=self.table_name, Item={**_REFUSALS, "refused": {"S": compiled.refusals_text()}})
+
+    def _head(self, *, is_consistent: bool) -> Item | None:
+        found = self._client.get_item(TableName=self.table_name, Key=_HEAD, ConsistentRead=is_consistent)
+        return cast(Item | None, found.get("Item"))
+
+    def _texts(self, digests: Sequence[str]) -> tuple[str, ...]:
+        found: dict[str, str] = {}
+        for first in range(0, len(digests), _MOST_KEYS):
+            found |= self._some_texts(digests[first : first + _MOST_KEYS])
+        return tuple(found[digest] for digest in digests)
+
+    def _some_texts(self, digests: Sequence[str]) -> dict[str, str]:
+        wanted: Any = {self.table_name: {"Keys": [_key(digest) for digest in digests]}}
+        found: dict[str, str] = {}
+        for _ in range(_MOST_TRIES):  # one answer holds 16 MB
+            answer = self._client.batch_get_item(RequestItems=wanted)
+            items = cast(list[Item], answer["Responses"].get(self.table_name, []))
+            found |= {item["pk"]["S"].partition("#")[2]: _unpacked(item) for item in items}
+            wanted = answer.get("UnprocessedKeys")
+            if not wanted:
+                break
+        if len(found) < len(digests):
+            raise StoreBusy
+        return found
+
+    def _put_parts(self, parts: Mapping[str, str], old: Sequence[str]) -> None:
+        for digest in [one for one in parts if one not in old]:
+            packed = zlib.compress(parts[digest].encode())
+            self._client.put_item(TableName=self.table_name, Item={**_key(digest), "tools": {"B": packed}})
+
+    def _put_head(self, digests: list[str], over: str | None) -> None:
+        version = str(int(over or 0) + 1)
+        shards: Any = {"L": [{"S": digest} for digest in digests]}
+        values: dict[str, Any] = {} if over is None else {"ExpressionAttributeValues": {":version": {"N": over}}}
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item={**_HEAD, "version": {"N": version}, "shards": shards},
+                ConditionExpression=_IS_NEW if over is None else _IS_AS_READ,
+                **values,
+            )
+        except ClientError as error:
+            if is_failed_condition(error):
+                raise SaveConflict from None
+            raise
+
+    def _retire(self, digests: Sequence[str], at: datetime) -> None:
+        for digest in digests:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_key(digest),
+                UpdateExpression="SET expires_at = :expires",
+                ExpressionAttributeValues={":expires": {"N": str(seconds_of(at + _REPLACED_KEPT))}},
+            )
+
+
+def _key(digest: str) -> Any:
+    # A partition of its own for each part: all instances read them at one time.
+    return {"pk": {"S": f"catalog#{digest}"}, "sk": {"S": "shard"}}
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _digests_in(head: Item) -> list[str]:
+    return [one["S"] for one in head["shards"]["L"]]
+
+
+def _unpacked(item: Item) -> str:
+    packed: Any = item["tools"]["B"]
+    return zlib.decompress(bytes(packed)).decode()

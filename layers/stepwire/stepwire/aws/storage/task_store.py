@@ -1,0 +1,400 @@
+"""The task store on DynamoDB: one item per task, under its owner, and every save conditional on the loaded version.
+
+Reads are strongly consistent, so a task can be read as soon as its handle was returned (X8). `items` defines the items.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stepwire.aws.storage.conditions import is_failed_condition, item_found
+from stepwire.aws.storage.items import (
+    NEGLECTED_INDEX,
+    SHARDS,
+    TASK_PREFIX,
+    Item,
+    item_key,
+    item_of,
+    milliseconds_of,
+    moment_of,
+    seconds_of,
+    task_key_from_item,
+    task_of,
+)
+from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
+from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.task import Task
+from stepwire.tasks.usage import RECLAIM_PAUSE, Limits, Usage, admit, is_idle
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_IS_NEW: Final = "attribute_not_exists(pk)"
+_IS_AS_LOADED: Final = "version = :version"
+# A retry may create a task anew after it was taken back: the same id and version, but another task.
+_IS_SAME_CREATION: Final = "created_at = :created_at"
+_IS_ABANDONED: Final = "task_id = :abandoned"
+_IS_NOT_CANCELLED: Final = "attribute_not_exists(cancelled)"
+# Clients must not reuse a request id, but some do: the cancelled request had another task.
+_IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
+_IS_RESERVED: Final = "contains(active, :text)"
+_MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
+_IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
+_IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
+_HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
+# A caller changes between idle and busy rarely; more retries than this mean a fault of ours.
+_MOST_TRIES: Final = 5
+_PAGE: Final = 100  # tasks
+_BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal has this form
+_USAGE_RETENTION: Final = timedelta(days=31)  # longer than any task
+
+
+@dataclass(frozen=True)
+class DynamoDbTaskStore:
+    """Tasks in a DynamoDB table. The client is built on the first call."""
+
+    table_name: str
+    build_client: "Callable[[], DynamoDBClient]"
+
+    @cached_property
+    def _client(self) -> "DynamoDBClient":
+        return self.build_client()
+
+    def create(self, task: Task) -> Task:
+        """Write a new task and return it with its version. Idempotent for the same task."""
+        created = replace(task, version=1)
+        item = item_of(created)
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item=item,
+                ConditionExpression=_IS_NEW,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+            # An identical item is our own: an earlier attempt succeeded, and its response was lost.
+            if item_found(error) != item:
+                raise TaskExists from None
+        return created
+
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
+    ) -> KeyClaim | None:
+        """Claim an idempotency key, or return the claim that exists."""
+        values: dict[str, Any] = (
+            {} if replacing is None else {"ExpressionAttributeValues": {":abandoned": {"S": replacing}}}
+        )
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item={**_idempotency_item_key(owner, digest), **_item_of_claim(claim)},
+                ConditionExpression=_IS_NEW if replacing is None else f"{_IS_NEW} OR {_IS_ABANDONED}",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **values,
+            )
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+            found = _claim_of(item_found(error))
+            # An identical claim is our own: an earlier attempt succeeded, and its response was lost.
+            return None if (found.task_id, found.claimed_at) == (claim.task_id, claim.claimed_at) else found
+        return None
+
+    def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
+        """Return the claim of an idempotency key; None if there is none."""
+        found = self._client.get_item(
+            TableName=self.table_name, Key=_idempotency_item_key(owner, digest), ConsistentRead=True
+        )
+        item = cast(Item | None, found.get("Item"))
+        return None if item is None else _claim_of(item)
+
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+        """Reserve an active slot unless the owner is at a limit. Idempotent per task."""
+        usage = Usage()
+        for _ in range(_MOST_TRIES):
+            try:
+                self._client.update_item(**self._reservation(key, limits, usage, at))
+            except ClientError as error:
+                if not is_failed_condition(error):
+                    raise
+                usage = usage_of(item_found(error))
+                if key.task_id in usage.active:
+                    return
+                refusal = admit(usage, limits, key.task_id, at)
+                if not isinstance(refusal, Usage):
+                    raise NotAdmitted(refusal) from None
+            else:
+                return
+        raise StoreBusy
+
+    def _reservation(self, key: TaskKey, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
+        """Return the conditional update that reserves a slot.
+
+        A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
+        """
+        now, pace = milliseconds_of(at), limits.pace // timedelta(milliseconds=1)
+        values: dict[str, Any] = {
+            ":id": {"SS": [key.task_id]},
+            ":text": {"S": key.task_id},
+            ":most": {"N": str(limits.active)},
+            ":now": {"N": str(now)},
+            ":expires": {"N": str(seconds_of(at + _USAGE_RETENTION))},
+        }
+        if is_idle(usage, at):
+            paced, condition = ":next", _IS_IDLE
+            values[":next"] = {"N": str(now + pace)}
+        else:
+            paced, condition = "paced_until + :pace", _IS_IN_PACE
+            values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + 60_000 - pace)}}
+        return {
+            "TableName": self.table_name,
+            "Key": _usage_key(key.owner),
+            "UpdateExpression": f"SET paced_until = {paced}, expires_at = :expires ADD active :id",
+            "ConditionExpression": f"{condition} AND {_HAS_A_SLOT}",
+            "ExpressionAttributeValues": values,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+        """Free the slots of tasks. Idempotent."""
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_usage_key(owner),
+                UpdateExpression="DELETE active :ids",
+                ExpressionAttributeValues={":ids": {"SS": sorted(task_ids)}},
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise StoreBusy from error
+
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        """Record that slots are reclaimed now; False if the last time is within `RECLAIM_PAUSE`."""
+        now = milliseconds_of(at)
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_usage_key(owner),
+                UpdateExpression="SET reclaimed_at = :now",
+                ConditionExpression=_MAY_RECLAIM,
+                ExpressionAttributeValues={
+                    ":now": {"N": str(now)},
+                    ":before": {"N": str(now - RECLAIM_PAUSE // timedelta(milliseconds=1))},
+                },
+            )
+        except (ClientError, BotoCoreError) as error:
+            if is_failed_condition(error):
+                return False
+            raise StoreBusy from error
+        return True
+
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        """Undo a reservation. Idempotent: the rate is given back only in the write that frees the slot."""
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_usage_key(key.owner),
+                UpdateExpression="SET paced_until = paced_until - :pace DELETE active :id",
+                ConditionExpression=_IS_RESERVED,
+                ExpressionAttributeValues={
+                    ":id": {"SS": [key.task_id]},
+                    ":text": {"S": key.task_id},
+                    ":pace": {"N": str(limits.pace // timedelta(milliseconds=1))},
+                },
+            )
+        except (ClientError, BotoCoreError) as error:
+            if is_failed_condition(error):
+                return
+            raise StoreBusy from error
+
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
+        """Return several tasks by id, without those that do not exist."""
+        keys: Any = [item_key(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
+        wanted: dict[str, Any] = {self.table_name: {"Keys": keys, "ConsistentRead": True}}
+        tasks: dict[TaskId, Task] = {}
+        for _ in range(_MOST_TRIES):  # one response holds 16 MB; the rest is requested again
+            answer = self._client.batch_get_item(RequestItems=wanted)
+            found = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
+            tasks |= {task.task_id: task for task in found}
+            wanted = cast(dict[str, Any], answer.get("UnprocessedKeys") or {})
+            if not wanted:
+                return tasks
+        raise StoreBusy
+
+    def load(self, key: TaskKey) -> Task | None:
+        """Return a task; None if there is none."""
+        response = self._client.get_item(TableName=self.table_name, Key=item_key(key), ConsistentRead=True)
+        item = response.get("Item")
+        return task_of(cast(Item, item)) if item else None
+
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
+        """Return a task, and whether the request that watches it was cancelled, in one call."""
+        request_key = _request_key(key.owner, request)
+        answer = self._client.batch_get_item(
+            RequestItems={self.table_name: {"Keys": [item_key(key), request_key], "ConsistentRead": True}}
+        )
+        if answer.get("UnprocessedKeys"):
+            raise StoreBusy
+        found_items = cast(list[Item], answer["Responses"].get(self.table_name, []))
+        items = {item["sk"]["S"]: item for item in found_items}
+        found = items.get(TASK_PREFIX + key.task_id)
+        is_cancelled = "cancelled" in items.get(request_key["sk"]["S"], {})
+        return WatchedTask(task_of(found) if found else None, is_cancelled)
+
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        """Record which task belongs to a request; False if the request was cancelled."""
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item={
+                    **_request_key(owner, request),
+                    "task_id": {"S": task_id},
+                    "expires_at": {"N": str(seconds_of(until))},
+                },
+                ConditionExpression=f"{_IS_NOT_CANCELLED} OR {_IS_OF_AN_EARLIER_CALL}",
+                ExpressionAttributeValues={":task_id": {"S": task_id}},
+            )
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+            return False
+        return True
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        """Record that a request was cancelled, and return the task that belongs to it."""
+        updated = self._client.update_item(
+            TableName=self.table_name,
+            Key=_request_key(owner, request),
+            UpdateExpression="SET cancelled = :yes, expires_at = :expires",
+            ExpressionAttributeValues={":yes": {"BOOL": True}, ":expires": {"N": str(seconds_of(until))}},
+            ReturnValues="ALL_NEW",
+        )
+        found = cast(Item, updated.get("Attributes", {})).get("task_id")
+        return None if found is None else TaskId(found["S"])
+
+    def save(self, task: Task) -> Task:
+        """Write a loaded task if it is unchanged in the table."""
+        saved = replace(task, version=task.version + 1)
+        try:
+            self._client.put_item(
+                TableName=self.table_name,
+                Item=item_of(saved),
+                ConditionExpression=_IS_AS_LOADED,
+                ExpressionAttributeValues={":version": {"N": str(task.version)}},
+            )
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+            raise SaveConflict from None
+        return saved
+
+    def delete(self, task: Task) -> bool:
+        """Delete a loaded task if it is unchanged; return whether it no longer exists."""
+        created_at = {"N": str(milliseconds_of(task.created_at))}
+        try:
+            self._client.delete_item(
+                TableName=self.table_name,
+                Key=item_key(task.key),
+                ConditionExpression=f"{_IS_AS_LOADED} AND {_IS_SAME_CREATION}",
+                ExpressionAttributeValues={":version": {"N": str(task.version)}, ":created_at": created_at},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+            return not item_found(error)
+        return True
+
+    def unchecked_since(self, since: datetime, after: str | None) -> UncheckedPage:
+        """Return a page of tasks that were last checked before then, with tasks from every shard that has more."""
+        cursors: dict[str, Item | None] = dict.fromkeys(SHARDS) if after is None else json.loads(after)
+        keys, more = list[TaskKey](), dict[str, Item]()
+        for shard, last in cursors.items():
+            start: dict[str, Any] = {} if last is None else {"ExclusiveStartKey": last}
+            found = self._client.query(
+                TableName=self.table_name,
+                IndexName=NEGLECTED_INDEX,
+                # `open` is a reserved word of DynamoDB.
+                KeyConditionExpression="#open = :shard AND checked_at <= :since",
+                ExpressionAttributeNames={"#open": "open"},
+                ExpressionAttributeValues={":shard": {"S": shard}, ":since": {"N": str(milliseconds_of(since))}},
+                Limit=_PAGE // len(SHARDS),
+                **start,
+            )
+            keys += [task_key_from_item(cast(Item, item)) for item in found["Items"]]
+            if "LastEvaluatedKey" in found:
+                more[shard] = cast(Item, found["LastEvaluatedKey"])
+        return UncheckedPage(tuple(keys), json.dumps(more) if more else None)
+
+    def bookmark(self) -> str | None:
+        """Return the cursor at which the last sweep stopped."""
+        found = self._client.get_item(TableName=self.table_name, Key=_BOOKMARK, ConsistentRead=True)
+        item = cast(Item | None, found.get("Item"))
+        return item["after"]["S"] if item else None
+
+    def save_bookmark(self, after: str | None) -> None:
+        """Save the cursor at which the sweep stops."""
+        if after is None:
+            self._client.delete_item(TableName=self.table_name, Key=_BOOKMARK)
+        else:
+            self._client.put_item(TableName=self.table_name, Item={**_BOOKMARK, "after": {"S": after}})
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        """Return a page of an owner's tasks, newest first; ids sort by age."""
+        start: dict[str, Any] = {"ExclusiveStartKey": item_key(TaskKey(owner, after))} if after else {}
+        response = self._client.query(
+            TableName=self.table_name,
+            KeyConditionExpression="pk = :owner AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues={":owner": {"S": owner}, ":prefix": {"S": TASK_PREFIX}},
+            ScanIndexForward=False,
+            ConsistentRead=True,
+            Limit=limit,
+            **start,
+        )
+        last = cast(Item | None, response.get("LastEvaluatedKey"))
+        tasks = tuple(task_of(cast(Item, item)) for item in response["Items"])
+        return TaskPage(tasks, task_key_from_item(last).task_id if last else None)
+
+
+def usage_of(item: Item) -> Usage:
+    """Return a caller's usage from its item, which may be empty."""
+    paced, reclaimed = (
+        moment_of(int(item[name]["N"]) / 1000) if name in item else None for name in ("paced_until", "reclaimed_at")
+    )
+    return Usage(frozenset(map(TaskId, item.get("active", {}).get("SS", ()))), paced, reclaimed)
+
+
+def _item_of_claim(claim: KeyClaim) -> Item:
+    return {
+        "task_id": {"S": claim.task_id},
+        "call": {"S": claim.call_digest},
+        "claimed_at": {"N": str(milliseconds_of(claim.claimed_at))},
+        "expires_at": {"N": str(seconds_of(claim.expires_at))},
+    }
+
+
+def _claim_of(item: Item) -> KeyClaim:
+    # An earlier version wrote the key together with its task, without a time; such claims are old.
+    claimed_at = moment_of(int(item["claimed_at"]["N"]) / 1000) if "claimed_at" in item else moment_of(0)
+    expires_at = moment_of(int(item["expires_at"]["N"]))
+    return KeyClaim(TaskId(item["task_id"]["S"]), item["call"]["S"], claimed_at, expires_at)
+
+
+def _idempotency_item_key(owner: Principal, digest: str) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": f"key#{digest}"}}
+
+
+def _usage_key(owner: Principal) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": "usage"}}
+
+
+def _request_key(owner: Principal, request: str) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": f"request#{request}"}}

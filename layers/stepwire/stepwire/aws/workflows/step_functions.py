@@ -1,0 +1,214 @@
+"""Workflows on Step Functions (Standard): start, describe, complete callbacks, stop.
+
+Starting is idempotent by name and input, so a start whose response was lost is simply retried. A refusal is certain
+only if it answers the first attempt: before a retry, an earlier attempt may have succeeded.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
+
+from stepwire.aws.throttling import THROTTLED
+from stepwire.errors import (
+    StartRefused,
+    StartRefusedForNow,
+    StartThrottled,
+    StartUnclear,
+    StopThrottled,
+    WorkflowsThrottled,
+    WorkflowsUnavailable,
+)
+from stepwire.tasks.outcomes import Aborted, ExecutionFailed, ExecutionState, Missing, Running, Succeeded, TimedOut
+from stepwire.tasks.task import Execution
+
+if TYPE_CHECKING:
+    from mypy_boto3_stepfunctions import SFNClient
+
+# Reasons that a caller may see; operators find the details in CloudTrail.
+_REASONS: Final = {
+    "StateMachineDoesNotExist": "its state machine no longer exists",
+    "StateMachineDeleting": "its state machine is being deleted",
+    "InvalidExecutionInput": "Step Functions does not accept the arguments as input",
+    "ExecutionLimitExceeded": "too many workflows are running; try again later",
+    "ThrottlingException": "too many workflows are being started; try again in a few seconds",
+    "AccessDeniedException": "this server may not start its state machine",
+}
+
+# How many of the newest events are searched for a state's name: the most that one read of minimal cost returns.
+_NEWEST_EVENTS: Final = 25
+_SERVER_ERROR: Final = 500  # HTTP statuses from here on
+# Pages of running executions: 100,000 executions, 15 MB.
+_MOST_PAGES: Final = 100
+_LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
+_NO_LONGER_WAITING: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
+_TEMPORARY: Final = THROTTLED | {"ExecutionLimitExceeded"}
+
+
+@dataclass(frozen=True)
+class StepFunctionsWorkflows:
+    """State machines on Step Functions. The client is built on the first call."""
+
+    build_client: "Callable[[], SFNClient]"
+
+    @cached_property
+    def _client(self) -> "SFNClient":
+        return self.build_client()
+
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
+        """Start an execution. Idempotent for the same name and input."""
+        trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
+        try:
+            self._client.start_execution(
+                stateMachineArn=execution.started_arn, name=execution.name, input=input_text, **trace
+            )
+        except ClientError as error:
+            if code_of(error) != "ExecutionAlreadyExists":
+                raise _start_error(error) from error
+        except (ConnectionError, HTTPClientError) as error:
+            raise StartUnclear from error
+        except BotoCoreError as error:  # nothing was sent
+            raise StartRefused("this server is not set up to call Step Functions") from error
+
+    def describe(self, execution: Execution) -> ExecutionState:
+        """Return the state of an execution."""
+        try:
+            response = self._client.describe_execution(executionArn=execution_arn_of(execution))
+        except ClientError as error:
+            if code_of(error) == "ExecutionDoesNotExist":
+                return Missing()
+            raise _unavailable(error) from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return state_of(response)
+
+    def current_state(self, execution: Execution) -> str | None:
+        """Return the name of the state entered last, if it is among the newest events."""
+        try:
+            history = self._client.get_execution_history(
+                executionArn=execution_arn_of(execution),
+                reverseOrder=True,
+                maxResults=_NEWEST_EVENTS,
+                includeExecutionData=False,
+            )
+        except ClientError as error:
+            if code_of(error) == "ExecutionDoesNotExist":
+                return None
+            raise _unavailable(error) from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return _state_in(history["events"])
+
+    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+        """Return the names of the running executions, 1,000 per call."""
+        names = set[str]()
+        asked: dict[str, Any] = {"stateMachineArn": state_machine_arn, "statusFilter": "RUNNING", "maxResults": 1000}
+        try:
+            for _ in range(_MOST_PAGES):
+                page = self._client.list_executions(**asked)
+                names.update(one["name"] for one in page["executions"])
+                if "nextToken" not in page:
+                    break
+                asked["nextToken"] = page["nextToken"]
+        except ClientError as error:
+            raise _unavailable(error) from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return frozenset(names)
+
+    def complete_callback(self, token: str, output: str) -> None:
+        """Complete a state that waits for a callback."""
+        with _waiting_state():
+            self._client.send_task_success(taskToken=token, output=output)
+
+    def fail_callback(self, token: str, error: str, cause: str) -> None:
+        """Fail a state that waits for a callback."""
+        with _waiting_state():
+            self._client.send_task_failure(taskToken=token, error=error, cause=cause)
+
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """Stop an execution, and return whether it exists."""
+        try:
+            self._client.stop_execution(
+                executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
+            )
+        except ClientError as error:
+            if code_of(error) in THROTTLED:
+                raise StopThrottled from error
+            if code_of(error) != "ExecutionDoesNotExist":
+                raise
+            return False
+        return True
+
+
+@contextmanager
+def _waiting_state() -> Generator[None]:
+    """Translate the errors of a callback. A state that no longer waits is not an error; all others may be temporary."""
+    try:
+        yield
+    except ClientError as error:
+        if code_of(error) not in _NO_LONGER_WAITING:
+            raise _unavailable(error) from error
+    except BotoCoreError as error:
+        raise WorkflowsUnavailable from error
+
+
+def _state_in(events: Any) -> str | None:
+    """Return the name of the state entered last, from events in reverse order."""
+    if events and events[0]["type"] in _LAST_EVENTS:
+        return None
+    entered = (event["stateEnteredEventDetails"] for event in events if "stateEnteredEventDetails" in event)
+    return next((details["name"] for details in entered), None)
+
+
+def execution_arn_of(execution: Execution) -> str:
+    """Return the ARN of an execution."""
+    return f"{execution.state_machine_arn.replace(':stateMachine:', ':execution:', 1)}:{execution.name}"
+
+
+def execution_of(execution_arn: str) -> Execution:
+    """Return the execution of an ARN."""
+    state_machine_arn, _, name = execution_arn.rpartition(":")
+    return Execution(state_machine_arn.replace(":execution:", ":stateMachine:", 1), name)
+
+
+def state_of(report: Any) -> ExecutionState:
+    """Return the state in a response of DescribeExecution or in the detail of a status event, which share a format."""
+    match report["status"]:
+        case "SUCCEEDED":
+            return Succeeded(_whole(report.get("output")))
+        case "FAILED":
+            return ExecutionFailed(_whole(report.get("error")) or "", _whole(report.get("cause")) or "")
+        case "TIMED_OUT":
+            return TimedOut()
+        case "ABORTED":
+            return Aborted()
+        case _:  # RUNNING, PENDING_REDRIVE
+            return Running()
+
+
+def _whole(text: str | None) -> str | None:
+    """Return the text with ? for lone surrogates, which JSON may contain and DynamoDB does not accept."""
+    return text and text.encode(errors="replace").decode()
+
+
+def _start_error(error: ClientError) -> StartRefused | StartUnclear:
+    metadata = error.response.get("ResponseMetadata")
+    retries = None if metadata is None else metadata.get("RetryAttempts", 0)
+    is_first_attempt = metadata is not None and retries == 0 and metadata["HTTPStatusCode"] < _SERVER_ERROR
+    if not is_first_attempt:
+        return StartThrottled() if code_of(error) in THROTTLED else StartUnclear()
+    refused = StartRefusedForNow if code_of(error) in _TEMPORARY else StartRefused
+    return refused(_REASONS.get(code_of(error), f"Step Functions refused it ({code_of(error)})"))
+
+
+def _unavailable(error: ClientError) -> WorkflowsUnavailable:
+    return WorkflowsThrottled() if code_of(error) in THROTTLED else WorkflowsUnavailable()
+
+
+def code_of(error: ClientError) -> str:
+    """Return the code of an AWS error."""
+    return error.response.get("Error", {}).get("Code", "unknown")

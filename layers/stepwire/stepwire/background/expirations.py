@@ -1,0 +1,35 @@
+"""Clean up after tasks that expired before they ended.
+
+No reader can see such a task any more, so its execution is stopped and its slot is freed. Both are idempotent, so
+duplicate and late records are harmless.
+"""
+
+from dataclasses import dataclass
+
+from stepwire.audit import Audit, AuditAction, AuditEntry, no_audit
+from stepwire.engine.ports import TaskStore, Workflows
+from stepwire.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Expirations:
+    """Cleans up after expired tasks."""
+
+    store: TaskStore
+    workflows: Workflows
+    audit: Audit = no_audit
+
+    def record(self, task: Task) -> None:
+        """Stop the execution and free the slot of an expired task, given as it was last saved.
+
+        Raises:
+            Exception: Step Functions or the store did not answer; the record must be delivered again.
+        """
+        if task.may_begin:
+            self.workflows.stop(task.execution, "The task was cancelled before its execution began.")
+        if task.has_ended:
+            return
+        if not task.awaits_confirmation:
+            self.workflows.stop(task.execution, "The task expired.")
+        self.store.release(task.owner, frozenset({task.task_id}))
+        self.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))

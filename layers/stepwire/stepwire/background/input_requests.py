@@ -1,0 +1,148 @@
+"""Record the questions of workflows in their tasks.
+
+A state asks with a task token and waits for a callback. Afterwards either its question is recorded in the task, or the
+state has failed with an error name that the workflow can catch; a question that cannot be answered is never left open.
+Recording is idempotent per task token.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from stepwire.engine.ports import Workflows
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import NOT_SUPPORTED
+from stepwire.json_text import Json, JsonObject, write
+from stepwire.tasks.events import InputRequested
+from stepwire.tasks.ids import task_key_from_execution
+from stepwire.tasks.inputs import (
+    ELICITATION_MODES,
+    KEY_PATTERN,
+    MOST_QUESTIONS,
+    Asked,
+    Callback,
+    Elicitation,
+    InputRequest,
+    InvalidQuestion,
+    asked_of,
+    mode_of,
+    params_of,
+)
+from stepwire.tasks.task import Execution, Task
+
+INVALID: Final = "Stepwire.InvalidInputRequest"
+"""The error name of a state whose question is not valid."""
+# Together with everything else that an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
+LARGEST_OPEN: Final = 50_000  # bytes of JSON, of all open questions together
+LONGEST_TIMEOUT: Final = 31_622_400  # seconds; the longest that an execution may run
+_NUMBER_AND_TIME: Final = 40  # bytes
+_PLACEHOLDER: Final = 100  # bytes, with which an item stores what earlier versions could not ask
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a workflow state, not yet validated."""
+
+    execution: Execution
+    token: str
+    key: Json
+    elicitation: Json
+    timeout_seconds: Json = None
+    """How long the state waits for the answer; None: not known."""
+    sampling: Json = None
+    roots: Json = None
+
+    @property
+    def given(self) -> JsonObject:
+        """What the state asks for; a valid question is one thing."""
+        kinds = {"elicitation": self.elicitation, "sampling": self.sampling, "roots": self.roots}
+        return {kind: value for kind, value in kinds.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class InputRequests:
+    """Records the questions of workflows."""
+
+    recorder: Recorder
+    workflows: Workflows
+
+    def record(self, question: Question) -> None:
+        """Record a question in its task, or fail the state that asks it.
+
+        Raises:
+            WorkflowsUnavailable: the state could not be failed; the request must be delivered again.
+        """
+        try:
+            asked, timeout = _checked(question), _timeout(question)
+        except InvalidQuestion as error:
+            self.workflows.fail_callback(question.token, INVALID, f"The input request cannot be asked: {error}.")
+            return
+        task = self._task(question.execution)
+        refusal = _refusal(task, asked)
+        if task is None or refusal is not None:
+            self.workflows.fail_callback(question.token, NOT_SUPPORTED, refusal or "")
+            return
+        if _is_recorded(task, question.token):
+            return
+        exceeded = _limit_reached(task, question, asked)
+        if exceeded is not None:
+            self.workflows.fail_callback(question.token, INVALID, exceeded)
+            return
+        expires_at = None if timeout is None else self.recorder.now() + timeout
+        self.recorder.record(task, InputRequested(question.key, asked, Callback(question.token), expires_at))
+
+    def _task(self, execution: Execution) -> Task | None:
+        key = task_key_from_execution(execution.name)
+        task = self.recorder.load(key) if key else None
+        return task if task is not None and task.execution == execution else None
+
+
+def _checked(question: Question) -> Asked:
+    if not isinstance(question.key, str) or not KEY_PATTERN.fullmatch(question.key):
+        raise InvalidQuestion("its key must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+    return asked_of(question.given)
+
+
+def _timeout(question: Question) -> timedelta | None:
+    seconds = question.timeout_seconds
+    if seconds is None:
+        return None
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= LONGEST_TIMEOUT:
+        raise InvalidQuestion(f"timeout_seconds must be a number from 0 to {LONGEST_TIMEOUT}")
+    return timedelta(seconds=seconds)
+
+
+def _refusal(task: Task | None, asked: Asked) -> str | None:
+    """Return why the question cannot be answered; None if it can."""
+    if task is None:
+        return "The execution does not belong to a task, so the question cannot be shown to a client."
+    if task.has_ended:
+        return "The task has ended, so the question cannot be answered."
+    mode = mode_of(asked)
+    if mode in task.origin.modes:
+        return None
+    kind = f"elicitation in mode {mode.value!r}" if mode in ELICITATION_MODES else mode.value
+    return f"The client that called the tool does not support {kind}."
+
+
+def _is_recorded(task: Task, token: str) -> bool:
+    """Tell whether the question is recorded already, and open or answered."""
+    waiting = any(one.destination == Callback(token) for one in task.input_requests)
+    return waiting or any(one.token == token for one in task.inputs.undelivered)
+
+
+def _limit_reached(task: Task, question: Question, asked: Asked) -> str | None:
+    if len(task.inputs.used_keys) >= MOST_QUESTIONS:
+        return f"The task has asked {MOST_QUESTIONS} questions, the most that a task may ask."
+    request = InputRequest(question.key, MOST_QUESTIONS, asked, Callback(question.token))
+    if sum(map(_size, (*task.input_requests, request))) > LARGEST_OPEN:
+        return f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
+    return None
+
+
+def _size(request: InputRequest) -> int:
+    """Return the size of a question in a task's item, with its number and expiry."""
+    token = request.destination.token if isinstance(request.destination, Callback) else ""
+    written = write([request.key, params_of(request.asked), token, request.refusal])
+    placeholder = 0 if isinstance(request.asked, Elicitation) else _PLACEHOLDER
+    return len(written.encode()) + _NUMBER_AND_TIME + placeholder

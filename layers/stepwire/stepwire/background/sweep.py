@@ -1,0 +1,168 @@
+"""The sweep: a scheduled check of the tasks that no client reads, so that none waits for a reader to be repaired.
+
+Readers check the tasks that they read (`Upkeep`). The sweep handles the others: tasks whose client never came back, and
+expired tasks that DynamoDB has not deleted yet. Step Functions' quotas are low and shared by the account: the sweep
+uses a part of them, leaves the rest to readers, and skips executions that a list shows as running.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from stepwire.background.expirations import Expirations
+from stepwire.engine.allowance import Allowance
+from stepwire.engine.ports import Workflows
+from stepwire.engine.recorder import Recorder
+from stepwire.engine.upkeep import Upkeep
+from stepwire.errors import SaveConflict, WorkflowsUnavailable
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.lifecycle import as_of
+from stepwire.tasks.task import Execution, Task
+
+CHECKS_PER_SECOND: Final = 5.0
+"""A third to a half of the sustained rate of DescribeExecution (15 per second, or 10 in smaller Regions)."""
+CHECK_BURST: Final = 50.0
+"""A fifth to a sixth of its burst quota."""
+MOST_SINGLE_CHECKS: Final = 2
+"""Executions of a state machine that are described one by one; beyond, a list call per 1,000 is cheaper."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The outcome of one run."""
+
+    checked: int
+    """Tasks checked one by one, whether or not they needed a repair."""
+    running: int
+    """Tasks skipped because their executions are listed as running."""
+    is_done: bool
+    """Whether the list was read to its end; if not, the next run continues."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Checks tasks that are not being read."""
+
+    recorder: Recorder
+    upkeep: Upkeep
+    expirations: Expirations
+    interval: timedelta
+    """How long ago the last check of a task must be before the sweep checks it."""
+    report: Callable[[Exception], None]
+    """Receives the fault of a failed check; the sweep continues with the next task."""
+    pace: Allowance = field(default_factory=lambda: Allowance(CHECKS_PER_SECOND, CHECK_BURST))
+
+    def run(self, deadline: datetime | None = None) -> Swept:
+        """Check due tasks from where the last run stopped until the deadline, and return what was done.
+
+        A run takes at most one interval, because then the next one starts.
+        """
+        began = self.recorder.now()
+        latest = began + self.interval
+        run = _Run(self, began - self.interval, latest if deadline is None else min(deadline, latest))
+        return run.run_from(self.recorder.store.bookmark())
+
+
+@dataclass
+class _Run:
+    """The state of one run of the sweep."""
+
+    sweep: Sweep
+    since: datetime
+    deadline: datetime
+    checked: int = 0
+    skipped: int = 0
+
+    def __post_init__(self) -> None:
+        self._running = _RunningExecutions(self.sweep.upkeep.workflows, self.sweep.report)
+
+    def run_from(self, bookmark: str | None) -> Swept:
+        """Check the tasks on the list from the bookmark on; save a new bookmark if the time runs out."""
+        store, after = self.sweep.recorder.store, bookmark
+        while True:
+            page = store.unchecked_since(self.since, after)
+            is_whole = all(self._has_time() and self._check_safely(key) for key in page.keys)
+            if not is_whole:
+                store.save_bookmark(after)
+                break
+            after = page.next_after
+            if after is None:
+                if bookmark is not None:
+                    store.save_bookmark(None)
+                break
+        return Swept(self.checked, self.skipped, is_whole)
+
+    def _has_time(self) -> bool:
+        return self.sweep.recorder.now() < self.deadline
+
+    def _check_safely(self, key: TaskKey) -> bool:
+        """Check a task, report its fault if there is one, and return True: the run continues in either case."""
+        try:
+            self._check(key)
+        except Exception as fault:  # noqa: BLE001 - the fault of one task must not stop the others
+            self.sweep.report(fault)
+        return True
+
+    def _check(self, key: TaskKey) -> None:
+        store, now = self.sweep.recorder.store, self.sweep.recorder.now()
+        task = store.load(key)
+        if task is None or not task.needs_checks:
+            return  # the index is eventually consistent
+        if task.has_ended:
+            self._await_turn()
+            self._stop_late_execution(task)
+        elif task.expires_at <= now:
+            self._await_turn()
+            self.sweep.expirations.record(task)
+            store.delete(task)  # otherwise it would be first on every list until DynamoDB deletes it
+        elif self._running.contains(task.execution):
+            self._deliver(task)
+        else:
+            self._await_turn()
+            self.sweep.upkeep.after_upkeep(as_of(task, now))
+
+    def _stop_late_execution(self, task: Task) -> None:
+        """Stop an execution that was started while its task was cancelled; the starting request has finished by now."""
+        self.sweep.upkeep.workflows.stop(task.execution, "The task was cancelled before its execution began.")
+        with suppress(SaveConflict):
+            self.sweep.recorder.store.save(replace(task, may_begin=False))
+
+    def _deliver(self, task: Task) -> None:
+        """Skip a running task, except for delivering its pending answers."""
+        self.skipped += 1
+        self.sweep.upkeep.after_delivery(task)
+
+    def _await_turn(self) -> None:
+        self.checked += 1
+        while not self.sweep.pace.take(self.sweep.recorder.now()):
+            self.sweep.recorder.clock.sleep(1 / self.sweep.pace.per_second)
+
+
+@dataclass
+class _RunningExecutions:
+    """The running executions, listed once per state machine, from its third execution on."""
+
+    workflows: Workflows
+    report: Callable[[Exception], None]
+    _asked: Counter[str] = field(default_factory=Counter[str])
+    _listed: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def contains(self, execution: Execution) -> bool:
+        """Tell whether an execution is listed as running."""
+        machine = execution.state_machine_arn
+        self._asked[machine] += 1
+        if self._asked[machine] <= MOST_SINGLE_CHECKS:
+            return False
+        if machine not in self._listed:
+            self._listed[machine] = self._list(machine)
+        return execution.name in self._listed[machine]
+
+    def _list(self, machine: str) -> frozenset[str]:
+        try:
+            return self.workflows.list_running(machine)
+        except WorkflowsUnavailable as error:
+            self.report(error)
+            return frozenset()

@@ -1,0 +1,57 @@
+"""What a caller may do by the scopes of its token.
+
+The rule: a tool that a caller may not call is not shown to it either, and a refusal names all that is needed at once
+(F6). Scopes are compared as they are: no scope holds another (F7). Where a sign-in knows no scopes, a tool that needs
+one is refused, unless the operator has said that scopes need not be checked.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stepwire.catalog.tools import Tool, Tools
+from stepwire.errors import InsufficientScope
+
+Scopes = frozenset[str] | None
+"""Those of a caller's token; None where the sign-in knows none."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may do what."""
+
+    required: tuple[str, ...] = ()
+    """Scopes that every request needs."""
+    prefix: str = ""
+    """What the issuer puts before the scopes that are named here and in manifests."""
+    metadata_url: str = ""
+    """Where the Protected Resource Metadata are, for the challenge."""
+    knows_callers: bool = True
+    """False where nobody signs in: all callers are one, and must not be shown each other's tasks (T21)."""
+    allows_unchecked: bool = False
+    """Whether a caller whose scopes are unknown may do what needs some."""
+
+    def check(self, held: Scopes) -> None:
+        """Raise InsufficientScope where a caller may not call at all."""
+        self._check(held, self._needed(()), ())
+
+    def check_tool(self, tool: Tool, held: Scopes, catalog: Tools) -> None:
+        """Raise InsufficientScope where a caller may not call a tool."""
+        # What the caller has and needs elsewhere is asked for too: a new token replaces the old one.
+        known = (scope for other in catalog.in_order for scope in other.scopes)
+        self._check(held, self._needed(tool.scopes), self._needed(known))
+
+    def allows(self, tool: Tool, held: Scopes) -> bool:
+        """Tell whether a caller may call a tool."""
+        return self._holds(held, self._needed(tool.scopes))
+
+    def _holds(self, held: Scopes, needed: tuple[str, ...]) -> bool:
+        return (self.allows_unchecked or not needed) if held is None else held.issuperset(needed)
+
+    def _needed(self, scopes: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.prefix + scope for scope in (*self.required, *scopes)))
+
+    def _check(self, held: Scopes, needed: tuple[str, ...], known: tuple[str, ...]) -> None:
+        if self._holds(held, needed):
+            return
+        kept = (scope for scope in known if scope in (held or ()))
+        raise InsufficientScope(tuple(dict.fromkeys((*needed, *kept))), self.metadata_url)

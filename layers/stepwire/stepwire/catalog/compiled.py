@@ -1,0 +1,88 @@
+"""What the compiler of registered tools publishes: the tools that serve, and why others do not.
+
+Known to the function that compiles and to the one that serves, so it needs neither YAML nor pydantic.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from stepwire.catalog.tools import FORMAT
+from stepwire.json_text import JsonObject, as_object, load_json, write
+
+LARGEST_SHARD: Final = 300_000
+"""Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""
+LARGEST_REASON: Final = 500  # characters
+LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What a registered tool must fit."""
+
+    name: str
+    """Name of the stack."""
+    machine_prefix: str
+    """What the ARNs of its account's and Region's state machines begin with."""
+    checks_scopes: bool
+    """Whether scopes that a manifest names are checked."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A registered tool whose manifest is not served as it is."""
+
+    tool: str
+    source: str
+    """Name of the parameter."""
+    reason: str
+    """What is wrong and what would be right, in words for the tool's owner."""
+    serves_previous: bool
+    """Whether the last good manifest of the tool still serves."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The registered tools, by name, in their compiled form."""
+
+    tools: Mapping[str, JsonObject]
+    refusals: tuple[Refusal, ...] = ()
+
+    def shards(self) -> tuple[str, ...]:
+        """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes, by the order of names."""
+        return tuple(write({"format": FORMAT, "tools": part}) for part in self._parts())
+
+    def _parts(self) -> Iterator[list[JsonObject]]:
+        part, size = list[JsonObject](), 0
+        for name in sorted(self.tools):
+            entry_size = len(write(self.tools[name]).encode())
+            if part and size + entry_size > LARGEST_SHARD:
+                yield part
+                part, size = [], 0
+            part.append(self.tools[name])
+            size += entry_size
+        if part:
+            yield part
+
+    def refusals_text(self) -> str:
+        """Return the refusals as JSON text that fits one item; what does not fit is counted."""
+        told, size = list[JsonObject](), 0
+        for one in self.refusals:
+            entry: JsonObject = {
+                "tool": one.tool,
+                "source": one.source,
+                "reason": one.reason[:LARGEST_REASON],
+                "serves_previous": one.serves_previous,
+            }
+            size += len(write(entry).encode()) + 1
+            if size > LARGEST_REFUSALS:
+                break
+            told.append(entry)
+        return write({"refused": told, "left_out": len(self.refusals) - len(told)})
+
+
+def entries_in(shard: str) -> dict[str, JsonObject]:
+    """Read the tools of a shard, by name; empty where another version wrote it."""
+    document = as_object(load_json(shard))
+    tools: list[JsonObject] = document["tools"] if document.get("format") == FORMAT else []
+    return {tool["name"]: tool for tool in tools}

@@ -1,0 +1,90 @@
+"""The words for what people get wrong in a manifest: what is wrong, and what would be right.
+
+Pure. The rule: a name that is not known is answered with the nearest one, or with all there are.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+from stepwire.json_text import Json, as_object
+
+EMPTY: Final = "the file is empty: write the tool's fields, `name: ...` first"
+_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
+# What people write who think of another language.
+_OTHER_TYPES: Final = {
+    "bool": "boolean",
+    "decimal": "number",
+    "dict": "object",
+    "double": "number",
+    "float": "number",
+    "int": "integer",
+    "list": "array",
+    "long": "integer",
+    "map": "object",
+    "none": "null",
+    "str": "string",
+    "text": "string",
+}
+# Keywords whose values are schemas, have schemas by name, or are lists of schemas. Nothing else is looked into: a
+# property may be called `type`, and an example may say what it likes.
+_SCHEMAS: Final = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
+_BY_NAME: Final = ("properties", "patternProperties", "dependentSchemas", "$defs")
+_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
+_TAG: Final = re.compile(r"constructor for the tag '(?P<tag>![^']*)'")
+
+
+def wrong_types(schema: Json, pointer: str = "") -> Iterator[str]:
+    """Yield a fault for each unknown `type` in a schema, which a validator would not name."""
+    members = as_object(schema)
+    written = members.get("type")
+    for word in _as_list(written) or [written]:
+        if isinstance(word, str) and word not in _TYPES:
+            yield f"at {pointer}/type: {word!r} is no type of JSON Schema; {_type_for(word)}"
+    for path, part in _parts(members):
+        yield from wrong_types(part, f"{pointer}/{path}")
+
+
+def _parts(members: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    for keyword, value in members.items():
+        if keyword in _SCHEMAS:
+            yield keyword, value
+        elif keyword in _BY_NAME:
+            yield from ((f"{keyword}/{name}", one) for name, one in as_object(value).items())
+        elif keyword in _LISTS:
+            yield from ((f"{keyword}/{number}", one) for number, one in enumerate(_as_list(value)))
+
+
+def _as_list(value: Json) -> list[Json]:
+    return cast(list[Json], value) if isinstance(value, list) else []
+
+
+def _type_for(word: str) -> str:
+    meant = _OTHER_TYPES.get(word.lower()) or _nearest(word.lower(), _TYPES)
+    return f"write {meant!r}" if meant else f"the types are {', '.join(_TYPES)}"
+
+
+def unknown_field(name: str, fields: Sequence[str]) -> str:
+    """Say that there is no such field, and which was meant."""
+    near = _nearest(name, fields)
+    return f"unknown field; did you mean {near}?" if near else f"unknown field; there are {', '.join(fields)}"
+
+
+def _nearest(word: str, known: Sequence[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word, known, n=1)), None)
+
+
+def not_utf8(content: bytes, place: int) -> str:
+    """Say where a file is in another encoding."""
+    line = content.count(b"\n", 0, place) + 1
+    return f"line {line}: byte 0x{content[place]:02x} is not UTF-8: save the file as UTF-8"
+
+
+def yaml_problem(problem: str) -> str:
+    """Add to the words of the YAML reader what would be right, where that is known."""
+    if (tag := _TAG.search(problem)) is not None:
+        return f"the tag {tag['tag']} means nothing here: write the name itself, or quote a text that begins with '!'"
+    if "mapping values are not allowed" in problem:
+        return f"{problem}: quote texts with a colon"
+    return problem

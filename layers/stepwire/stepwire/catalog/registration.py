@@ -1,0 +1,173 @@
+"""Compile what owners have registered, each manifest by itself: a bad one disables its own tool alone.
+
+Runs in function catalog and never in one that a client waits for. The rules: a state machine is served by consent of
+its owner, whoever registers it; a manifest that is wrong leaves its predecessor in place, a consent that is withdrawn
+does not.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from stepwire import __version__
+from stepwire.catalog.compiled import Compiled, Endpoint, Refusal
+from stepwire.catalog.manifests import Manifest, read_manifest
+from stepwire.catalog.tools import ARN_PATTERN
+from stepwire.errors import CatalogError, WorkflowsUnavailable
+from stepwire.json_text import JsonObject
+from stepwire.tasks.task import unqualified
+
+CONSENT: Final = "stepwire:endpoint"
+"""Key of the tag whose value is the name of the endpoint's stack."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A tool as its owner registered it."""
+
+    tool: str
+    """Last part of the parameter's name."""
+    source: str
+    """Name of the parameter."""
+    text: str
+    """The manifest."""
+
+
+class Kind(Enum):
+    """What a state machine is."""
+
+    STANDARD = "STANDARD"
+    EXPRESS = "EXPRESS"
+    MISSING = "missing"
+
+
+class StateMachines(Protocol):
+    """What is known of state machines."""
+
+    def has_consent(self, arn: str) -> bool:
+        """Tell whether a state machine carries the tag of this endpoint, or a parameter of its stack names it.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
+    def kind_of(self, arn: str) -> Kind:
+        """Return what the state machine of an ARN is, which may name a version or an alias.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
+
+class _Refused(Exception):
+    """A manifest is not served; the last good one of its tool may be."""
+
+
+class _NoConsent(Exception):
+    """A state machine may not be started."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Compiles registered tools."""
+
+    endpoint: Endpoint
+    machines: StateMachines
+    recheck: bool
+    """Whether to look at the state machines of manifests that have not changed."""
+
+    def compile(self, registered: Iterable[Registered], previous: Mapping[str, JsonObject]) -> Compiled:
+        """Return the tools that serve from now on.
+
+        Args:
+            registered: all that is registered.
+            previous: the tools that have served until now, by name.
+        """
+        tools: dict[str, JsonObject] = {}
+        refusals: list[Refusal] = []
+        for one in sorted(registered, key=lambda one: one.tool):
+            before = previous.get(one.tool)
+            try:
+                tools[one.tool] = self._entry(one, before)
+            except (_Refused, _NoConsent) as refused:
+                if before is not None and isinstance(refused, _Refused) and self._still_consents(before):
+                    tools[one.tool] = before
+                refusals.append(Refusal(one.tool, one.source, str(refused), one.tool in tools))
+        return Compiled(tools, tuple(refusals))
+
+    def _entry(self, one: Registered, before: JsonObject | None) -> JsonObject:
+        """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
+
+        1. It is the one that was compiled before; 2. a manifest; 3. of its own name; 4. with scopes that somebody
+        checks; 5. for a state machine of this account and Region; 6. whose owner consents; 7. that is a STANDARD one.
+        """
+        digest = _digest(one.text)
+        if before is not None and before.get("digest") == digest and not self.recheck:
+            self._check_consent(before["state_machine"])
+            return before
+        manifest = _read(one)
+        if manifest.scopes and not self.endpoint.checks_scopes:
+            raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
+        arn = self._arn(manifest.state_machine)
+        self._check_consent(arn)
+        self._check_kind(arn)
+        return {**manifest.compiled(), "state_machine": arn, "source": one.source, "digest": digest}
+
+    def _arn(self, name: str) -> str:
+        arn = name if name.startswith("arn:") else f"{self.endpoint.machine_prefix}{name}"
+        if not ARN_PATTERN.fullmatch(arn):
+            raise _Refused(f"state_machine: {name[:200]!r} is neither a state machine's name nor its ARN")
+        if not arn.startswith(self.endpoint.machine_prefix):
+            raise _Refused(
+                f"state_machine: {name[:200]} is in another account or Region; "
+                f"only {self.endpoint.machine_prefix}... can be started"
+            )
+        return arn
+
+    def _check_consent(self, arn: str) -> None:
+        try:
+            if self.machines.has_consent(unqualified(arn)[0]):
+                return
+        except WorkflowsUnavailable:
+            raise _Refused(f"state_machine: the tags of {arn} cannot be read now; tried again later") from None
+        raise _NoConsent(
+            f"state_machine: there is no {arn} with the tag {CONSENT}={self.endpoint.name}: its owner adds the tag"
+        )
+
+    def _still_consents(self, before: JsonObject) -> bool:
+        try:
+            self._check_consent(before["state_machine"])
+        except _NoConsent:
+            return False
+        except _Refused:
+            return True  # nobody knows; IAM does
+        return True
+
+    def _check_kind(self, arn: str) -> None:
+        try:
+            kind = self.machines.kind_of(arn)
+        except WorkflowsUnavailable:
+            raise _Refused(f"state_machine: {arn} cannot be described now; tried again later") from None
+        if kind is Kind.MISSING:
+            raise _Refused(f"state_machine: there is no {arn}")
+        if kind is Kind.EXPRESS:
+            raise _Refused(f"state_machine: {arn} is of type EXPRESS, which reports no end: it must be STANDARD")
+
+
+def _read(one: Registered) -> Manifest:
+    try:
+        manifest = read_manifest(one.text)
+    except CatalogError as error:
+        raise _Refused(str(error)) from None
+    if manifest.name != one.tool:
+        raise _Refused(f"name: {manifest.name!r} must be the last part of the parameter's name, {one.tool!r}")
+    return manifest
+
+
+def _digest(text: str) -> str:
+    """Name a manifest and the version that compiled it: another version may compile it otherwise."""
+    return hashlib.blake2b(f"{__version__} {text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()

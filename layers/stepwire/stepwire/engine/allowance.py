@@ -1,0 +1,33 @@
+"""Rate limits that one function instance keeps in its memory, for quotas that the whole AWS account shares.
+
+Instances do not know of each other, and their number grows with the load. So each uses little of the quota, and one
+that is throttled pauses.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+_PAUSE: Final = timedelta(seconds=30)
+
+
+@dataclass
+class Allowance:
+    """A rate limit with a burst (GCRA), in the memory of one function instance."""
+
+    per_second: float = 1.0
+    burst: float = 5.0
+    """Calls allowed ahead of the sustained rate."""
+    _paced_until: datetime | None = None
+
+    def take(self, at: datetime) -> bool:
+        """Return whether a call is allowed now; an allowed call is counted."""
+        paced_until = max(self._paced_until or at, at) + timedelta(seconds=1 / self.per_second)
+        if paced_until > at + timedelta(seconds=self.burst / self.per_second):
+            return False
+        self._paced_until = paced_until
+        return True
+
+    def pause(self, at: datetime) -> None:
+        """Allow no call for half a minute, because AWS throttled one."""
+        self._paced_until = at + _PAUSE + timedelta(seconds=self.burst / self.per_second)

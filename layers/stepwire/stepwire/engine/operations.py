@@ -1,0 +1,349 @@
+"""The operations of a caller, independent of a protocol era: call a tool, read, watch, cancel and list tasks.
+
+The order is write, start, answer: a task is durable before the client gets its handle. If a request dies in between,
+the next reader repairs the task, because starting the same execution is idempotent.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from stepwire.audit import AuditAction, AuditEntry
+from stepwire.catalog.tools import Confirmation, Tool
+from stepwire.engine.admission import Admission
+from stepwire.engine.idempotency import Begin, Begun, IdempotentCalls
+from stepwire.engine.ports import IdempotencyKey, Randomness, TaskPage, Workflows
+from stepwire.engine.recorder import Recorder, outcome_of
+from stepwire.engine.upkeep import REQUEST_RETENTION, Upkeep
+from stepwire.engine.waiting import Waiting
+from stepwire.errors import (
+    InternalError,
+    StartRefused,
+    StartUnclear,
+    TaskAlreadyEnded,
+    TaskExists,
+    UnknownTask,
+    WorkflowNotStarted,
+    WorkflowsThrottled,
+)
+from stepwire.json_text import JsonObject, write
+from stepwire.principal import Principal
+from stepwire.schemas.validation import Violation, violations_of
+from stepwire.tasks.events import WorkCompleted, WorkStopped
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
+from stepwire.tasks.links import Sign, result_location_of, with_presigned_links
+from stepwire.tasks.outcomes import ExecutionState, Succeeded, event_of
+from stepwire.tasks.task import (
+    LONGEST_TTL,
+    Cancelled,
+    Completed,
+    Failed,
+    InputRequired,
+    Inputs,
+    Origin,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Work,
+    Working,
+)
+from stepwire.tasks.usage import Limits
+
+PAGE_SIZE: Final = 50
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_RETRY_PAUSES: Final = (0.3, 1.0)  # seconds; between attempts to fetch a result
+_SLOW_START: Final = timedelta(seconds=1)  # long enough that the caller may have cancelled meanwhile
+# A key must outlive its task, whose ttl a confirmation or the retention of its result may extend.
+_KEY_RETENTION_MARGIN: Final = LONGEST_TTL + timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool call with validated arguments (`argument_violations`)."""
+
+    owner: Principal
+    tool: Tool
+    arguments: JsonObject
+    """The workflow's input."""
+    ttl_ms: int | None = None
+    """The ttl that the caller requests, in milliseconds; see `_granted_ttl`."""
+    origin: Origin = field(default_factory=Origin)
+    trace_header: str | None = None
+    """The trace of the call, as an AWS X-Ray header."""
+    key: IdempotencyKey | None = None
+    """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
+
+
+@dataclass(frozen=True)
+class Operations:
+    """The operations, on top of the ports."""
+
+    recorder: Recorder
+    workflows: Workflows
+    randomness: Randomness
+    upkeep: Upkeep
+    limits: Limits
+    sign: Sign
+    report: Callable[[Exception], None]
+    """Receives faults that do not keep the caller from getting an answer."""
+    waiting: Waiting
+    execution_prefix: str = ""
+    """Start of the names of this endpoint's executions."""
+
+    def call(self, call: ToolCall, task_id: TaskId | None = None) -> Task:
+        """Create a task, start its workflow, and return the task.
+
+        Args:
+            call: the tool call.
+            task_id: the task's id, if it is known already; None: a new one.
+
+        Raises:
+            LimitReached: the caller is at a limit.
+            WorkflowNotStarted: Step Functions refused the start; no task was created.
+            TaskExists: the id is taken.
+        """
+        task = self._create(self._new_task(call, task_id or self.new_task_id(), Working()))
+        if task.has_ended:
+            return task
+        began = self.recorder.now()
+        try:
+            self.workflows.start(task.execution, task.work.input, call.trace_header)
+        except StartRefused as refusal:
+            if self._undo(task):
+                raise WorkflowNotStarted(
+                    f"The workflow of {call.tool.name} could not be started: {refusal.reason}"
+                ) from None
+            self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
+        except StartUnclear as error:
+            # The task is durable: the next check of Step Functions starts the execution if that is missing.
+            self.report(error)
+        self._audit(AuditAction.CREATED, task)
+        if self.recorder.now() - began > _SLOW_START:
+            return self._stop_if_cancelled_meanwhile(task)  # only after a slow start, because it costs a read
+        return task
+
+    def _stop_if_cancelled_meanwhile(self, task: Task) -> Task:
+        try:
+            return self.upkeep.stop_if_ended(task)
+        except Exception as fault:  # noqa: BLE001 - the caller must get the handle; the sweep repeats the check
+            self.report(fault)
+            return task
+
+    def call_after_confirmation(
+        self, call: ToolCall, confirmation: Confirmation, task_id: TaskId | None = None
+    ) -> Task:
+        """Create and return a task whose workflow starts when the user has confirmed the call."""
+        closes_at = self.recorder.now() + LONGEST_CONFIRMATION
+        question = replace(confirmation_request(confirmation, call.arguments), expires_at=closes_at)
+        task = self._new_task(call, task_id or self.new_task_id(), InputRequired((question,)))
+        asking = self._create(replace(task, inputs=Inputs(asked=1, used_keys=(question.key,))))
+        self._audit(AuditAction.CREATED, asking)
+        return asking
+
+    def idempotently(self, call: ToolCall, begin: Begin, task_id: TaskId | None = None) -> Begun:
+        """Return the task of a call, created once however often the call is sent, also concurrently.
+
+        Args:
+            call: the tool call; its idempotency key identifies it.
+            begin: creates the task with a given id.
+            task_id: the task's id, if it is known already, so that the task may exist.
+
+        Raises:
+            IdempotencyKeyReused: the key belongs to another call.
+        """
+        existing = None if task_id is None else self._idempotent_calls.existing_task(call.owner, task_id)
+        if existing is not None:
+            return Begun(existing, is_repeat=True)
+        if call.key is not None:
+            until = self.recorder.now() + self._key_retention(call, call.key)
+            return self._idempotent_calls.begin_keyed(call.owner, call.key, task_id or self.new_task_id(), until, begin)
+        if task_id is None:
+            return Begun(begin(self.new_task_id()))
+        return self._idempotent_calls.begin(call.owner, task_id, begin)
+
+    def task_of_key(self, call: ToolCall) -> Task | None:
+        """Return the task of the call's idempotency key; None if there is no key, no task yet, or the key has ended.
+
+        Raises:
+            IdempotencyKeyReused: the key belongs to another call.
+        """
+        return None if call.key is None else self._idempotent_calls.task_of_key(call.owner, call.key)
+
+    def new_task_id(self, by: datetime | None = None) -> TaskId:
+        """Return a new task id whose time of creation is now, or the given time."""
+        return new_task_id(by or self.recorder.now(), self.randomness(RANDOM_BYTES))
+
+    def get(self, owner: Principal, task_id: object) -> Task:
+        """Return a task after its upkeep (`Upkeep.after_upkeep`). This is a poll, and audited as one.
+
+        Raises:
+            UnknownTask: the caller has no such task.
+        """
+        task = self.upkeep.after_upkeep(self.recorder.require(owner, task_id))
+        self._audit(AuditAction.POLLED, task)
+        return task
+
+    def watch(
+        self, task: Task, patience: timedelta, until: Callable[[Task], bool], deadline: datetime | None = None
+    ) -> Iterator[Task]:
+        """Yield the task now and after each change, until `until(task)` holds or the wait ends (`Waiting.watch`)."""
+        return self.waiting.watch(task, patience, until, deadline)
+
+    def cancel(self, owner: Principal, task_id: object) -> Task:
+        """Stop the execution, record the task as cancelled, and return it (T23: before the response).
+
+        Raises:
+            UnknownTask: the caller has no such task.
+            TaskAlreadyEnded: the task had ended, or ended meanwhile; it is unchanged.
+        """
+        task = self.recorder.require(owner, task_id)
+        if task.has_ended:
+            raise TaskAlreadyEnded
+        stopped = WorkStopped("The task was cancelled by its caller.")
+        if task.awaits_confirmation:
+            # Only if nobody confirmed the call meanwhile: then there is an execution to stop.
+            cancelled_first = self.recorder.save_if_unchanged(task, stopped)
+            if cancelled_first is None:
+                return self.cancel(owner, task_id)
+            self._audit(AuditAction.CANCELLED, cancelled_first)
+            return cancelled_first
+        is_there = self.workflows.stop(task.execution, "Cancelled by the caller.")
+        cancelled = self.recorder.record(task, replace(stopped, may_begin=not is_there))
+        if cancelled is None:
+            raise UnknownTask
+        if not isinstance(cancelled.status, Cancelled):
+            raise TaskAlreadyEnded
+        self._audit(AuditAction.CANCELLED, cancelled)
+        return cancelled
+
+    def page(self, owner: Principal, after: TaskId | None) -> TaskPage:
+        """Return one page of the caller's tasks, newest first."""
+        return self.recorder.page(owner, after, PAGE_SIZE)
+
+    def result_of(self, task: Task) -> ToolResult | TaskError:
+        """Return the result or error of an ended task; a large result is fetched from Step Functions."""
+        self._audit(AuditAction.RETRIEVED, task)
+        match task.status:
+            case Completed(result):
+                whole = result if isinstance(result, ToolResult) else self._fetch_result(task)
+                return with_presigned_links(whole, result_location_of(task), self.sign)
+            case Failed(error):
+                return error
+            case Working() | InputRequired() | Cancelled():
+                raise AssertionError("the task has no result")
+
+    def _audit(self, action: AuditAction, task: Task) -> None:
+        self.recorder.audit(AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
+
+    @property
+    def _admission(self) -> Admission:
+        return Admission(self.recorder, self.limits)
+
+    @property
+    def _idempotent_calls(self) -> IdempotentCalls:
+        return IdempotentCalls(self.recorder, self.get)
+
+    def _key_retention(self, call: ToolCall, key: IdempotencyKey) -> timedelta:
+        if key.window is not None:
+            return key.window
+        return _granted_ttl(call.tool, call.ttl_ms, self.limits.ttl) + _KEY_RETENTION_MARGIN
+
+    def _create(self, task: Task) -> Task:
+        """Reserve a slot, then write the task. If the write fails, the slot is reclaimed when the owner hits the limit.
+
+        If the client cancelled the request before it arrived, the task is cancelled here.
+        """
+        self._admission.reserve(task.key)
+        try:
+            created = self.recorder.store.create(task)
+        except TaskExists:
+            self._admission.give_back_unless_active(task.key)
+            raise
+        request = task.origin.request
+        if request is None or self._may_begin(created, request):
+            return created
+        return self.cancel(task.owner, task.task_id)
+
+    def _may_begin(self, task: Task, request: str) -> bool:
+        until = self.recorder.now() + REQUEST_RETENTION
+        return self.recorder.store.begin_request(task.owner, request, task.task_id, until)
+
+    def _undo(self, task: Task) -> bool:
+        """Delete a task that could not be started, and return whether that worked: not if it was saved meanwhile."""
+        is_gone = self.recorder.store.delete(task)
+        if is_gone:
+            self._admission.give_back(task.key)
+        return is_gone
+
+    def _new_task(self, call: ToolCall, task_id: TaskId, status: Status) -> Task:
+        now = self.recorder.now()
+        tool = call.tool
+        return Task(
+            owner=call.owner,
+            task_id=task_id,
+            work=Work(
+                tool.name,
+                tool.state_machine_arn,
+                write(call.arguments),
+                tool.output_schema,
+                tool.shows_state,
+                tool.result_bucket,
+                tool.result_prefix,
+                tool.causes,
+                self.execution_prefix,
+            ),
+            status=status,
+            created_at=now,
+            last_updated_at=now,
+            ttl=_granted_ttl(tool, call.ttl_ms, self.limits.ttl),
+            poll_interval=tool.poll_interval,
+            longest_poll_interval=tool.longest_poll_interval,
+            checked_at=now,
+            origin=call.origin,
+            keep_result=tool.keep_result,
+        )
+
+    def _fetch_result(self, task: Task) -> ToolResult:
+        match self._describe_with_retries(task):
+            case Succeeded() as end:
+                event = event_of(end, task.work.output_schema, task.work.causes)
+            case _:
+                event = None
+        if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):
+            raise InternalError("The result was too large to store with the task, and Step Functions no longer has it.")
+        return event.result
+
+    def _describe_with_retries(self, task: Task) -> ExecutionState:
+        """Return the state of an execution, with retries when throttled: without it there is no result to return."""
+        for pause in _RETRY_PAUSES:
+            with suppress(WorkflowsThrottled):
+                return self.workflows.describe(task.execution)
+            self.recorder.clock.sleep(pause)
+        return self.workflows.describe(task.execution)
+
+
+def _granted_ttl(tool: Tool, asked_ms: int | None, longest: timedelta) -> timedelta:
+    """T12: at least the tool's own ttl, which covers its longest run; at most the limit."""
+    asked = 0 if asked_ms is None else min(asked_ms, longest // _MILLISECOND)
+    return max(tool.ttl, asked * _MILLISECOND)
+
+
+def confirmation_request(confirmation: Confirmation, arguments: JsonObject) -> InputRequest:
+    """Return the question that the user must confirm before a call with these arguments."""
+    return InputRequest(
+        confirmation.key,
+        number=1,
+        asked=confirmation.elicitation(arguments),
+        destination=WorkflowInput(confirmation.input_key),
+    )
+
+
+def argument_violations(tool: Tool, arguments: JsonObject, largest: int) -> tuple[Violation, ...]:
+    """Return why the arguments of a call are refused: larger than `largest` bytes of JSON, or against its schema."""
+    if len(write(arguments).encode()) > largest:
+        return (Violation("", f"the arguments are larger than {largest} bytes of JSON, the limit of a call"),)
+    return violations_of(tool.input_schema, arguments)

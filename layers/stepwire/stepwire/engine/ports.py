@@ -1,0 +1,296 @@
+"""The ports of the engine: a task store, workflows, wait slots, a clock and randomness.
+
+`aws/` implements them; tests use fakes that pass the same contract suite.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol, TypeAlias
+
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.outcomes import ExecutionState
+from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.usage import Limits
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """One page of a caller's tasks, newest first."""
+
+    tasks: tuple[Task, ...]
+    next_after: TaskId | None
+    """The cursor: the last id of this page; None on the last page."""
+
+
+@dataclass(frozen=True)
+class WatchedTask:
+    """A task, and whether the request that watches it was cancelled."""
+
+    task: Task | None
+    is_cancelled: bool
+    """Whether the client cancelled the request and expects no further messages."""
+
+
+@dataclass(frozen=True)
+class IdempotencyKey:
+    """The idempotency key of one call, as digests: the caller's own key, or one of the tool (`window`)."""
+
+    digest: str
+    """Digest of the key; the key itself is not stored."""
+    call_digest: str
+    """Digest of what every call with this key has in common: the tool, and all arguments or those that make the key."""
+    window: timedelta | None = None
+    """How long after its claim a key of the tool holds; None: the caller's own key, which holds as long as its task."""
+
+
+@dataclass(frozen=True)
+class KeyClaim:
+    """Assigns an idempotency key to a task id; written before the task."""
+
+    task_id: TaskId
+    call_digest: str
+    claimed_at: datetime
+    expires_at: datetime
+    """When the claim may be deleted; later than its task, so that the key stays valid as long as the task."""
+
+
+@dataclass(frozen=True)
+class UncheckedPage:
+    """One page of the tasks that are due for a check by the sweep."""
+
+    keys: tuple[TaskKey, ...]
+    next_after: str | None
+    """Opaque cursor; None on the last page."""
+
+
+class TaskStore(Protocol):
+    """Durable tasks, each under its owner. Reads are strongly consistent."""
+
+    def create(self, task: Task) -> Task:
+        """Write a new task (version 0) and return it with its version. Idempotent for the same task.
+
+        Raises:
+            TaskExists: the id belongs to another task, or this task has been saved since.
+        """
+        ...
+
+    def claim_key(
+        self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
+    ) -> KeyClaim | None:
+        """Claim an idempotency key for a task, unless it is claimed already.
+
+        Args:
+            owner: the caller.
+            digest: digest of the key.
+            claim: the task id and the call.
+            replacing: the task id of an abandoned claim, which is replaced.
+
+        Returns:
+            The existing claim of another request; None if this claim was written.
+        """
+        ...
+
+    def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
+        """Return the claim of an idempotency key, possibly an expired one; None if there is none."""
+        ...
+
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+        """Reserve an active slot unless the owner is at a limit. Idempotent per task.
+
+        Raises:
+            NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
+        """
+        ...
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+        """Free the slots of tasks. Idempotent.
+
+        Raises:
+            StoreBusy: the store may not have done it; doing it again is harmless.
+        """
+        ...
+
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        """Record that a caller's slots are reclaimed now, or return False if the last time is within `RECLAIM_PAUSE`.
+
+        Raises:
+            StoreBusy: it may or may not have been recorded.
+        """
+        ...
+
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
+        """Return up to 100 tasks by id, without those that do not exist."""
+        ...
+
+    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+        """Undo the reservation of a task that was not created: its slot and its part of the rate. Idempotent.
+
+        Raises:
+            StoreBusy: the store may not have done it; doing it again is harmless.
+        """
+        ...
+
+    def load(self, key: TaskKey) -> Task | None:
+        """Return a task, possibly an expired one; None if there is none."""
+        ...
+
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
+        """Return a task together with the state of the request that watches it, in one call.
+
+        Raises:
+            StoreBusy: the store did not return everything; retry.
+        """
+        ...
+
+    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
+        """Record which task belongs to a request, and keep the record until `until`.
+
+        Returns:
+            Whether the work may start: False if the request was cancelled first, or was cancelled for this task.
+        """
+        ...
+
+    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
+        """Record that a request was cancelled, and keep the record until `until`; return its task, if there is one."""
+        ...
+
+    def save(self, task: Task) -> Task:
+        """Write a loaded task if it is unchanged in the store, and return it with its new version.
+
+        Raises:
+            SaveConflict: another writer saved or deleted it.
+        """
+        ...
+
+    def delete(self, task: Task) -> bool:
+        """Delete a loaded task unless it was saved or created anew; return whether it no longer exists."""
+        ...
+
+    def unchecked_since(self, since: datetime, after: str | None) -> UncheckedPage:
+        """Return a page of tasks, of any owner, whose execution may run and was last checked before `since`.
+
+        Roughly ordered by the time of the last check, oldest first. Eventually consistent. Tasks that await a
+        confirmation are not included: they have no execution.
+        """
+        ...
+
+    def bookmark(self) -> str | None:
+        """Return the cursor at which the last sweep stopped; None if it reached the end."""
+        ...
+
+    def save_bookmark(self, after: str | None) -> None:
+        """Save the cursor at which the sweep stops; None: it reached the end."""
+        ...
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        """Return a page of an owner's tasks that are older than `after`, newest first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Holds a wait slot until it is released or expires."""
+
+    until: datetime
+    number: int
+    """Random, below 65,536; distinguishes leases that expire at the same time."""
+
+
+class WaitSlots(Protocol):
+    """Pools with a bounded number of slots, shared by all function instances."""
+
+    def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
+        """Take one of a pool's `most` slots, or return False if all are held by leases that have not expired.
+
+        Raises:
+            Exception: any error of the store; a slot that was taken nevertheless expires with its lease.
+        """
+        ...
+
+    def release(self, pool: str, lease: Lease) -> None:
+        """Release a slot. Idempotent."""
+        ...
+
+
+class Workflows(Protocol):
+    """State machines, their executions, and the states that wait for a callback."""
+
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
+        """Start an execution. Idempotent for the same name and input, even after the execution has ended.
+
+        Args:
+            execution: the state machine and the execution's name.
+            input_text: the input as JSON text.
+            trace_header: the trace of the request, as an AWS X-Ray header.
+
+        Raises:
+            StartRefused: the execution was not started.
+            StartUnclear: the execution may or may not have been started.
+        """
+        ...
+
+    def describe(self, execution: Execution) -> ExecutionState:
+        """Return the state of an execution. Eventually consistent."""
+        ...
+
+    def current_state(self, execution: Execution) -> str | None:
+        """Return the name of the state entered last; None if the execution has ended, or the name is not known.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
+    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+        """Return the names of a state machine's running executions, at most 100,000. Eventually consistent.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """Stop an execution. Idempotent.
+
+        Returns:
+            Whether the execution exists; one that does not exist may still be started by a concurrent request.
+        """
+        ...
+
+    def complete_callback(self, token: str, output: str) -> None:
+        """Complete a state that waits for a callback. Does nothing if the state no longer waits.
+
+        Args:
+            token: the state's task token.
+            output: the state's output as JSON text.
+
+        Raises:
+            WorkflowsUnavailable: the state may not have received it. A retry is safe.
+        """
+        ...
+
+    def fail_callback(self, token: str, error: str, cause: str) -> None:
+        """Fail a state that waits for a callback. Does nothing if the state no longer waits.
+
+        Raises:
+            WorkflowsUnavailable: as for `complete_callback`.
+        """
+        ...
+
+
+class Clock(Protocol):
+    """The source of time."""
+
+    def now(self) -> datetime:
+        """Return the current time, aware and in UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Block for that many seconds."""
+        ...
+
+
+Randomness: TypeAlias = Callable[[int], bytes]
+"""Returns that many bytes from a cryptographically secure source (X27)."""

@@ -1,0 +1,134 @@
+"""Record events in tasks: load, advance, save, and retry after a lost race (optimistic locking).
+
+A lost race is not an error: the task is loaded again and advanced from its new state. An ended task ignores the event.
+"""
+
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
+from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
+from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
+from stepwire.principal import Principal
+from stepwire.tasks.events import TaskEvent
+from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
+from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.task import Completed, Status, Task
+
+# All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
+MOST_TRIES: Final = 20
+_LONGEST_PAUSE: Final = 0.1  # seconds
+_CHANCE: Final = secrets.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Loads tasks and records events in them."""
+
+    store: TaskStore
+    clock: Clock
+    audit: Audit = no_audit
+
+    def now(self) -> datetime:
+        """Return the current time in whole milliseconds, the precision of the wire and of the store."""
+        now = self.clock.now().astimezone(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+    def load(self, key: TaskKey) -> Task | None:
+        """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
+        return self._visible(key.owner, self.store.load(key))
+
+    def require(self, owner: Principal, task_id: object) -> Task:
+        """Return the task with an id that a caller sent.
+
+        Raises:
+            UnknownTask: the caller has no such task.
+        """
+        wellformed = task_id_of(task_id)
+        task = self.load(TaskKey(owner, wellformed)) if wellformed else None
+        if task is None:
+            raise UnknownTask
+        return task
+
+    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
+        """Return a task together with the state of the request that watches it."""
+        watched = self.store.load_watched(key, request)
+        return replace(watched, task=self._visible(key.owner, watched.task))
+
+    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
+        """Return one page of a caller's tasks, newest first."""
+        page = self.store.page(owner, after, limit)
+        visible = (self._visible(owner, task) for task in page.tasks)
+        return replace(page, tasks=tuple(filter(None, visible)))
+
+    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
+        """Return several of a caller's tasks, including expired ones, whose slots must be freed."""
+        found = self.store.load_many(owner, task_ids)
+        return {task_id: task for task_id, task in found.items() if task.owner == owner}
+
+    def record(self, task: Task, event: TaskEvent, source: EndSource | None = None) -> Task | None:
+        """Advance a task, save it and return it; None if it no longer exists.
+
+        Args:
+            task: the task as loaded; it is loaded again only after a lost race.
+            event: the event to record.
+            source: how the end of an execution became known, if the event is one.
+        """
+        current: Task | None = task
+        for attempt in range(MOST_TRIES):
+            if attempt > 1:  # no pause after the first conflict: two writers rarely meet again
+                # The kernel's randomness: copies of one snapshot would draw the same pauses from `random`.
+                self.clock.sleep(_CHANCE.uniform(0, _LONGEST_PAUSE))
+            if current is None:
+                return None
+            after = advance(current, event, self.now())
+            if after is current:
+                return current
+            try:
+                return self._save(after, source)
+            except SaveConflict:
+                current = self.load(task.key)
+        raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
+
+    def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:
+        """Advance a task, save it and return it; None, without a retry, if another writer saved first."""
+        try:
+            return self._save(advance(task, event, self.now()))
+        except SaveConflict:
+            return None
+
+    def _save(self, task: Task, source: EndSource | None = None) -> Task:
+        saved = self.store.save(task)
+        if saved.has_ended:
+            self._finish(saved, source)
+        return saved
+
+    def _finish(self, task: Task, source: EndSource | None) -> None:
+        # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
+        with suppress(StoreBusy):
+            self.store.release(task.owner, frozenset({task.task_id}))
+        duration = task.last_updated_at - task.created_at
+        outcome = outcome_of(task.status)
+        self.audit(AuditEntry(AuditAction.ENDED, task.owner, task.work.tool, task.task_id, outcome, duration, source))
+
+    def _visible(self, owner: Principal, task: Task | None) -> Task | None:
+        # Isolation at two layers: the key contains the owner; this check holds even if a store returns a wrong item.
+        if task is None or task.owner != owner:
+            return None
+        now = self.now()
+        return as_of(task, now) if task.expires_at > now else None
+
+
+def outcome_of(status: Status) -> str:
+    """Return the outcome of a task for the audit trail; a tool error differs from a success."""
+    if isinstance(status, Completed) and status.result.is_error:
+        return "completed_with_error"
+    return type(status).__name__.lower()
+
+
+def is_check_due(task: Task, at: datetime, interval: timedelta) -> bool:
+    """Tell whether the last check of Step Functions for this task is at least an interval ago."""
+    return not task.has_ended and at - task.checked_at >= interval

@@ -1,0 +1,145 @@
+"""Which legacy clients come back for a response: decided once, at `initialize`, by what is known of released ones.
+
+A wrong yes is a call that hangs; a wrong no is a result that says where the work goes on. So a plain call is polled
+only by clients on a list, and everybody else gets JSON. For `tasks/result` the rule is the other way round: only
+clients with tasks send it, and nearly all of them come back.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+from stepwire.errors import InvalidParams
+
+PARAMETER: Final = "resume"
+"""In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
+ANYBODY: Final = "*"
+KNOWN: Final = "known"
+"""The entry that stands for `KNOWN_CLIENTS`."""
+KNOWN_CLIENTS: Final = (
+    "mcp",  # the Python SDK, in all hosts that keep its default
+    "mcp-inspector",
+    "inspector-client",
+    "rmcp>=2.2.0",
+    "opencode",
+    "@n8n/n8n-nodes-langchain.mcpClientTool",
+)
+_ENTRY: Final = re.compile(r"(?P<name>[^>=]+?)\s*(?:>=\s*(?P<version>\d{1,6}(?:\.\d{1,6}){0,3}))?")
+_NUMBERS: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}")
+_MOST_FIELDS: Final = 20
+# HTTP libraries and hosts that never come back, or not reliably. A proxy may change the header: good as a veto only.
+_VETOED: Final = (
+    "java-http-client",
+    "reactornetty",
+    "ktor-client",
+    "faraday",
+    "cfnetwork",
+    "visual studio code",
+    "claude-user",
+    "openai-mcp",
+)
+# How the names of hosts begin that have tasks, and do not come back for `tasks/result` either.
+_VETOED_NAMES: Final = ("visual studio code", "visual-studio-code")
+
+
+@dataclass(frozen=True)
+class Resumes:
+    """For which responses a client comes back."""
+
+    calls: bool = False
+    """Those to a plain `tools/call`."""
+    results: bool = False
+    """Those to `tasks/result`."""
+
+
+NEVER: Final = Resumes()
+
+
+@dataclass(frozen=True)
+class ClientInfo:
+    """What a client said of itself at `initialize`."""
+
+    name: str = ""
+    version: str = ""
+    user_agent: str = ""
+
+
+@dataclass(frozen=True)
+class ResumingClient:
+    """An entry of the list: a name, and from which version on."""
+
+    name: str
+    since: tuple[int, ...] = ()
+
+    def is_named(self, client: ClientInfo) -> bool:
+        """Tell whether the entry is about this client, of whatever version."""
+        return self.name in {client.name, ANYBODY}
+
+    def includes(self, client: ClientInfo) -> bool:
+        """Tell whether this client comes back for a response."""
+        return self.is_named(client) and (not self.since or _numbers(client.version) >= self.since)
+
+
+@dataclass(frozen=True)
+class ResumingClients:
+    """The clients that come back for the response to a plain call."""
+
+    entries: tuple[ResumingClient, ...] = ()
+
+    def decide(self, client: ClientInfo, asked: bool | None = None) -> Resumes:  # noqa: FBT001 - the parameter is `?resume=` in the URL
+        """Decide for which responses a client comes back; `?resume=` in the URL, if given, decides alone."""
+        if asked is not None:
+            return Resumes(asked, asked)
+        is_vetoed = any(one in client.user_agent.casefold() for one in _VETOED)
+        if is_vetoed or client.name.casefold().startswith(_VETOED_NAMES):
+            return NEVER
+        if any(one.includes(client) for one in self.entries):
+            return Resumes(calls=True, results=True)
+        is_too_old = any(one.is_named(client) for one in self.entries)
+        return Resumes(results=not is_too_old)
+
+
+def resuming_clients(entries: Iterable[str]) -> ResumingClients:
+    """Read a list of names, such as `known`, `my-agent` or `rmcp>=2.2.0`.
+
+    Raises:
+        ValueError: an entry is none; the message names it.
+    """
+    expanded = (each for entry in entries for each in (KNOWN_CLIENTS if entry == KNOWN else (entry,)))
+    return ResumingClients(tuple(map(_entry, expanded)))
+
+
+def resume_parameter(query: str) -> bool | None:
+    """Read from the query of the endpoint's URL whether the client comes back; None where it does not say.
+
+    Raises:
+        InvalidParams: it says something else than 1 or 0.
+    """
+    if PARAMETER not in query:
+        return None
+    try:
+        fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InvalidParams(f"The query of the URL has more than {_MOST_FIELDS} fields.") from None
+    match [value for name, value in fields if name == PARAMETER]:
+        case []:
+            return None
+        case ["0" | "1" as value]:
+            return value == "1"
+        case _:
+            raise InvalidParams(f"{PARAMETER} in the URL must be given once, as 1 or 0.")
+
+
+def _entry(text: str) -> ResumingClient:
+    match = _ENTRY.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    return ResumingClient(match["name"], _numbers(match["version"] or ""))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Read the numbers that a version begins with; none sort before all."""
+    found = _NUMBERS.match(version)
+    return tuple(map(int, found[0].split("."))) if found else ()

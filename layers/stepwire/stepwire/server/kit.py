@@ -1,0 +1,142 @@
+"""The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+from stepwire import __version__
+from stepwire.catalog.access import Access, Scopes
+from stepwire.catalog.tools import Tools
+from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.operations import Operations
+from stepwire.engine.polls import PollLimit
+from stepwire.json_text import JsonObject
+from stepwire.principal import Principal
+from stepwire.protocol.headers import RequestHeaders
+from stepwire.protocol.messages import MessageId
+from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, ResumingClients
+from stepwire.protocol.sessions import Session
+from stepwire.protocol.versions import LEGACY_WITH_TASKS
+from stepwire.tasks.inputs import Mode, modes_of
+
+SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
+_START_ONCE: Final = (
+    "Each tool runs a workflow that may take from seconds to days. Start it once: calling the tool again starts the "
+    "work again."
+)
+_THEN_FETCH: Final = (
+    "If a result says that the task is not done yet, call task_result with its task_id, again and again until it has "
+    "ended. If you have no tool task_result, your client waits for the task by itself."
+)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a request may wait for a task at most; its deadline may end the wait sooner."""
+
+    wait: timedelta = timedelta(seconds=15)
+    """For the result, if the client cannot come back for it."""
+    inline: timedelta = timedelta(seconds=2)
+    """For the result, on the first request of a client that can resume the response."""
+    hold: timedelta = timedelta()
+    """For news, each time that a client comes back for its response."""
+    call: timedelta = timedelta(seconds=50)
+    """For the result of a plain call in all, if the client comes back: the TypeScript SDK gives up after 60 s."""
+    call_with_progress: timedelta = timedelta(hours=1)
+    """The same for a call with a progressToken: progress restarts the timers of such clients."""
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The services and settings that methods use."""
+
+    catalog: Tools
+    operations: Operations
+    dialogue: Dialogue
+    patience: Patience
+    secret: Callable[[], bytes]
+    """Seals what a client keeps for us; asked for only when something is sealed."""
+    resuming: ResumingClients
+    """The legacy clients that come back for the response to a plain call."""
+    polls: PollLimit
+    report: Callable[[Exception], None]
+    """Receives faults in spite of which the client still gets its response."""
+    access: Access = field(default_factory=Access)
+    fetch_tools: bool = True
+    """Whether clients without tasks are offered tools that fetch results."""
+    other_secrets: Callable[[], tuple[bytes, ...]] = tuple
+    """Returns further keys that may have signed a requestState, before or after a rotation."""
+
+    def resumes(self, call: "Call") -> Resumes:
+        """Return for which responses a client comes back; all others get JSON."""
+        session = call.session
+        # VS Code and the PHP SDK send no version, and never come back.
+        is_able = call.headers.accepts_events and call.headers.version and session.id
+        if call.version != LEGACY_WITH_TASKS or not is_able:
+            return NEVER
+        if session.decided is not None:
+            return session.decided
+        return self.resuming.decide(ClientInfo(session.client_name, session.client_version))
+
+    @property
+    def instructions(self) -> str:
+        """Tell a model how to use the tools of this server."""
+        return f"{_START_ONCE} {_THEN_FETCH}" if self.fetch_tools else _START_ONCE
+
+    def now(self) -> datetime:
+        """Return the current time."""
+        return self.operations.recorder.now()
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a caller asks for, in either era: every request, notification, response and resumption becomes one."""
+
+    owner: Principal
+    params: JsonObject
+    message_id: MessageId = 0
+    version: str = ""
+    """The protocol version that the client speaks."""
+    client_capabilities: JsonObject = field(default_factory=dict[str, Any])
+    """What the client declares: a modern one in each request, a legacy one in its session."""
+    session: Session = field(default_factory=Session)
+    idempotency_key: str | None = None
+    """The client's key for this call: a retry with the same key gets the same task."""
+    scopes: Scopes = None
+    headers: RequestHeaders = field(default_factory=RequestHeaders)
+    query: str = ""
+    """Of the endpoint's URL."""
+    deadline: datetime | None = None
+    """When Lambda ends the invocation; None: not known."""
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """Return what the client can be asked."""
+        return modes_of(self.client_capabilities)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A response whose body is server-sent events."""
+
+    body: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A JSON-RPC response that is already serialized."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class SessionOpened:
+    """The result of `initialize`, with the id of the new session."""
+
+    result: JsonObject
+    session_id: str
+
+
+Reply: TypeAlias = JsonObject | Stream | Written | SessionOpened
+Method: TypeAlias = Callable[[Kit, Call], Reply]

@@ -1,0 +1,152 @@
+"""The MCP server: one HTTP request in, one HTTP response out, for both eras and with nothing remembered in between.
+
+Each request takes the same road: `receive` reads its headers and its body, `identify` finds its message and era, one
+`Call` is made of them, a method gives a `Reply`, and `_response` writes it. An error at any step goes to `_error`.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from stepwire.audit import AuditAction, AuditEntry
+from stepwire.errors import InsufficientScope, InternalError, ProtocolError, TooManyPolls, UnclearId, UnknownTask
+from stepwire.principal import Principal
+from stepwire.protocol.headers import SESSION
+from stepwire.protocol.http import HttpRequest, HttpResponse
+from stepwire.protocol.inbound import Inbound, Received, admit, identify, receive
+from stepwire.protocol.messages import (
+    MessageId,
+    Notification,
+    Request,
+    Response,
+    Resumption,
+    error_text,
+    result_text,
+)
+from stepwire.protocol.sse import CONTENT_TYPE
+from stepwire.rendering import complete_result
+from stepwire.server import legacy, modern, sse_polling
+from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, Stream, Written
+
+METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType({**legacy.METHODS, **modern.METHODS})
+"""The methods of each version, of both eras."""
+
+
+@dataclass(frozen=True)
+class McpServer:
+    """Serves a kit to the clients of both eras."""
+
+    kit: Kit
+    allowed_origins: Collection[str]
+    report: Callable[[Exception], None]
+    """Receives every fault of the server; the client gets an error that says nothing of it."""
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        received: Received | None = None
+        inbound: Inbound | None = None
+        try:
+            received = receive(request, self.allowed_origins)
+            inbound = identify(received, self.kit.access.check, METHODS)
+            return self._answer(inbound)
+        except Exception as error:  # noqa: BLE001 - the outermost place that can still answer
+            return self._error(error, request, received, inbound)
+
+    def _answer(self, inbound: Inbound) -> HttpResponse:
+        call = _call(inbound)
+        match inbound.message:
+            case Request(method=method):
+                return _response(inbound, call, METHODS[inbound.version][method](self.kit, call))
+            case Resumption(event_id):
+                return _response(inbound, call, sse_polling.resume_stream(self.kit, call, event_id))
+            case Notification() | Response() as message:
+                if not inbound.is_modern:  # M6: this era has none that means anything
+                    self._accept(call, message)
+                return HttpResponse(202)
+
+    def _accept(self, call: Call, message: Notification | Response) -> None:
+        """Act on a message that has no response (L6). A wrong answer to a question is no error: it is asked again."""
+        try:
+            match message:
+                case Response():
+                    sse_polling.answer(self.kit, call, message)
+                case Notification("notifications/cancelled"):
+                    sse_polling.cancel_request(self.kit, call)
+                case _:
+                    pass  # no other notification changes anything here
+        except (InsufficientScope, UnknownTask) as error:
+            self._audit(call.owner, error)  # the question stays open; the caller may answer it with another token
+
+    def _error(
+        self, error: Exception, request: HttpRequest, received: Received | None, inbound: Inbound | None
+    ) -> HttpResponse:
+        """Answer with an error.
+
+        The status of a legacy request that has passed rung 9 of the ladder is 200 (`ProtocolError.legacy_status`).
+        A message that has no response gets 503, so that the client sends it again. All else has the error's own status.
+        """
+        if inbound is not None and isinstance(inbound.message, Notification | Response):
+            self.report(error)
+            return _error_response(None, InternalError("The server failed to take this. Send it again later."), 503)
+        if isinstance(error, ProtocolError):
+            self._audit(request.principal, error)
+        else:
+            self.report(error)
+            error = InternalError("The server failed to answer. Try again later.")
+        message_id = None if received is None or isinstance(error, UnclearId) else received.message_id
+        is_legacy_request = inbound is not None and not inbound.is_modern and isinstance(inbound.message, Request)
+        return _error_response(message_id, error, error.legacy_status if is_legacy_request else error.status)
+
+    def _audit(self, owner: Principal, error: ProtocolError) -> None:
+        if isinstance(error, TooManyPolls):
+            return  # a client that polls without a pause must not fill the log
+        self.kit.operations.recorder.audit(AuditEntry(AuditAction.REFUSED, owner, outcome=type(error).__name__))
+
+
+def refusal(error: ProtocolError) -> HttpResponse:
+    """Answer a request that could not be read."""
+    return _error_response(None, error, error.status)
+
+
+def _call(inbound: Inbound) -> Call:
+    received, message = inbound.received, inbound.message
+    is_request = isinstance(message, Request)
+    return Call(
+        owner=received.http.principal,
+        params=message.params if isinstance(message, Request | Notification) else {},
+        message_id=message.id if is_request else 0,
+        version=inbound.version,
+        client_capabilities=inbound.client_capabilities,
+        session=inbound.session,
+        idempotency_key=admit(inbound, message, METHODS) if is_request else None,
+        scopes=received.http.scopes,
+        headers=received.headers,
+        query=received.http.query,
+        deadline=received.http.deadline,
+    )
+
+
+def _response(inbound: Inbound, call: Call, reply: Reply) -> HttpResponse:
+    match reply:
+        case Stream():
+            # M8: nothing on the way may hold events back, or cache them.
+            headers = {"content-type": CONTENT_TYPE, "cache-control": "no-store", "x-accel-buffering": "no"}
+            return HttpResponse(200, reply.body, headers)
+        case Written(text):
+            return _json(200, text)
+        case SessionOpened(result, session_id):
+            response = _json(200, result_text(call.message_id, result))
+            return replace(response, headers={**response.headers, SESSION: session_id})
+        case result:
+            shown = complete_result(result, SERVER_INFO) if inbound.is_modern else result
+            return _json(200, result_text(call.message_id, shown))
+
+
+def _json(status: int, text: str) -> HttpResponse:
+    return HttpResponse(status, text, {"content-type": "application/json"})
+
+
+def _error_response(message_id: MessageId | None, error: ProtocolError, status: int) -> HttpResponse:
+    response = _json(status, error_text(message_id, error))
+    return replace(response, headers={**response.headers, **error.headers})

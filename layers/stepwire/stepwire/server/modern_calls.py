@@ -1,0 +1,277 @@
+"""`tools/call` of 2026-07-28: as a task if client and tool support it, else in rounds (MRTR).
+
+A round is one short request and response. While the workflow runs or asks something, a client that called without a
+task gets an InputRequiredResult, and calls again with its requestState: that continues the same task and starts
+nothing new. A tool that needs a confirmation asks for it before the task exists (X9).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
+from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
+from stepwire.engine.idempotency import Begun, idempotency_key_of
+from stepwire.engine.operations import ToolCall, argument_violations, confirmation_request
+from stepwire.errors import MissingClientCapability, UnknownTask
+from stepwire.json_text import Json, JsonObject, as_object, load_json, write
+from stepwire.protocol import params as read
+from stepwire.protocol.messages import notification_text, result_text
+from stepwire.protocol.parameter_headers import check_parameter_headers
+from stepwire.protocol.request_state import is_sealed
+from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.tracing import trace_header_of
+from stepwire.protocol.versions import TASKS_EXTENSION
+from stepwire.rendering import (
+    complete_result,
+    mark_repeated,
+    modern_requests,
+    modern_result,
+    modern_task,
+    progress_params,
+)
+from stepwire.server import fetch_tools
+from stepwire.server.continuations import Continuation, Kind, Subject, issue, redeem
+from stepwire.server.fetch_tools import (
+    FetchTool,
+    Wait,
+    changed_since,
+    declares_tasks,
+    modes_for,
+    stops_waiting,
+    unfinished,
+)
+from stepwire.server.kit import SERVER_INFO, Call, Kit, Reply, Stream
+from stepwire.server.tool_calls import answer_or_raise, arguments_of, missing_capabilities, permit, rejection, tool_of
+from stepwire.tasks.ids import TaskId
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action, Mode
+from stepwire.tasks.outcomes import tool_error
+from stepwire.tasks.task import Origin, Task, ToolResult
+
+TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
+# Clients give up after ten rounds, and questions may use some of them.
+MOST_ROUNDS_WITHOUT_QUESTIONS: Final = 6
+
+
+def call_tool(kit: Kit, call: Call) -> Reply:
+    """Start a call of a tool, or continue one by its requestState."""
+    own = fetch_tools.find(kit, call)
+    if own is not None:
+        return _call_own_tool(kit, call, own)
+    tool = tool_of(kit, call)
+    arguments = arguments_of(call)
+    check_parameter_headers(call.headers, tool.parameter_headers, arguments)
+    state = read.optional_text(call.params, "requestState")
+    responses = read.optional_object(call.params, "inputResponses") or {}
+    _check_capabilities(tool, call)
+    faults = argument_violations(tool, arguments, kit.operations.limits.argument_bytes)
+    if faults:
+        return modern_result(tool_error(rejection(tool.name, faults)))
+    tool_call = _ParsedCall(kit, call, tool, arguments, responses)
+    return tool_call.start() if state is None else tool_call.resume(state)
+
+
+def _call_own_tool(kit: Kit, call: Call, tool: FetchTool) -> Reply:
+    """Run a tool of Stepwire's own."""
+    outcome = fetch_tools.run(kit, call, tool)
+    if isinstance(outcome, ToolResult):
+        return modern_result(outcome)
+    try:
+        return _waited_for(kit, call, outcome, Subject(call.owner, tool.name, arguments_of(call)))
+    except UnknownTask:  # it expired meanwhile
+        return modern_result(fetch_tools.UNKNOWN)
+
+
+def _waited_for(kit: Kit, call: Call, wait: Wait, subject: Subject) -> Reply:
+    """Wait for news of a task; a question that this client can put to its user goes to it at once (MRTR)."""
+    task = _answered(kit, call, wait.task, subject)
+    has_news = changed_since(task)
+
+    def wants_client(seen: Task) -> bool:
+        return has_news(seen) or bool(modern_requests(seen.input_requests, call.modes))
+
+    *_, task = kit.operations.watch(task, wait.patience, wants_client, call.deadline)
+    if task.has_ended:
+        return modern_result(answer_or_raise(kit, task))
+    requests = modern_requests(task.input_requests, call.modes)
+    if not requests:
+        return modern_result(unfinished(kit, call, task))
+    state = issue(Continuation(Kind.FOLLOW, task.task_id), subject, task.expires_at, kit.secret())
+    return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+
+
+def _answered(kit: Kit, call: Call, task: Task, subject: Subject) -> Task:
+    """Return the task with the answers that the client brings to what it was asked before."""
+    state = read.optional_text(call.params, "requestState")
+    responses = read.optional_object(call.params, "inputResponses") or {}
+    if state is None or not responses:
+        return task
+    continuation = redeem(state, subject, kit.now(), _secret_of(kit, state))
+    return kit.dialogue.respond(call.owner, continuation.task_id, responses, permit(kit, call.scopes))
+
+
+@dataclass(frozen=True)
+class _ParsedCall:
+    """A `tools/call` whose parameters have been read and checked."""
+
+    kit: Kit
+    call: Call
+    tool: Tool
+    arguments: JsonObject
+    responses: Mapping[str, Json]
+
+    def start(self) -> Reply:
+        """Start the workflow, or ask for the confirmation that the tool needs."""
+        call, operations = self._tool_call(self.arguments), self.kit.operations
+        if self.tool.confirmation is None:
+            return self._started(operations.idempotently(call, lambda task_id: operations.call(call, task_id)))
+        known = operations.task_of_key(call)
+        return self._ask(self.tool.confirmation) if known is None else self._started(Begun(known, is_repeat=True))
+
+    def resume(self, state: str) -> Reply:
+        """Continue the call that a requestState holds."""
+        kit, subject = self.kit, self._subject
+        continuation = redeem(state, subject, kit.now(), _secret_of(kit, state))
+        if continuation.kind is Kind.CONFIRM and self.tool.confirmation is not None:
+            return self._confirmed(continuation, self.tool.confirmation)
+        kit.polls.check(self.call.owner, continuation.task_id)
+        if self.responses:
+            task = kit.dialogue.respond(self.call.owner, continuation.task_id, self.responses)
+        else:
+            task = kit.operations.get(self.call.owner, continuation.task_id)
+        return self._next_round(task, continuation)
+
+    @property
+    def _is_task(self) -> bool:
+        return declares_tasks(self.call) and self.tool.task_support is not TaskSupport.FORBIDDEN
+
+    @property
+    def _modes(self) -> frozenset[Mode]:
+        return modes_for(self.kit, self.call, self.tool, is_followed=True)
+
+    @property
+    def _subject(self) -> Subject:
+        return Subject(self.call.owner, self.tool.name, self.arguments)
+
+    def _tool_call(self, arguments: JsonObject) -> ToolCall:
+        # The key identifies the call as its caller made it, without the user's answer.
+        origin, key = Origin(self._modes), idempotency_key_of(self.call.idempotency_key, self.tool, self.arguments)
+        trace = trace_header_of(self.call.params)
+        return ToolCall(self.call.owner, self.tool, arguments, None, origin, trace, key)
+
+    def _started(self, begun: Begun) -> Reply:
+        task, is_repeat = begun.task, begun.is_repeat
+        if not self._is_task:
+            return self._next_round(task, Continuation(Kind.FOLLOW, task.task_id, is_repeat=is_repeat))
+        return mark_repeated({**modern_task(task, self.kit.now()), "resultType": "task"}, is_repeat=is_repeat)
+
+    def _ask(self, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
+        # M46: a missing or wrong answer makes the question be asked again; an answer counts only with its requestState.
+        refusal = None if wrong is None else wrong.reason
+        question = replace(confirmation_request(confirmation, self.arguments), refusal=refusal)
+        until = self.kit.now() + min(LONGEST_CONFIRMATION, self.tool.ttl)
+        # The id is dated at the end of the confirmation: an old id without a task would pass for a call that crashed.
+        continuation = Continuation(Kind.CONFIRM, self.kit.operations.new_task_id(until))
+        return {
+            "resultType": "input_required",
+            "inputRequests": modern_requests((question,), self.call.modes),
+            "requestState": self._issued(continuation, until),
+        }
+
+    def _confirmed(self, continuation: Continuation, confirmation: Confirmation) -> Reply:
+        if confirmation.key not in self.responses:
+            return self._ask(confirmation)
+        question = confirmation_request(confirmation, self.arguments)
+        answer = read_answer(question, self.responses[confirmation.key])
+        if isinstance(answer, WrongAnswer):
+            return self._ask(confirmation, answer)
+        if answer.action is not Action.ACCEPT:
+            return modern_result(declined_result(answer))
+        input_text = merged_input(write(self.arguments), confirmation.input_key, answer)
+        if isinstance(input_text, WrongAnswer):
+            return self._ask(confirmation, input_text)
+        arguments = as_object(load_json(input_text))
+        call, operations = self._tool_call(arguments), self.kit.operations
+        # M46: repeating the confirmation repeats the call, and returns the same task.
+        begun = operations.idempotently(
+            call, lambda task_id: operations.call(call, task_id), TaskId(continuation.task_id)
+        )
+        return self._started(begun)
+
+    def _next_round(self, task: Task, so_far: Continuation) -> Reply:
+        seen = self._observe(task)
+        notes, progress_sent = self._progress_notes(seen, so_far.progress_sent)
+        outcome = self._outcome(seen[-1], replace(so_far, progress_sent=progress_sent))
+        result = mark_repeated(outcome, is_repeat=so_far.is_repeat)
+        if not notes:
+            return result
+        text = result_text(self.call.message_id, complete_result(result, SERVER_INFO))
+        return Stream(body_of([*notes, ServerSentEvent(text)]))
+
+    def _observe(self, task: Task) -> list[Task]:
+        """Return the states of a task during one round; answers that the client sent in advance are applied."""
+        began, patience = self.kit.now(), self.kit.patience.wait
+        seen = [task]
+        while True:
+            left = patience - (self.kit.now() - began)
+            seen.extend(self.kit.operations.watch(seen[-1], left, self._needs_client, self.call.deadline))
+            given = {one.key: self.responses[one.key] for one in seen[-1].input_requests if one.key in self.responses}
+            if not given:
+                return seen
+            seen.append(self.kit.dialogue.respond(task.owner, task.task_id, given))
+            if seen[-1].inputs.asked > seen[-2].inputs.asked:
+                return seen  # each further wrong answer in advance would cost a write
+
+    def _needs_client(self, task: Task) -> bool:
+        return stops_waiting(self.kit, self.call)(task) or bool(modern_requests(task.input_requests, self.call.modes))
+
+    def _progress_notes(self, seen: list[Task], progress_sent: float) -> tuple[list[ServerSentEvent], float]:
+        """Return notifications of progress not sent in any round yet, and the progress that is sent with them."""
+        token = read.progress_token(self.call.params)
+        notes: list[ServerSentEvent] = []
+        if token is None or not self.call.headers.accepts_events:
+            return notes, progress_sent
+        for task in seen:
+            if task.progress is not None and task.progress.done > progress_sent:
+                progress_sent = task.progress.done
+                message = None if task.has_ended else task.status.message
+                params = progress_params(task.progress, message, token)
+                notes.append(ServerSentEvent(notification_text("notifications/progress", params)))
+        return notes, progress_sent
+
+    def _outcome(self, task: Task, so_far: Continuation) -> JsonObject:
+        if task.has_ended:
+            return modern_result(answer_or_raise(self.kit, task))
+        requests = modern_requests(task.input_requests, self.call.modes)
+        if not requests and (
+            so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS or stops_waiting(self.kit, self.call)(task)
+        ):
+            return modern_result(unfinished(self.kit, self.call, task, is_repeat=so_far.is_repeat))
+        continuation = replace(so_far, rounds=so_far.rounds + 1)
+        return {
+            "resultType": "input_required",
+            **({"inputRequests": requests} if requests else {}),
+            "requestState": self._issued(continuation, task.expires_at),
+        }
+
+    def _issued(self, continuation: Continuation, until: datetime) -> str:
+        return issue(continuation, self._subject, until, self.kit.secret())
+
+
+def _secret_of(kit: Kit, state: str) -> bytes:
+    """Return the key that signed a requestState: after a rotation, not always the one that this instance has."""
+    secret = kit.secret()
+    if is_sealed(state, secret):
+        return secret
+    return next((other for other in kit.other_secrets() if is_sealed(state, other)), secret)
+
+
+def _check_capabilities(tool: Tool, call: Call) -> None:
+    missing = missing_capabilities(tool, call)
+    if missing:  # M19
+        needed = ", ".join(sorted(missing))
+        raise MissingClientCapability(f"The tool {tool.name} needs the client capabilities: {needed}.", missing)
+    if tool.task_support is TaskSupport.REQUIRED and not declares_tasks(call):  # X3
+        message = f"The tool {tool.name} runs as a task only: declare the extension {TASKS_EXTENSION}."
+        raise MissingClientCapability(message, TASKS_CAPABILITY)

@@ -1,0 +1,364 @@
+"""SSE polling (K8): a legacy client resumes its response until it is complete; each HTTP body is short and whole.
+
+While a request is not done, its HTTP response ends without the JSON-RPC response. The client waits for `retry`, then
+sends a GET with the last event id, until a body contains the response. The event id says what the client has received,
+so any function instance can resume the stream and sends only what is new. A stream that has not ended always gets 200
+and an event id, even after a fault: any other answer makes some client give up.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import inf, nextafter
+from typing import Final
+
+from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.upkeep import REQUEST_RETENTION
+from stepwire.errors import (
+    HttpMethodNotAllowed,
+    ProtocolError,
+    RequestCancelled,
+    TaskAlreadyEnded,
+    TooManyPolls,
+    UnknownTask,
+)
+from stepwire.json_text import Json, JsonObject
+from stepwire.protocol import params as read
+from stepwire.protocol.messages import (
+    MessageId,
+    Response,
+    error_text,
+    is_id,
+    notification_text,
+    request_text,
+    result_text,
+)
+from stepwire.protocol.positions import StreamPosition, position_of
+from stepwire.protocol.sse import ServerSentEvent, body_of
+from stepwire.protocol.versions import RELATED_TASK
+from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
+from stepwire.server.fetch_tools import stops_waiting, unfinished, unfinished_unread
+from stepwire.server.kit import Call, Kit, Stream, Written
+from stepwire.server.tool_calls import answer_or_raise, permit
+from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
+from stepwire.tasks.inputs import InputRequest, Mode, method_of, mode_of
+from stepwire.tasks.task import Progress, Task, ToolResult
+from stepwire.visible_text import visible
+
+_PAUSE_STEP: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
+_LONGEST_PAUSE: Final = 20_000  # milliseconds; clients give up on a request that is silent for longer
+_SHORTEST_PAUSE: Final = 500  # milliseconds
+_LONGEST_SILENCE: Final = 20_000  # milliseconds; between two notifications of progress
+_SLACK: Final = 1_000  # milliseconds; that a poll takes on its way
+_A_LITTLE: Final = 0.001
+
+
+def retry_ms(polls: int) -> int:
+    """Return how long the client waits before its next poll, in milliseconds: longer each time.
+
+    The pause grows from 0.5 s to 5 s by a quarter each time, so that a client waits little longer than the work takes.
+    From the hundredth poll on it grows by 50 ms: `mcp` 1.30 fails after 959 polls of one request, which then take four
+    hours.
+    """
+    early_pause = round(500 * 1.25 ** min(polls, 20))
+    return min(_LONGEST_PAUSE, max(min(5_000, early_pause), _PAUSE_STEP * polls))
+
+
+def open_stream(
+    kit: Kit, call: Call, task: Task, *, is_call: bool, is_repeat: bool = False, is_fetch: bool = False
+) -> Stream | Written:
+    """Answer a request for the result of a task: with the result where it is there, else with the first body.
+
+    Args:
+        kit: what the methods work with.
+        call: the request.
+        task: the task whose result it wants.
+        is_call: whether it is a `tools/call`; else it is a `tasks/result`.
+        is_repeat: whether the call started nothing, because another call began its task.
+        is_fetch: whether it is a call of `task_result`, for a task that another call has started.
+    """
+    now = kit.now()
+    longest = kit.patience.call if is_fetch else _longest(kit, call, is_repeat=is_repeat)
+    position = StreamPosition(
+        call.message_id,
+        task.task_id,
+        is_call,
+        _updated_ms(task),
+        ends_at=_milliseconds(now + longest) if is_call else 0,
+        told_at=_milliseconds(now),
+        is_fetch=is_fetch,
+        is_repeat=is_repeat,
+    )
+    stream = _Stream(kit, call, position)
+    seen = stream.watch(task, kit.patience.inline if is_call else kit.patience.hold)
+    news = stream.news(seen)
+    if seen[-1].has_ended and len(news) == 1:
+        return Written(news[0].text)
+    if not seen[-1].has_ended:
+        _count(kit, AuditAction.PRIMED, call)
+    return Stream(stream.body(news))
+
+
+def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
+    """Return what the client has not yet received of a stream.
+
+    Raises:
+        InvalidRequest: the event id is not one that this server issued.
+        HttpMethodNotAllowed: the stream has ended.
+    """
+    position = position_of(event_id)
+    if position.has_ended:  # T5: after an error, one client resumes once more
+        raise HttpMethodNotAllowed("This response is complete; there is nothing to resume.")
+    position = replace(position, polls=position.polls + 1)
+    if position.polls == 1:
+        _count(kit, AuditAction.RESUMED, call)
+    stream = _Stream(kit, call, position)
+    try:
+        kit.polls.check(call.owner, position.task_id)
+        task = _task_of(kit, call, position)
+        return Stream(stream.body(stream.news(stream.watch(task, kit.patience.hold))))
+    except TooManyPolls:
+        return Stream(stream.body([]))  # at no cost, and with the time after which it comes back
+    except (RequestCancelled, UnknownTask) as error:
+        return Stream(stream.body([stream.ending(error_text(position.message_id, error))]))
+    except Exception as fault:  # noqa: BLE001 - no fault may end a live stream
+        kit.report(fault)
+        return Stream(stream.body([]))
+
+
+def cancel_request(kit: Kit, call: Call) -> None:
+    """Cancel a request: the workflow of a plain call stops, that of a task goes on.
+
+    The call itself may not have arrived yet; then its work does not begin. A request that was answered with where its
+    work goes on is over: one host still cancels it when it exits, and the work goes on.
+    """
+    request_id: Json = call.params.get("requestId")
+    digest = call.session.digest_of(request_id) if is_id(request_id) else None
+    if digest is None:
+        return
+    task_id = kit.operations.recorder.store.cancel_request(call.owner, digest, kit.now() + REQUEST_RETENTION)
+    if task_id is not None and _is_pending(kit, call, task_id):
+        with suppress(TaskAlreadyEnded, UnknownTask):
+            kit.operations.cancel(call.owner, task_id)
+
+
+def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
+    """Tell whether the plain call that began a task may still wait for its response."""
+    decided, age = call.session.decided, kit.now() - created_at_of(task_id)
+    is_polled = decided is None or decided.calls
+    if age <= (kit.patience.call if is_polled else kit.patience.wait):
+        return True
+    if not is_polled or age > kit.patience.call_with_progress:
+        return False
+    task = kit.operations.recorder.load(TaskKey(call.owner, task_id))
+    return task is not None and task.origin.progress_token is not None
+
+
+def answer(kit: Kit, call: Call, response: Response) -> None:
+    """Record a client's answer to a request of the server, whose id names the task and the question.
+
+    An answer to a question that is not open is ignored, whether it was ever asked or not.
+
+    Raises:
+        InsufficientScope: the caller may not call the task's tool.
+        UnknownTask: no such task for this caller.
+    """
+    task_id, _, number = str(response.id).partition(".")
+    task = kit.operations.recorder.require(call.owner, task_id)
+    request = next((one for one in task.input_requests if str(one.number) == number), None)
+    if request is None:
+        return
+    permit(kit, call.scopes)(task)
+    if response.result is None:
+        kit.dialogue.mark_unanswerable(call.owner, task_id, request.key)
+    else:
+        kit.dialogue.respond(call.owner, task_id, {request.key: response.result})
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One stream, from the position that its client has reached."""
+
+    kit: Kit
+    call: Call
+    position: StreamPosition
+
+    def watch(self, task: Task, patience: timedelta) -> list[Task]:
+        """Return the states of a task, until there is something that the client waits for or patience ends."""
+        seen = list[Task]()
+        try:
+            seen.extend(self.kit.operations.watch(task, self._bounded(patience), self._is_awaited, self.call.deadline))
+        except UnknownTask:
+            raise
+        except Exception as fault:  # noqa: BLE001 - the client gets what was seen so far, and resumes
+            self.kit.report(fault)
+        return seen
+
+    def news(self, seen: list[Task]) -> list["_Message"]:
+        """Write what the client has not heard of yet."""
+        position, news = self.position, list[_Message]()
+        for task in seen:
+            for one in _unsent_messages(self.kit, position, task, self.call.modes):
+                position = one.position
+                news.append(one)
+        if seen[-1].has_ended or not self._must_answer(seen[-1]):
+            return [*news, *self._sign_of_life(position, seen[-1])]
+        result = unfinished(self.kit, self.call, seen[-1], is_repeat=self.position.is_repeat)
+        return [*news, self._unfinished(result)]
+
+    def ending(self, text: str) -> "_Message":
+        """Write a response, after which nothing comes."""
+        return _Message(text, replace(self.position, has_ended=True))
+
+    def body(self, news: list["_Message"]) -> str:
+        """Write a body: an id to go on with comes first (L8). A call that has lasted long enough ends with it."""
+        is_over = any(one.position.has_ended for one in news)
+        if self._left == timedelta() and not is_over:
+            result = unfinished_unread(self.kit, self.position.task_id, is_repeat=self.position.is_repeat)
+            news = [*news, self._unfinished(result)]
+        first = ServerSentEvent(id=self.position.event_id())
+        events = [ServerSentEvent(one.text, one.position.event_id()) for one in news]
+        return body_of([first, *events], self._retry_ms)
+
+    def _unfinished(self, result: ToolResult) -> "_Message":
+        marked = mark_repeated(legacy_result(result), is_repeat=self.position.is_repeat)
+        return self.ending(result_text(self.position.message_id, marked))
+
+    def _must_answer(self, task: Task) -> bool:
+        """Tell whether a call has lasted long enough, or its client's model has to answer a question."""
+        return self.position.is_call and (self._left == timedelta() or stops_waiting(self.kit, self.call)(task))
+
+    @property
+    def _left(self) -> timedelta | None:
+        """The time until the response must come; None where it comes when the work ends."""
+        if not self.position.ends_at:
+            return None
+        left = timedelta(milliseconds=self.position.ends_at - _milliseconds(self.kit.now()))
+        return max(timedelta(), left)
+
+    @property
+    def _retry_ms(self) -> int:
+        pause, left = retry_ms(self.position.polls), self._left
+        return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // timedelta(milliseconds=1)))
+
+    def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
+        """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
+        token, now = _token_of(task, position), _milliseconds(self.kit.now())
+        is_check_due = now + self._retry_ms + _SLACK > position.told_at + _LONGEST_SILENCE
+        if token is None or not position.ends_at or task.has_ended or not is_check_due:
+            return
+        done = max(0.0, round(position.progress + _A_LITTLE, 3), nextafter(position.progress, inf))
+        total = None if task.progress is None or task.progress.total is None else max(task.progress.total, done)
+        text = _progress_text(task, Progress(done, total), token, None)
+        yield _Message(text, replace(position, progress=done, told_at=now))
+
+    def _bounded(self, patience: timedelta) -> timedelta:
+        left = self._left
+        return patience if left is None else min(patience, left)
+
+    def _is_awaited(self, task: Task) -> bool:
+        needs_model = self.position.is_call and stops_waiting(self.kit, self.call)(task)
+        return task.has_ended or needs_model or any(_unsent_requests(task, self.position, self.call.modes))
+
+
+@dataclass(frozen=True)
+class _Message:
+    """A JSON-RPC message, and the client's position once it has received it."""
+
+    text: str
+    position: StreamPosition
+
+
+def _unsent_messages(kit: Kit, position: StreamPosition, task: Task, modes: frozenset[Mode]) -> Iterator[_Message]:
+    related = None if position.is_call else task.task_id
+    updated = _updated_ms(task)
+    if related and updated > position.updated and not task.has_ended:  # T31
+        position = replace(position, updated=updated)
+        yield _Message(notification_text("notifications/tasks/status", legacy_task(task, kit.now())), position)
+    progress, token = _unsent_progress(task, position), _token_of(task, position)
+    if progress is not None and token is not None:
+        position = replace(position, progress=progress.done, told_at=_milliseconds(kit.now()))
+        yield _Message(_progress_text(task, progress, token, related), position)
+    for request in _unsent_requests(task, position, modes):  # T30
+        message_id = f"{task.task_id}.{request.number}"
+        position = replace(position, asked=request.number)
+        params = legacy_request(request, related, message_id)
+        yield _Message(request_text(message_id, method_of(request.asked), params), position)
+    if task.has_ended:
+        text = _response_text(kit, task, position)
+        if text is not None:
+            yield _Message(text, replace(position, has_ended=True))
+
+
+def _unsent_requests(task: Task, position: StreamPosition, modes: frozenset[Mode]) -> Iterator[InputRequest]:
+    in_order = sorted(task.input_requests, key=lambda one: one.number)
+    return (one for one in in_order if one.number > position.asked and mode_of(one.asked) in modes)
+
+
+def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
+    if task.progress is None or task.progress.done <= position.progress:
+        return None
+    # T32: a task that has ended sends no progress; a plain call may, until its response.
+    return None if task.has_ended and not position.is_call else task.progress
+
+
+def _token_of(task: Task, position: StreamPosition) -> str | int | None:
+    """Return the token for progress on a stream; the task's belongs to the call that created it, and to no other."""
+    return None if position.is_repeat or position.is_fetch else task.origin.progress_token
+
+
+def _progress_text(task: Task, progress: Progress, token: MessageId, related: str | None) -> str:
+    message = None if task.has_ended else task.status.message
+    params = progress_params(progress, message, token)
+    meta: JsonObject = {} if related is None else {"_meta": {RELATED_TASK: {"taskId": related}}}  # T29
+    return notification_text("notifications/progress", {**params, **meta})
+
+
+def _response_text(kit: Kit, task: Task, position: StreamPosition) -> str | None:
+    """Return the response; None if it is in Step Functions, which does not answer now."""
+    related = None if position.is_call else task.task_id
+    try:
+        result = legacy_result(answer_or_raise(kit, task), related)
+        return result_text(position.message_id, mark_repeated(result, is_repeat=position.is_repeat))
+    except ProtocolError as error:
+        return error_text(position.message_id, error)
+    except Exception as fault:  # noqa: BLE001 - the client asks again at its next poll
+        kit.report(fault)
+        return None
+
+
+def _updated_ms(task: Task) -> int:
+    return _milliseconds(task.last_updated_at)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _longest(kit: Kit, call: Call, *, is_repeat: bool) -> timedelta:
+    """Say how long a plain call may last: longer where progress keeps the client's timer from running out."""
+    gets_progress = read.progress_token(call.params) is not None and not is_repeat
+    return kit.patience.call_with_progress if gets_progress else kit.patience.call
+
+
+def _count(kit: Kit, action: AuditAction, call: Call) -> None:
+    """Count a stream by the client that must come back for it, so that the list of those who do can be corrected."""
+    client = visible(f"{call.session.client_name} {call.session.client_version}".strip())
+    kit.operations.recorder.audit(AuditEntry(action, call.owner, client=client or None))
+
+
+def _task_of(kit: Kit, call: Call, position: StreamPosition) -> Task:
+    task_id = task_id_of(position.task_id)
+    if task_id is None:
+        raise UnknownTask
+    recorder, digest = kit.operations.recorder, call.session.digest_of(position.message_id)
+    if digest is None:
+        return kit.operations.get(call.owner, task_id)
+    followed = recorder.load_watched(TaskKey(call.owner, task_id), digest)
+    if followed.is_cancelled:
+        # The Go SDK closes its session on any status but 200, here too.
+        raise RequestCancelled("The client has cancelled this request.")
+    if followed.task is None:
+        raise UnknownTask
+    return kit.operations.upkeep.after_upkeep(followed.task)

@@ -1,0 +1,79 @@
+"""The steps of `tools/call` and `tasks/result` that both eras share."""
+
+from stepwire.catalog.access import Scopes
+from stepwire.catalog.tools import Tool
+from stepwire.engine.dialogue import Permit
+from stepwire.errors import WorkflowError
+from stepwire.json_text import JsonObject
+from stepwire.protocol import params as read
+from stepwire.schemas.validation import Violation
+from stepwire.server.kit import Call, Kit
+from stepwire.tasks.inputs import Mode
+from stepwire.tasks.outcomes import tool_error
+from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
+
+
+def tool_of(kit: Kit, call: Call) -> Tool:
+    """Return the tool that a call names.
+
+    Raises:
+        UnknownTool: no tool has that name.
+        InsufficientScope: the caller may not call it.
+    """
+    tool = kit.catalog.find(read.text(call.params, "name"))
+    kit.access.check_tool(tool, call.scopes, kit.catalog)
+    return tool
+
+
+def permit(kit: Kit, scopes: Scopes) -> Permit:
+    """Return a check that a caller with these scopes may answer the questions of a task.
+
+    Answers resume the workflow, and a confirmation starts it. So answering needs the same scopes as calling the tool.
+    The check raises InsufficientScope if the caller may not call the task's tool.
+    """
+
+    def check(task: Task) -> None:
+        tool = kit.catalog.tools.get(task.work.tool)
+        if tool is not None:  # a tool that is no longer served needs no scopes
+            kit.access.check_tool(tool, scopes, kit.catalog)
+
+    return check
+
+
+def arguments_of(call: Call) -> JsonObject:
+    """Return the arguments of a call; empty if the call has none."""
+    return read.optional_object(call.params, "arguments") or {}
+
+
+def missing_capabilities(tool: Tool, call: Call) -> JsonObject:
+    """Return the capabilities that the tool needs and the client does not declare; a confirmation needs forms."""
+    missing = {name: value for name, value in tool.client_capabilities.items() if name not in call.client_capabilities}
+    if tool.confirmation is None or Mode.FORM in call.modes:
+        return missing
+    return {**missing, "elicitation": {"form": {}}}
+
+
+def has_ended(task: Task) -> bool:
+    """Tell whether the task has ended, so that waiting for it can stop."""
+    return task.has_ended
+
+
+def rejection(tool: str, faults: tuple[Violation, ...]) -> str:
+    """Return a message that lists what is wrong with the arguments, so that a model can correct them."""
+    wrong = "; ".join(map(str, faults))
+    return f"The arguments of {tool} are not valid, and nothing was started: {wrong}."
+
+
+def answer_or_raise(kit: Kit, task: Task) -> ToolResult:
+    """Return the result of an ended task, as the call itself would have returned it (T14).
+
+    Raises:
+        WorkflowError: the workflow ended with a JSON-RPC error.
+    """
+    if isinstance(task.status, Cancelled):  # K4: no specification defines this; a tool result reaches the model
+        return tool_error(f"The task {task.task_id} was cancelled, so it has no result.")
+    match kit.operations.result_of(task):
+        case TaskError(code, message, data):
+            raise WorkflowError(code, message, data)
+        case ToolResult() as result:
+            return result

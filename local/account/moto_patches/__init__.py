@@ -1,0 +1,77 @@
+"""A patch for each defect of moto 5.2.5 that matters here.
+
+A patch is a function whose docstring names the defect. It gets `replace(owner, name, value)`; closing the account
+undoes the replacement. `PATCHES` lists the patches by name. `tests/local/account/test_patches_of_*.py` runs each proof
+twice: it must pass with the patch and fail without it. After an upgrade of moto, a proof that passes without its patch
+shows that the patch can go.
+"""
+
+from collections.abc import Callable, Collection, Generator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+from local.account.moto_patches import (
+    branches,
+    callbacks,
+    changes,
+    dynamodb,
+    events,
+    executions,
+    functions,
+    integrations,
+    jsonata,
+    streams,
+)
+
+Replace = Callable[[object, str, object], None]
+Patch = Callable[[Replace], None]
+
+_ALL: tuple[Patch, ...] = (
+    *executions.PATCHES,
+    *callbacks.PATCHES,
+    *branches.PATCHES,
+    *integrations.PATCHES,
+    *jsonata.PATCHES,
+    *functions.PATCHES,
+    *events.PATCHES,
+    *dynamodb.PATCHES,
+    *changes.PATCHES,
+    *streams.PATCHES,
+)
+PATCHES: dict[str, Patch] = {mended.__name__: mended for mended in _ALL}
+
+
+# The replacements of each patch that is in force.
+_replaced: dict[str, list[tuple[object, str, object]]] = {}
+
+
+@contextmanager
+def applied(*, without: Collection[str] = ()) -> Generator[None]:
+    """Apply every patch except those in `without`, until the block ends.
+
+    A nested block applies nothing again; it lifts the patches that it names until it ends.
+    """
+    with ExitStack() as undo:
+        for name, apply in PATCHES.items():
+            if name in _replaced:
+                if name in without:
+                    _lift(name, undo)
+            elif name not in without:
+                _replaced[name] = []
+                undo.callback(_replaced.pop, name)
+                apply(_replacer(name, undo))
+        yield
+
+
+def _replacer(name: str, undo: ExitStack) -> Replace:
+    def replace(owner: object, attribute: str, value: object) -> None:
+        original = getattr(owner, attribute)
+        undo.enter_context(patch.object(owner, attribute, value))
+        _replaced[name].append((owner, attribute, original))
+
+    return replace
+
+
+def _lift(name: str, undo: ExitStack) -> None:
+    for owner, attribute, original in _replaced[name]:
+        undo.enter_context(patch.object(owner, attribute, original))

@@ -1,0 +1,144 @@
+"""Patches of task tokens: SendTaskSuccess, SendTaskFailure, SendTaskHeartbeat."""
+# ruff: noqa: SLF001 - what is to be mended lies inside
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from moto.core.exceptions import AWSError
+from moto.core.responses import EmptyResult
+from moto.stepfunctions import responses
+from moto.stepfunctions.exceptions import InvalidToken
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_callback import (
+    StateTaskServiceCallback,
+)
+from moto.stepfunctions.parser.asl.eval.callback.callback import (
+    CallbackEndpoint,
+    CallbackOutcomeFailure,
+    CallbackOutcomeSuccess,
+)
+
+_Replace = Callable[[object, str, object], None]
+
+_lock = threading.Lock()
+
+
+class _InvalidOutput(AWSError):
+    TYPE = "InvalidOutput"
+
+
+class _TaskTimedOut(AWSError):
+    TYPE = "TaskTimedOut"
+
+
+def tokens_count_once(replace: _Replace) -> None:
+    """Tokens: causes are dropped; an output that is not JSON and a second answer are taken; old tokens are unknown."""
+
+    def send_task_success(self: Any) -> EmptyResult:
+        token, output = self._get_param("taskToken"), self._get_param("output")
+        _check_json(output)
+        return _answer(self, CallbackOutcomeSuccess(callback_id=token, output=output))
+
+    def send_task_failure(self: Any) -> EmptyResult:
+        token, error, cause = self._get_param("taskToken"), self._get_param("error"), self._get_param("cause")
+        return _answer(self, CallbackOutcomeFailure(callback_id=token, error=error, cause=cause))
+
+    replace(responses.StepFunctionResponse, "send_task_success", send_task_success)
+    replace(responses.StepFunctionResponse, "send_task_failure", send_task_failure)
+
+
+def heartbeats_find_their_task(replace: _Replace) -> None:
+    """Heartbeats: all fail while any execution is starting; a task without HeartbeatSeconds refuses them."""
+
+    def send_task_heartbeat(self: Any) -> EmptyResult:
+        _waiting(self.stepfunction_backend, self._get_param("taskToken")).notify_heartbeat()
+        return EmptyResult()
+
+    replace(responses.StepFunctionResponse, "send_task_heartbeat", send_task_heartbeat)
+
+
+def tokens_live_for_one_attempt(replace: _Replace) -> None:
+    """Tokens: a retry reuses the spent token of the previous attempt; an answer after a timeout may be accepted."""
+    service: Any = StateTaskServiceCallback
+    original = service._evaluate_with_timeout
+
+    def _evaluate_with_timeout(self: Any, env: Any) -> None:
+        callback = _callback_of_this_attempt(env)
+        if callback is not None:
+            callback.attempt = env
+        try:
+            original(self, env)
+        finally:
+            if callback is not None:
+                callback.interrupt_all()
+
+    replace(service, "_evaluate_with_timeout", _evaluate_with_timeout)
+
+
+def _callback_of_this_attempt(env: Any) -> Any:
+    """Return the callback for the task's token, with a new token if the last one is spent; None without a token."""
+    context, pool = env.states.context_object, env.callback_pool_manager
+    task = context.context_object_data.get("Task")
+    callback = pool.get(task["Token"]) if task else None
+    if callback is not None and callback._notify_event.is_set():
+        return pool.add(context.update_task_token())
+    return callback
+
+
+def early_answers_end_the_wait(replace: _Replace) -> None:
+    """Heartbeats: a state whose function answers the token before it returns waits until a heartbeat is missed."""
+    original: Any = CallbackEndpoint.setup_heartbeat_endpoint
+
+    def setup_heartbeat_endpoint(self: Any, heartbeat_seconds: int) -> Any:
+        endpoint = original(self, heartbeat_seconds)
+        if self._notify_event.is_set():
+            endpoint.notify()
+        return endpoint
+
+    replace(CallbackEndpoint, "setup_heartbeat_endpoint", setup_heartbeat_endpoint)
+
+
+def _answer(self: Any, outcome: Any) -> EmptyResult:
+    with _lock:
+        _waiting(self.stepfunction_backend, outcome.callback_id).notify(outcome)
+    return EmptyResult()
+
+
+def _waiting(backend: Any, token: str) -> Any:
+    """Return the callback that waits for this token.
+
+    Raises:
+        TaskTimedOut: the token was answered, or its task or execution has ended.
+        InvalidToken: the token was never issued.
+    """
+    for execution in backend._get_executions():
+        program = execution.exec_worker.env if execution.exec_worker else None
+        callback = program.callback_pool_manager.get(token) if program else None
+        if callback is None:
+            continue
+        if execution.status != "RUNNING" or not _is_awaited(callback):
+            raise _TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
+        return callback
+    raise InvalidToken
+
+
+def _is_awaited(callback: Any) -> bool:
+    """Return whether an answer still counts: there is none yet, and no parallel branch has failed."""
+    attempt = getattr(callback, "attempt", None)
+    return not callback._notify_event.is_set() and (attempt is None or attempt.is_running())
+
+
+def _check_json(output: str) -> None:
+    try:
+        json.loads(output)
+    except ValueError:
+        raise _InvalidOutput("Invalid Output: 'not JSON'") from None
+
+
+PATCHES = (
+    tokens_count_once,
+    heartbeats_find_their_task,
+    tokens_live_for_one_attempt,
+    early_answers_end_the_wait,
+)

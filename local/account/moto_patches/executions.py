@@ -1,0 +1,289 @@
+"""Patches of the life of an execution: start, end, stop, describe, history.
+
+moto's classes are `Any` here on purpose: the proofs check this code, not the type checker.
+"""
+# ruff: noqa: SLF001 - what is to be mended lies inside
+
+import base64
+import binascii
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from moto.core.exceptions import AWSError
+from moto.core.responses import ActionResult
+from moto.stepfunctions import responses
+from moto.stepfunctions.exceptions import InvalidExecutionInput, InvalidName
+from moto.stepfunctions.parser import api
+from moto.stepfunctions.parser import models as running
+from moto.stepfunctions.parser.asl.eval import environment
+from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
+from moto.stepfunctions.parser.asl.parse import asl_parser
+from moto.stepfunctions.parser.asl.parse.preprocessor import Preprocessor
+from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+from moto.stepfunctions.parser.backend import execution as backend
+
+from local.account.status_events import courier
+
+_Replace = Callable[[object, str, object], None]
+
+_LONGEST_INPUT = 262_144  # bytes
+_LONGEST_NAME = 80  # characters
+_EXECUTION_DATA = frozenset(("input", "inputDetails", "output", "outputDetails"))
+_STARTING = 1.0  # seconds that a program may take to build its environment
+
+# One end per execution, and one execution per name, whoever comes first.
+_lock = threading.RLock()
+
+
+def definitions_are_read_apart(replace: _Replace) -> None:
+    """Definitions: one that is parsed concurrently, or was refused before, changes another one's query language."""
+
+    def __init__(self: Any) -> None:  # noqa: N807  # it replaces the class's own
+        self._query_language_per_scope = []
+
+    replace(Preprocessor, "__init__", __init__)
+
+
+def definitions_are_parsed_once(replace: _Replace) -> None:
+    """Definitions: each execution parses its definition again, which takes longer than most executions."""
+    parser: Any = asl_parser.AmazonStateLanguageParser
+    original = parser.parse
+
+    @lru_cache(maxsize=256)
+    def tree_of(definition: str) -> Any:
+        return original(definition)[1]
+
+    def parse(definition: str) -> tuple[Any, Any]:
+        tree = tree_of(definition)
+        # The program holds the state of an execution, so each execution gets its own program from the shared tree.
+        return Preprocessor().visit(tree), tree
+
+    replace(parser, "parse", staticmethod(parse))
+
+
+def names_are_made_up_and_unique(replace: _Replace) -> None:
+    """Start: without a name the ARN ends in ":None"; two starts of one name may both succeed; names go unchecked."""
+    original: Any = running.StepFunctionsParserBackend.start_execution
+
+    def start_execution(
+        self: Any,
+        state_machine_arn: str,
+        name: str | None = None,
+        execution_input: str | None = None,
+        trace_header: Any = None,
+    ) -> Any:
+        if name is not None:
+            _check_name(self, name)
+        with _lock:
+            return original(self, state_machine_arn, name or str(uuid.uuid4()), execution_input, trace_header)
+
+    replace(running.StepFunctionsParserBackend, "start_execution", start_execution)
+
+
+def _check_name(self: Any, name: str) -> None:
+    if not 1 <= len(name) <= _LONGEST_NAME or any(character.isspace() for character in name):
+        raise InvalidName(f"Invalid Name: '{name}'")
+    self._validate_name(name)  # the forbidden characters; it raises InvalidName too
+
+
+def inputs_are_checked(replace: _Replace) -> None:
+    """Start: an input over the limit is accepted."""
+    original: Any = responses.StepFunctionResponse.start_execution
+
+    def start_execution(self: Any) -> Any:
+        text: str = self._get_param("input", if_none="{}")
+        if len(text.encode()) > _LONGEST_INPUT:
+            raise InvalidExecutionInput(f"Invalid State Machine Execution Input: longer than {_LONGEST_INPUT} bytes")
+        return original(self)
+
+    replace(responses.StepFunctionResponse, "start_execution", start_execution)
+
+
+def errors_carry_their_code(replace: _Replace) -> None:
+    """Errors of the parser reach the client with an empty code, or as a TypeError when they have no message."""
+    for error in vars(api).values():
+        if isinstance(error, type) and issubclass(error, AWSError) and error is not AWSError:
+            replace(error, "__init__", _coded(error))
+
+
+def _coded(error: Any) -> Any:
+    code: str = error.__dict__.get("code", error.__name__)
+
+    def __init__(self: Any, message: str = code) -> None:  # noqa: N807  # it replaces the class's own
+        AWSError.__init__(self, message, code, 400)
+
+    return __init__
+
+
+def ends_are_final_and_reported(replace: _Replace) -> None:
+    """End: EventBridge gets no status change events; a program that ends late overwrites an earlier end."""
+    communication: Any = backend.BaseExecutionWorkerCommunication
+    original_end, original_start = communication._reflect_execution_status, backend.Execution.start
+
+    def reflect(self: Any) -> None:
+        with _lock:
+            if self.execution.exec_status is not api.ExecutionStatus.RUNNING:
+                return
+            original_end(self)
+        courier.report(self.execution)
+
+    def start(self: Any) -> None:
+        self.exec_status = api.ExecutionStatus.RUNNING
+        courier.report(self)  # before the program runs: an end is never reported before its start
+        original_start(self)
+
+    replace(communication, "_reflect_execution_status", reflect)
+    replace(backend.Execution, "start", start)
+
+
+def stopping_is_immediate(replace: _Replace) -> None:
+    """Stop: an execution that waits for a task token goes on; the reply has no stopDate; error and cause are lost."""
+    original_error: Any = environment.Environment.set_error
+
+    def stop_execution(self: Any) -> ActionResult:
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        stop(execution, error=self._get_param("error"), cause=self._get_param("cause"))
+        return ActionResult({"stopDate": execution.stop_date})
+
+    def set_error(self: Any, error: Any) -> None:
+        # An interrupted state reports a timeout, although the stop came first.
+        if not isinstance(self._program_state, ProgramStopped):
+            original_error(self, error)
+
+    replace(responses.StepFunctionResponse, "stop_execution", stop_execution)
+    replace(environment.Environment, "set_error", set_error)
+
+
+def stop(execution: Any, *, error: str | None = None, cause: str | None = None) -> None:
+    """Mark an execution as ABORTED at once; its threads notice and end later."""
+    with _lock:
+        if execution.exec_status is not api.ExecutionStatus.RUNNING:
+            return
+        execution.exec_status = api.ExecutionStatus.ABORTED
+        execution.stop_date = datetime.now(UTC)
+        execution.error, execution.cause = error, cause
+    courier.report(execution)
+    _interrupt(execution)
+
+
+def _interrupt(execution: Any) -> None:
+    program = _program(execution)
+    if program is None:
+        return
+    program.set_stop(stop_date=execution.stop_date, error=execution.error, cause=execution.cause)
+    for callback in list(program.callback_pool_manager._pool.values()):
+        callback.interrupt_all()
+
+
+def _program(execution: Any) -> Any:
+    """Return the environment of the execution's program once it runs: it would ignore an earlier stop."""
+    until = time.monotonic() + _STARTING
+    while time.monotonic() < until:
+        program = execution.exec_worker.env if execution.exec_worker else None
+        if program is not None and program._program_state is not None:
+            return program
+        time.sleep(0.001)
+    return None
+
+
+def describing_tells_all(replace: _Replace) -> None:
+    """Describe: no stopDate after a timeout, no output when it is null, and a TypeError when it holds a date."""
+
+    def describe_execution(self: Any) -> ActionResult:
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        with _lock:  # moto sets the status before it sets the output
+            return ActionResult(_description(execution))
+
+    replace(responses.StepFunctionResponse, "describe_execution", describe_execution)
+
+
+def _description(execution: Any) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "executionArn": execution.execution_arn,
+        "stateMachineArn": execution.state_machine_arn,
+        "name": execution.name,
+        "status": execution.status,
+        "startDate": execution.start_date,
+        "input": execution.execution_input,
+        "inputDetails": {"included": True},
+        "redriveCount": 0,
+    }
+    if execution.status != "RUNNING":
+        described["stopDate"] = execution.stop_date
+    if execution.status == "SUCCEEDED":
+        described |= {"output": output_of(execution), "outputDetails": {"included": True}}
+    endings = {"error": execution.error, "cause": execution.cause}
+    return described | {name: value for name, value in endings.items() if value is not None}
+
+
+def output_of(execution: Any) -> str:
+    """Return the output of an execution that succeeded, as JSON text."""
+    return to_json_str(execution.output, separators=(",", ":"))
+
+
+def history_comes_in_pages(replace: _Replace) -> None:
+    """History: maxResults, nextToken and reverseOrder are ignored."""
+    original: Any = responses.StepFunctionResponse.get_execution_history
+
+    def get_execution_history(self: Any) -> ActionResult:
+        events: list[Any] = list(original(self).result["events"])
+        if self._get_param("reverseOrder"):
+            events.reverse()
+        size = int(self._get_param("maxResults") or 0) or 100
+        first = _offset(self._get_param("nextToken"))
+        page: dict[str, Any] = {"events": events[first : first + size]}
+        if first + size < len(events):
+            page["nextToken"] = base64.b64encode(json.dumps(first + size).encode()).decode()
+        return ActionResult(page)
+
+    replace(responses.StepFunctionResponse, "get_execution_history", get_execution_history)
+
+
+def history_can_leave_out_data(replace: _Replace) -> None:
+    """History: includeExecutionData=False is ignored."""
+    original: Any = responses.StepFunctionResponse.get_execution_history
+
+    def get_execution_history(self: Any) -> ActionResult:
+        page: dict[str, Any] = original(self).result
+        if self._get_param("includeExecutionData", if_none=True):
+            return ActionResult(page)
+        return ActionResult({**page, "events": [_without_data(event) for event in page["events"]]})
+
+    replace(responses.StepFunctionResponse, "get_execution_history", get_execution_history)
+
+
+def _without_data(event: dict[str, Any]) -> dict[str, Any]:
+    return {name: _bare(value) if isinstance(value, dict) else value for name, value in event.items()}
+
+
+def _bare(details: Any) -> dict[str, Any]:
+    return {name: value for name, value in details.items() if name not in _EXECUTION_DATA}
+
+
+def _offset(token: str | None) -> int:
+    if token is None:
+        return 0
+    try:
+        return int(base64.b64decode(token, validate=True))
+    except (binascii.Error, ValueError):
+        raise api.InvalidToken from None
+
+
+PATCHES = (
+    definitions_are_parsed_once,
+    definitions_are_read_apart,
+    names_are_made_up_and_unique,
+    inputs_are_checked,
+    errors_carry_their_code,
+    ends_are_final_and_reported,
+    stopping_is_immediate,
+    describing_tells_all,
+    history_comes_in_pages,
+    history_can_leave_out_data,
+)

@@ -1,0 +1,85 @@
+"""Patches of DynamoDB Streams: one record per change, without copies, and a signal when a record is written."""
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from moto.dynamodb.models.table import StreamRecord, StreamShard
+
+_Replace = Callable[[object, str, object], None]
+
+_KEPT = 10_000  # records; AWS keeps a day's
+_TRIMMED = 1_000  # at a time
+
+
+class Signal:
+    """Counts written records, and wakes the threads that wait for one."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self.count = 0
+
+    def give(self) -> None:
+        """Count a record, and wake the waiting threads."""
+        with self._changed:
+            self.count += 1
+            self._changed.notify_all()
+
+    def wait(self, seen: int, *, within: float) -> None:
+        """Wait until the count differs from the one seen before, for at most so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.count != seen, timeout=within)
+
+
+# Signalled during a DynamoDB call. A reader that it wakes waits for that call's lock, so it sees whole transactions.
+written = Signal()
+
+
+def changes_are_recorded_once(replace: _Replace) -> None:
+    """Streams: UpdateItem records a new item twice and an unchanged one as MODIFY; images share sets with the item."""
+
+    def add(self: Any, old: Any, new: Any) -> None:
+        if old is not None and new is not None and old == new:
+            return
+        kind = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
+        view: str = self.table.stream_specification["StreamViewType"]
+        old, new = copy.deepcopy((old, new))
+        number = self.starting_sequence_number + len(self.items)
+        record: Any = StreamRecord(self.table, view, kind, old, new, number)
+        if self.items and _insert_one_item(self.items[-1].record, record.record):
+            record.record["dynamodb"]["SequenceNumber"] = self.items.pop().record["dynamodb"]["SequenceNumber"]
+        self.items.append(record)
+        if len(self.items) > _KEPT:
+            del self.items[:_TRIMMED]
+            self.starting_sequence_number += _TRIMMED
+        written.give()
+
+    replace(StreamShard, "add", add)
+
+
+def _insert_one_item(former: Any, latter: Any) -> bool:
+    return former["eventName"] == latter["eventName"] == "INSERT" and (
+        former["dynamodb"]["Keys"] == latter["dynamodb"]["Keys"]
+    )
+
+
+class _Records(list[Any]):
+    """Stream records; immutable once the call that wrote them has ended."""
+
+    def __deepcopy__(self, memo: object) -> "_Records":
+        return _Records(self)
+
+
+def transactions_share_the_records(replace: _Replace) -> None:
+    """A transaction copies every record of its tables' streams, so it slows down with each record."""
+    original: Any = StreamShard.__init__
+
+    def __init__(self: Any, account_id: str, table: Any) -> None:  # noqa: N807  # theirs
+        original(self, account_id, table)
+        self.items = _Records()
+
+    replace(StreamShard, "__init__", __init__)
+
+
+PATCHES = (changes_are_recorded_once, transactions_share_the_records)

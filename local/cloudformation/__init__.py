@@ -1,0 +1,1 @@
+"""CloudFormation for a SAM template: parameters, intrinsic functions, and the creation of each resource type."""

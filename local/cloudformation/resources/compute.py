@@ -1,0 +1,149 @@
+"""Lambda functions and what belongs to them: layers, permissions."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from local.account.isolation import dummy_credentials
+from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
+from local.cloudformation.resources.roles import check_allowed, role_of
+from local.errors import TemplateError
+from local.iam.actions import Need
+from local.lambdas.catalog import compile_catalog
+from local.lambdas.environment import machine_variables
+from local.lambdas.functions import Function, FunctionSettings, register
+
+# An archive without files: the code is loaded from its folder.
+_EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
+
+
+def _function(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    if properties.get("PackageType", "Zip") != "Zip" or not str(properties.get("Runtime", "")).startswith("python"):
+        raise TemplateError(f"{resource.logical_id}: the local stack runs Python functions only.")
+    name: str = properties.get("FunctionName", world.name(resource))
+    settings = _settings(resource, world, name, _folder(resource, world))
+    if settings.dead_letters is not None:
+        check_allowed(resource, settings.role, (Need("sqs:SendMessage", settings.dead_letters),))
+    world.client("lambda").create_function(
+        FunctionName=name,
+        Runtime=properties["Runtime"],
+        Role=properties["Role"],
+        Handler=settings.handler,
+        Timeout=int(settings.timeout),
+        MemorySize=settings.memory,
+        Code={"ZipFile": _EMPTY_ZIP},
+    )
+    compile_catalog(resource.logical_id, settings.folder)
+    function = Function(settings, instances=world.instances, layers=world.layers)
+    register(function)
+    world.functions[resource.logical_id] = function
+    return Created(name, {"Arn": settings.arn})
+
+
+def _folder(resource: Resource, world: World) -> Path:
+    code: Mapping[str, Any] = resource.properties["Code"]
+    key: str = code.get("S3Key", "")
+    if key not in world.folders:
+        raise TemplateError(f"{resource.logical_id}: the local stack serves code from a folder on this disk only.")
+    return world.folders[key]
+
+
+def _settings(resource: Resource, world: World, name: str, folder: Path) -> FunctionSettings:
+    properties = resource.properties
+    timeout, memory = int(properties.get("Timeout", 3)), int(properties.get("MemorySize", 128))
+    log_group = properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}")
+    given: Mapping[str, Any] = properties.get("Environment", {}).get("Variables", {})
+    runtime = {
+        **machine_variables(),
+        **dummy_credentials(),
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties['Runtime']}",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),
+        "AWS_LAMBDA_FUNCTION_NAME": name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": log_group,
+        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+        "LAMBDA_TASK_ROOT": str(folder),
+        "TZ": ":UTC",
+        "_HANDLER": properties["Handler"],
+        # No X-Ray daemon runs here.
+        "AWS_XRAY_SDK_ENABLED": "false",
+        "POWERTOOLS_TRACE_DISABLED": "true",
+    }
+    return FunctionSettings(
+        name=name,
+        arn=world.arn("lambda", f"function:{name}"),
+        folder=folder,
+        handler=properties["Handler"],
+        timeout=timeout,
+        memory=memory,
+        log_group=log_group,
+        variables=runtime | {key: _variable(value) for key, value in given.items()},
+        dead_letters=properties.get("DeadLetterConfig", {}).get("TargetArn"),
+        role=role_of(resource, properties["Role"], world),
+    )
+
+
+def _variable(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _layer(resource: Resource, world: World) -> Created:
+    """Add the layer's own code to the path; the packages that its build would install come from this environment."""
+    key = resource.properties.get("Content", {}).get("S3Key", "")
+    if key in world.folders:
+        world.layers.append(world.folders[key])
+        ready = str(world.folders[key] / "python")
+        if Path(ready).is_dir() and ready not in sys.path:
+            sys.path.append(ready)
+    name: str = resource.properties.get("LayerName", world.name(resource))
+    arn = world.arn("lambda", f"layer:{name}:1")
+    return Created(arn, {"LayerVersionArn": arn})
+
+
+def _permission(resource: Resource, world: World) -> Created:
+    return Created(world.name(resource))
+
+
+KINDS = {
+    "AWS::Lambda::Function": Kind(
+        _function,
+        served=(
+            "Code",
+            "DeadLetterConfig",
+            "Environment",
+            "FunctionName",
+            "Handler",
+            "LoggingConfig",
+            "MemorySize",
+            "PackageType",
+            "Role",
+            "Runtime",
+            "Timeout",
+        ),
+        # Layers have their own note.
+        harmless=(
+            "Architectures",
+            "Layers",
+            "TracingConfig",
+            "EphemeralStorage",
+            "KmsKeyArn",
+            "ReservedConcurrentExecutions",
+            "SnapStart",
+        ),
+        note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
+    ),
+    "AWS::Lambda::LayerVersion": Kind(
+        _layer,
+        served=("Content", "LayerName"),
+        harmless=("CompatibleArchitectures", "CompatibleRuntimes", "LicenseInfo"),
+        note="layers: their packages are those of this Python environment",
+    ),
+    "AWS::Lambda::Permission": Kind(
+        _permission,
+        harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
+        note=NOT_ENFORCED,
+    ),
+}

@@ -1,0 +1,92 @@
+"""What the provisioner knows of a resource type, and the state that resource creation reads and extends."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from local.gateway.cors import Cors
+from local.gateway.http_api import Integration, Route
+from local.gateway.jwt_tokens import JwtAuthorizer
+from local.iam.clients import aws_client
+from local.iam.permissions import Role
+from local.lambdas.functions import Function
+from local.streams.mappings import Mapping as StreamMapping
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of the template with its properties resolved."""
+
+    logical_id: str
+    kind: str
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Created:
+    """What other resources can refer to: the resource's Ref and attributes."""
+
+    reference: str
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass
+class World:
+    """The resources and notes so far; each created resource adds to it."""
+
+    stack: str
+    account: str
+    region: str
+    folders: Mapping[str, Path]
+    instances: int = 1  # of each function
+    layers: list[Path] = field(default_factory=list[Path])
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
+    roles: dict[str, Role] = field(default_factory=dict[str, Role])  # by name
+    state_machines: list[str] = field(default_factory=list[str])  # ARNs
+    tables: list[str] = field(default_factory=list[str])  # names
+    parameters: list[str] = field(default_factory=list[str])  # names
+    mappings: list[StreamMapping] = field(default_factory=list[StreamMapping])
+    apis: list[str] = field(default_factory=list[str])  # ids
+    cors: Cors | None = None  # of the API
+    authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
+    integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
+    routes: list[Route] = field(default_factory=list[Route])
+    notes: list[str] = field(default_factory=list[str])
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of the simulated account."""
+        return aws_client(service, self.region)
+
+    def name(self, resource: Resource) -> str:
+        """Return a physical name, unique in the account."""
+        return f"{self.stack}-{resource.logical_id}"
+
+    def arn(self, service: str, tail: str) -> str:
+        """Return an ARN of this account and region."""
+        return f"arn:aws:{service}:{self.region}:{self.account}:{tail}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A resource type: how to create one, and which properties it serves or can ignore without loss."""
+
+    create: Callable[[Resource, World], Created]
+    served: Sequence[str] = ()
+    # Without effect here: descriptive properties, and those that the note covers.
+    harmless: Sequence[str] = ()
+    note: str = ""  # the difference from AWS for every resource of this type
+
+    def ignored(self, resource: Resource) -> list[str]:
+        """Return the properties of a resource that have no effect."""
+        return [name for name in resource.properties if name not in {*self.served, *self.harmless, *_WORDS}]
+
+
+_WORDS = ("Description", "Tags")
+
+NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources, that let others in, are not"
+
+
+def picked(properties: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the named properties that are set."""
+    return {name: properties[name] for name in names if name in properties}

@@ -1,0 +1,90 @@
+"""Roles and their policies: what functions and workflows may call (see iam/permissions.py)."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
+from local.errors import TemplateError
+from local.iam import permissions
+from local.iam.actions import ANY, Need
+from local.iam.permissions import Role, Statement
+
+# The calls that Lambda makes in a function's role to read a stream.
+STREAM_READS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+
+# What the managed policies allow that SAM adds by itself; the logs, which all do, go to the terminal here.
+_MANAGED: Mapping[str, Sequence[Statement]] = {
+    "service-role/AWSLambdaBasicExecutionRole": (),
+    "service-role/AWSLambdaDynamoDBExecutionRole": (
+        Statement(True, [f"dynamodb:{name}".lower() for name in STREAM_READS], [ANY]),  # noqa: FBT003  # read as a sentence
+    ),
+}
+
+
+def role_of(resource: Resource, arn: str, world: World) -> Role | None:
+    """Return the role that a resource names; a role from outside the template is not enforced."""
+    role = permissions.registered(arn)
+    if role is None:
+        world.notes.append(f"{resource.logical_id}: its role {arn} is not of this template, so every call is allowed")
+    return role
+
+
+def check_allowed(resource: Resource, role: Role | None, needs: Iterable[Need]) -> None:
+    """Check that a function's role allows the calls that Lambda makes in it, as AWS does at deployment.
+
+    Raises:
+        TemplateError: the role does not allow one of these calls.
+    """
+    for need in needs:
+        if role is not None and not permissions.allows(role, need):
+            raise TemplateError(f"{resource.logical_id}: {role.name} may not {need.action} on {need.resource}.")
+
+
+def _role(resource: Resource, world: World) -> Created:
+    name: str = resource.properties.get("RoleName", world.name(resource))
+    trust = json.dumps(resource.properties["AssumeRolePolicyDocument"])
+    made = world.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]
+    role = Role(made["Arn"])
+    permissions.register(role)
+    world.roles[name] = role
+    for policy in resource.properties.get("Policies", ()):
+        _attach(resource, world, role, policy["PolicyDocument"])
+    for managed in resource.properties.get("ManagedPolicyArns", ()):
+        known = _MANAGED.get(str(managed).partition("policy/")[2])
+        role.statements += known or ()
+        if known is None:
+            world.notes.append(f"{resource.logical_id}: the managed policy {managed} is unknown here and ignored")
+    return Created(name, {"Arn": role.arn, "RoleId": made["RoleId"]})
+
+
+def _policy(resource: Resource, world: World) -> Created:
+    for name in resource.properties.get("Roles", ()):
+        if name in world.roles:
+            _attach(resource, world, world.roles[name], resource.properties["PolicyDocument"])
+        else:
+            world.notes.append(f"{resource.logical_id}: its role {name} is not of this template")
+    return Created(world.name(resource))
+
+
+def _attach(resource: Resource, world: World, role: Role, document: Mapping[str, Any]) -> None:
+    role.statements += permissions.statements_of(document)
+    for statement in permissions.unread(document):
+        world.notes.append(f"{resource.logical_id}: {statement} is not evaluated here, and allows nothing")
+
+
+KINDS = {
+    "AWS::IAM::Role": Kind(
+        _role,
+        served=("RoleName", "AssumeRolePolicyDocument", "Policies", "ManagedPolicyArns"),
+        harmless=("MaxSessionDuration", "Path", "PermissionsBoundary"),
+        note=NOT_ENFORCED,
+    ),
+    "AWS::IAM::Policy": Kind(_policy, served=("PolicyDocument", "Roles"), harmless=("PolicyName",), note=NOT_ENFORCED),
+    "AWS::IAM::ManagedPolicy": Kind(
+        _policy,
+        served=("PolicyDocument", "Roles"),
+        harmless=("ManagedPolicyName", "Path"),
+        note=NOT_ENFORCED,
+    ),
+}

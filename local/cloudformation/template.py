@@ -1,0 +1,123 @@
+"""Translates a SAM template to plain CloudFormation offline, and locates its code on this disk.
+
+The rule: paths in a template are relative to the template's folder. The translator expects code in S3, so it gets
+`s3://local/<logical id>` for a local folder; that key leads back to the folder later. The translator asks boto3 for a
+region, so it runs inside the simulated account.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
+
+from local.errors import TemplateError
+
+_BUCKET = "local"
+_CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+
+
+# libyaml parses ten times faster than PyYAML's own parser, which would take half of a stack's start. A class of its
+# own, so that CloudFormation's short forms (`!Ref`, `!GetAtt`) are known to no other reader of YAML in this process.
+_Loader: Any = type("_Loader", (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader,), {})
+_Loader.add_multi_constructor("!", cast("Any", yaml_helper).intrinsics_multi_constructor)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A translated template."""
+
+    path: Path
+    body: Mapping[str, Any]
+    folders: Mapping[str, Path]  # of code, by the S3 key in the translated resource
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """Return a top-level section; empty if the template has none."""
+        return self.body.get(name) or {}
+
+
+def load(path: Path, parameters: Mapping[str, str]) -> Template:
+    """Return a translated template; parts of the translation depend on parameter values.
+
+    Raises:
+        TemplateError: the file is missing, not YAML, or not accepted by SAM.
+    """
+    parsed = parse(path)
+    if not isinstance(parsed, dict) or "Resources" not in parsed:
+        raise TemplateError(f"{path} is not a template: it has no Resources.")
+    source = cast("dict[str, Any]", parsed)
+    folders = _localise(source, path.parent)
+    return Template(path, _translate(path, source, parameters), folders)
+
+
+def parse(path: Path) -> Any:
+    """Return the content of a YAML file, with intrinsic functions in their long form.
+
+    Raises:
+        TemplateError: the file is missing, unreadable or not YAML.
+    """
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - it derives from a safe loader
+    except FileNotFoundError:
+        raise TemplateError(f"{path} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path} cannot be read: {error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise TemplateError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
+    folders: dict[str, Path] = {}
+    shared: str | None = source.get("Globals", {}).get("Function", {}).get("CodeUri")
+    for name, resource in source["Resources"].items():
+        properties: dict[str, Any] = resource.setdefault("Properties", {})
+        kind = resource.get("Type", "")
+        if kind in _CODE_PROPERTY:
+            folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
+        if kind == "AWS::Serverless::StateMachine" and "DefinitionUri" in properties:
+            _inline_definition(name, properties, base)
+    return folders
+
+
+def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None) -> Path:
+    uri = properties.get(code, shared)
+    if not isinstance(uri, str) or uri.startswith("s3://"):
+        raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
+    folder = (base / uri).resolve()
+    if not folder.is_dir():
+        raise TemplateError(f"{name}: {code} {uri} is not a folder.")
+    properties[code] = f"s3://{_BUCKET}/{name}"
+    return folder
+
+
+def _inline_definition(name: str, properties: dict[str, Any], base: Path) -> None:
+    uri = properties.pop("DefinitionUri")
+    if not isinstance(uri, str) or uri.startswith("s3://"):
+        raise TemplateError(f"{name}: the local stack serves definitions from this disk; DefinitionUri is {uri!r}.")
+    properties["Definition"] = parse(base / uri)  # JSON is YAML too
+
+
+class _NoManagedPolicies:
+    """Answers the translator's lookup of unknown managed policies: in AWS, a call to IAM."""
+
+    def load(self) -> dict[str, str]:
+        return {}
+
+
+# It logs warnings about its own metrics, which are not collected here.
+logging.getLogger("samtranslator").setLevel(logging.ERROR)
+
+
+def _translate(path: Path, source: dict[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+    declared: dict[str, Any] = source.get("Parameters", {})
+    values = {name: given.get(name, entry.get("Default", "")) for name, entry in declared.items()}
+    try:
+        return transform(source, values, cast("Any", _NoManagedPolicies()))
+    except InvalidDocumentException as error:
+        causes = "; ".join(str(cause.message) for cause in error.causes)
+        raise TemplateError(f"{path}: {causes or error.message}") from error

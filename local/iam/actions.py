@@ -1,0 +1,160 @@
+"""The IAM actions and resources that each AWS call needs, from AWS's service authorization reference.
+
+Pure. The rule: an operation that is not listed here raises an error that names it; no call is allowed by omission. The
+keys are botocore's names: `<service>.<operation>`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Params = Mapping[str, Any]  # of a call, as passed to botocore
+
+ANY = "*"  # for actions without resource-level permissions
+
+
+class UnknownOperation(Exception):
+    """The local stack does not know which permission an operation needs."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(f"The local stack does not know which permission {operation} needs: add it to {__name__}.")
+
+
+@dataclass(frozen=True)
+class Need:
+    """An action that must be allowed on a resource."""
+
+    action: str
+    resource: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The account and Region of resources that are given by name."""
+
+    region: str
+    account: str
+
+    def arn(self, service: str, tail: str, name: str) -> str:
+        """Return the ARN of a resource that is given by ARN or by name."""
+        return name if name.startswith("arn:") else f"arn:aws:{service}:{self.region}:{self.account}:{tail}{name}"
+
+
+def needs(operation: str, params: Params, place: Place) -> Sequence[Need]:
+    """Return the permissions that a call needs.
+
+    Raises:
+        UnknownOperation: the operation is not listed.
+    """
+    if operation not in _OPERATIONS:
+        raise UnknownOperation(operation)
+    return tuple(_OPERATIONS[operation](params, place))
+
+
+_Rule = Callable[[Params, Place], Iterable[Need]]
+
+
+def _on(action: str, parameter: str, service: str = "", tail: str = "") -> _Rule:
+    """Return a rule for one action on the resource that one parameter names."""
+    return lambda params, place: (Need(action, place.arn(service, tail, params[parameter])),)
+
+
+def _on_any(action: str) -> _Rule:
+    return lambda params, place: (Need(action, ANY),)  # noqa: ARG005  # the signature of a rule
+
+
+def _table(params: Params, place: Place) -> str:
+    return place.arn("dynamodb", "table/", params["TableName"])
+
+
+def _query(action: str) -> _Rule:
+    def rule(params: Params, place: Place) -> Iterable[Need]:
+        index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
+        return (Need(action, _table(params, place) + index),)
+
+    return rule
+
+
+def _batch(action: str) -> _Rule:
+    return lambda params, place: (
+        Need(action, place.arn("dynamodb", "table/", table)) for table in params["RequestItems"]
+    )
+
+
+_PARTS = {
+    "ConditionCheck": "dynamodb:ConditionCheckItem",
+    "Delete": "dynamodb:DeleteItem",
+    "Get": "dynamodb:GetItem",
+    "Put": "dynamodb:PutItem",
+    "Update": "dynamodb:UpdateItem",
+}
+
+
+def _transaction(params: Params, place: Place) -> Iterable[Need]:
+    """Return the permissions of a transaction: those of its parts, because it has no action of its own."""
+    return (Need(_PARTS[kind], _table(part, place)) for item in params["TransactItems"] for kind, part in item.items())
+
+
+def _put_events(params: Params, place: Place) -> Iterable[Need]:
+    buses = (entry.get("EventBusName", "default") for entry in params["Entries"])
+    return (Need("events:PutEvents", place.arn("events", "event-bus/", bus)) for bus in buses)
+
+
+def _object(action: str) -> _Rule:
+    return lambda params, place: (Need(action, f"arn:aws:s3:::{params['Bucket']}/{params['Key']}"),)  # noqa: ARG005  # the same
+
+
+def _bucket(action: str) -> _Rule:
+    return lambda params, place: (Need(action, f"arn:aws:s3:::{params['Bucket']}"),)  # noqa: ARG005  # the same
+
+
+def _queue(action: str) -> _Rule:
+    def rule(params: Params, place: Place) -> Iterable[Need]:
+        return (Need(action, place.arn("sqs", "", params["QueueUrl"].rpartition("/")[2])),)
+
+    return rule
+
+
+def _path(params: Params, place: Place) -> Iterable[Need]:
+    return (Need("ssm:GetParametersByPath", place.arn("ssm", "parameter", params["Path"].rstrip("/"))),)
+
+
+def _of_item(operation: str) -> _Rule:
+    return lambda params, place: (Need(f"dynamodb:{operation}", _table(params, place)),)
+
+
+_OPERATIONS: Mapping[str, _Rule] = {
+    **{f"dynamodb.{name}": _of_item(name) for name in ("GetItem", "PutItem", "UpdateItem", "DeleteItem")},
+    "dynamodb.BatchGetItem": _batch("dynamodb:BatchGetItem"),
+    "dynamodb.BatchWriteItem": _batch("dynamodb:BatchWriteItem"),
+    "dynamodb.Query": _query("dynamodb:Query"),
+    "dynamodb.Scan": _query("dynamodb:Scan"),
+    "dynamodb.TransactGetItems": _transaction,
+    "dynamodb.TransactWriteItems": _transaction,
+    "events.PutEvents": _put_events,
+    "lambda.Invoke": _on("lambda:InvokeFunction", "FunctionName", "lambda", "function:"),
+    "s3.GetObject": _object("s3:GetObject"),
+    "s3.HeadObject": _object("s3:GetObject"),
+    "s3.PutObject": _object("s3:PutObject"),
+    "s3.DeleteObject": _object("s3:DeleteObject"),
+    "s3.ListObjectsV2": _bucket("s3:ListBucket"),
+    # By ARN: the name lacks the six random characters at the end of the ARN.
+    "secretsmanager.GetSecretValue": _on("secretsmanager:GetSecretValue", "SecretId", "secretsmanager", "secret:"),
+    "resourcegroupstaggingapi.GetResources": _on_any("tag:GetResources"),
+    "ssm.GetParametersByPath": _path,
+    "sqs.SendMessage": _queue("sqs:SendMessage"),
+    "sqs.ReceiveMessage": _queue("sqs:ReceiveMessage"),
+    "sqs.DeleteMessage": _queue("sqs:DeleteMessage"),
+    "stepfunctions.DescribeExecution": _on("states:DescribeExecution", "executionArn"),
+    "stepfunctions.DescribeStateMachine": _on("states:DescribeStateMachine", "stateMachineArn"),
+    "stepfunctions.ListTagsForResource": _on("states:ListTagsForResource", "resourceArn"),
+    "stepfunctions.GetExecutionHistory": _on("states:GetExecutionHistory", "executionArn"),
+    "stepfunctions.ListExecutions": _on("states:ListExecutions", "stateMachineArn"),
+    "stepfunctions.RedriveExecution": _on("states:RedriveExecution", "executionArn"),
+    "stepfunctions.StartExecution": _on("states:StartExecution", "stateMachineArn"),
+    "stepfunctions.StopExecution": _on("states:StopExecution", "executionArn"),
+    **{
+        f"stepfunctions.{name}": _on_any(f"states:{name}")
+        for name in ("SendTaskFailure", "SendTaskHeartbeat", "SendTaskSuccess")
+    },
+}

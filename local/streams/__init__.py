@@ -1,0 +1,1 @@
+"""DynamoDB streams: event source mappings, their records, and removal by TTL."""

@@ -1,0 +1,1 @@
+"""A command for operators of a deployed stack. Nothing here is deployed."""

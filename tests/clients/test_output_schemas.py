@@ -1,0 +1,79 @@
+"""An unfinished result passes the output schema that was shown, by the validators of released clients."""
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from jsonschema.validators import Draft202012Validator
+
+from stepwire.catalog.tools import Tool
+from stepwire.json_text import JsonObject, write
+from tests.clients.behaviours import Behaviour
+from tests.clients.raw_client import RawClient, Returned
+from tests.clients.timeline import Timeline
+from tests.kits import OPTIONAL, OUTPUT_SCHEMA, World, catalog_of
+from tests.npm import install, node
+from tests.server.clients import LegacyClient
+
+Json = dict[str, Any]
+NODE: Final = Path(__file__).parents[1] / "refusals" / "node"
+_RUN_SECONDS: Final = 60
+SCHEMAS: Final[dict[str, JsonObject]] = {
+    "plain": OUTPUT_SCHEMA,
+    "closed": {**OUTPUT_SCHEMA, "additionalProperties": False},
+    "with_a_dialect": {"$schema": "https://json-schema.org/draft/2020-12/schema", **OUTPUT_SCHEMA},
+    "with_alternatives": {"type": "object", "oneOf": [OUTPUT_SCHEMA, {"type": "object", "required": ["question"]}]},
+    "with_references": {
+        "type": "object",
+        "properties": {"answer": {"$ref": "#/$defs/answer"}},
+        "required": ["answer"],
+        "$defs": {"answer": {"type": "integer"}},
+    },
+}
+
+
+def tool_of(name: str, schema: JsonObject) -> Tool:
+    return replace(OPTIONAL, name=name, output_schema=write(schema))
+
+
+def shown_and_given() -> Json:
+    """List the tools, and call each for longer than anybody waits."""
+    world = World(catalog=catalog_of(*(tool_of(name, schema) for name, schema in SCHEMAS.items())))
+    client = RawClient(Behaviour("a test", "anybody"), Timeline(world.clock), itertools.repeat(world.server))
+    client.connect()
+    outcomes = {name: client.call(name) for name in SCHEMAS}
+    results = {name: outcome.result for name, outcome in outcomes.items() if isinstance(outcome, Returned)}
+    return {"tools": LegacyClient(world).ask("tools/list").result["tools"], "results": results}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_validator_of_the_python_sdk_takes_it(name: str) -> None:
+    given = shown_and_given()
+    schema = next(tool for tool in given["tools"] if tool["name"] == name).get("outputSchema", {})
+    validator: Any = Draft202012Validator(schema)
+
+    assert validator.is_valid(given["results"][name]["structuredContent"])
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "with_references"])
+def test_the_schema_still_says_what_a_result_looks_like(name: str) -> None:
+    tools = shown_and_given()["tools"]
+    validator: Any = Draft202012Validator(next(tool for tool in tools if tool["name"] == name)["outputSchema"])
+
+    assert validator.is_valid({"answer": 42})
+    assert not validator.is_valid({"answer": "forty-two"})
+    assert not validator.is_valid({"stepwire/task": {}})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("library", ["sdk", "client"])
+def test_the_typescript_clients_take_it(library: str) -> None:
+    install(NODE)
+
+    ended = node(NODE, ["validate.mjs", library], _RUN_SECONDS, json.dumps(shown_and_given()))
+
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == dict.fromkeys(SCHEMAS, "taken")

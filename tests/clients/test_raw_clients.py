@@ -1,0 +1,180 @@
+"""Each client that cannot be installed gets its result: it neither hangs, nor times out, nor loses its session.
+
+Two instances of the server take turns. An unfinished result is fine where the client cannot wait for the end.
+"""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import pytest
+
+from stepwire.json_text import write
+from tests.clients.behaviours import CLIENTS, Behaviour, Expected
+from tests.clients.raw_client import ANSWER, Dropped, RawClient, Refused, Returned
+from tests.clients.timeline import Timeline
+from tests.kits import OPTIONAL, OUTPUT, TOOLS, World, catalog_of
+from tests.server.instances import another_instance
+from tests.server.messages import only_task
+
+_LONGEST_WAIT = 50
+_LONGEST_WAIT_FOR_JSON = 15.5  # seconds; Java gives up at 20
+ASKING = replace(OPTIONAL, name="asking", model_may_answer=True)
+each_client = pytest.mark.parametrize("behaviour", CLIENTS, ids=lambda one: one.label)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A client, and what it calls."""
+
+    world: World
+    timeline: Timeline
+    client: RawClient
+
+    def succeed(self) -> None:
+        self.world.succeed(only_task(self.world), OUTPUT)
+
+    def ask(self) -> None:
+        self.world.ask(only_task(self.world))
+        self.timeline.after(1, self._go_on)
+
+    def _go_on(self) -> None:
+        """End the workflow once its state that waits has been answered, or was refused an answer."""
+        if self.world.workflows.resumptions:
+            self.succeed()
+        else:
+            self.timeline.after(1, self._go_on)
+
+    @property
+    def is_unharmed(self) -> bool:
+        """Whether the next call of the same session gets its result."""
+        self.timeline.after(0.5, self.succeed)
+        outcome = self.client.call()
+        return isinstance(outcome, Returned) and outcome.result["structuredContent"] == OUTPUT
+
+
+def site_of(behaviour: Behaviour) -> Site:
+    world = World(catalog=catalog_of(*TOOLS, ASKING))
+    timeline = Timeline(world.clock)
+    client = RawClient(behaviour, timeline, itertools.cycle([world.server, another_instance(world)]))
+    client.connect()
+    return Site(world, timeline, client)
+
+
+def is_unfinished(outcome: object) -> bool:
+    """Tell whether it is a result that says where the work goes on, and no error."""
+    if not isinstance(outcome, Returned):
+        return False
+    is_named = outcome.result.get("_meta", {}).get("stepwire/task", {}).get("taskId")
+    return bool(is_named) and not outcome.result.get("isError")
+
+
+@each_client
+def test_a_short_call_gets_its_result(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.timeline.after(1, site.succeed)
+
+    outcome = site.client.call()
+
+    assert isinstance(outcome, Returned)
+    assert outcome.result["structuredContent"] == OUTPUT
+    assert site.client.gets == 0
+
+
+@each_client
+def test_a_call_of_a_minute_ends_in_time_for_its_client(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.timeline.after(60, site.succeed)
+
+    outcome = site.client.call()
+
+    if behaviour.progress_resets:
+        assert isinstance(outcome, Returned)
+        assert outcome.result["structuredContent"] == OUTPUT
+    else:
+        assert is_unfinished(outcome), outcome
+        longest = _LONGEST_WAIT_FOR_JSON if behaviour.expects is Expected.JSON else _LONGEST_WAIT + 5
+        assert site.timeline.seconds < longest
+    assert (site.client.gets > 0) == (behaviour.expects is Expected.POLLED)
+    site.timeline.wait(60)
+    assert site.is_unharmed
+
+
+@each_client
+def test_a_question_is_put_to_those_who_come_back_for_it(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.timeline.after(5, site.ask)
+
+    outcome = site.client.call()
+
+    assert isinstance(outcome, Returned)
+    assert outcome.result["structuredContent"] == OUTPUT
+    assert site.client.answered == (1 if behaviour.expects is Expected.POLLED else 0)
+    assert site.is_unharmed
+
+
+@each_client
+def test_its_model_gets_the_tools_own_result_of_three_minutes_and_starts_nothing_twice(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.timeline.after(180, site.succeed)
+
+    outcome = site.client.go_on(site.client.call("structured"))
+
+    assert isinstance(outcome, Returned), outcome
+    assert outcome.result["structuredContent"] == OUTPUT
+    assert not outcome.result.get("isError")
+    assert site.timeline.seconds < 200
+    assert len(site.world.workflows.starts) == 1
+    assert site.is_unharmed
+
+
+@each_client
+def test_a_question_is_answered_by_the_user_or_else_by_the_model_that_may(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.timeline.after(20, site.ask)
+
+    outcome = site.client.go_on(site.client.call("asking"))
+
+    assert isinstance(outcome, Returned), outcome
+    assert outcome.result["structuredContent"] == OUTPUT
+    assert site.client.answered == (1 if behaviour.expects is Expected.POLLED else 0)
+    assert [one.output for one in site.world.workflows.resumptions] == [write(ANSWER)]
+    assert len(site.world.workflows.starts) == 1
+
+
+@each_client
+def test_a_confirmation_is_a_persons_to_give(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+
+    outcome = site.client.call("confirmed")
+
+    if behaviour.expects is Expected.POLLED:
+        assert site.client.answered == 1
+    else:
+        assert isinstance(outcome, Refused)
+        assert "cannot be asked" in outcome.why or "elicitation" in outcome.why
+        assert site.world.workflows.starts == []
+
+
+@each_client
+def test_work_that_goes_on_is_not_stopped_by_a_client_that_cancels_what_was_answered(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.client.call()
+    site.timeline.wait(1)
+
+    site.client.cancel()
+
+    assert len(site.world.workflows.running()) == 1
+
+
+@each_client
+def test_a_cancelled_call_stops_its_work_and_leaves_the_session_open(behaviour: Behaviour) -> None:
+    site = site_of(behaviour)
+    site.timeline.after(5, site.client.cancel)
+
+    outcome = site.client.call()
+
+    assert isinstance(outcome, Dropped)
+    # Without a session, nothing tells which request is meant.
+    assert len(site.world.workflows.running()) == (0 if behaviour.keeps_session else 1)
+    if behaviour.keeps_session:
+        assert site.is_unharmed

@@ -1,0 +1,117 @@
+"""The compiled catalog in the table: whole at every moment, and read with as few calls as there are."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from local.account.engine import simulated_aws
+from local.account.isolation import REGION
+from local.iam.clients import aws_client
+from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.catalog.compiled import Compiled, Refusal
+from stepwire.errors import SaveConflict
+from tests.tables import new_table, table_behind
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def catalog() -> Iterator[DynamoDbCatalog]:
+    with simulated_aws():
+        client: Any = aws_client("dynamodb", REGION)
+        yield DynamoDbCatalog(new_table(), lambda: client)
+
+
+def tools(*names: str, size: int = 10) -> Compiled:
+    return Compiled({name: {"name": name, "text": name * size} for name in names})
+
+
+def names_in(catalog: DynamoDbCatalog) -> list[str]:
+    _, found = catalog.load()
+    return sorted(found)
+
+
+def test_where_nothing_is_published_there_is_nothing_to_read(catalog: DynamoDbCatalog) -> None:
+    assert catalog.read(None) is None
+    assert catalog.load() == (None, {})
+
+
+def test_what_is_published_is_read_until_it_is_known(catalog: DynamoDbCatalog) -> None:
+    catalog.publish(tools("a", "b"), None, NOW)
+
+    published = catalog.read(None)
+
+    assert published is not None
+    assert published.shards == tools("a", "b").shards()
+    assert catalog.read(published.version) is None
+    assert catalog.load() == (published.version, tools("a", "b").tools)
+
+
+def test_several_hundred_large_tools_come_through(catalog: DynamoDbCatalog) -> None:
+    large = tools(*(f"tool_{number:03}" for number in range(500)), size=900)
+    assert len(large.shards()) > 10
+
+    catalog.publish(large, None, NOW)
+
+    assert catalog.load()[1] == large.tools
+
+
+def test_of_two_who_compile_at_one_time_one_wins_and_the_other_is_told(catalog: DynamoDbCatalog) -> None:
+    catalog.publish(tools("a"), None, NOW)
+    version, _ = catalog.load()
+    catalog.publish(tools("a", "b"), version, NOW)
+
+    with pytest.raises(SaveConflict):
+        catalog.publish(tools("a", "c"), version, NOW)
+    with pytest.raises(SaveConflict):
+        catalog.publish(tools("d"), None, NOW)
+
+    assert names_in(catalog) == ["a", "b"]
+
+
+def test_what_has_not_changed_is_not_published_again(catalog: DynamoDbCatalog) -> None:
+    catalog.publish(tools("a"), None, NOW)
+    version, _ = catalog.load()
+
+    catalog.publish(tools("a"), version, NOW)
+
+    assert catalog.load()[0] == version
+
+
+def test_a_part_that_was_replaced_stays_for_a_day_for_those_who_read_the_old_head(catalog: DynamoDbCatalog) -> None:
+    catalog.publish(tools("a"), None, NOW)
+    old = {item["pk"]["S"] for item in parts(catalog)}
+    catalog.publish(tools("b"), catalog.load()[0], NOW)
+
+    expiring = {item["pk"]["S"]: item.get("expires_at", {}).get("N") for item in parts(catalog)}
+
+    assert {key: at for key, at in expiring.items() if at} == dict.fromkeys(
+        old, str(int((NOW + timedelta(days=1)).timestamp()))
+    )
+
+
+def test_a_part_that_comes_back_stays_for_good(catalog: DynamoDbCatalog) -> None:
+    for names in ("a", "b", "a"):
+        catalog.publish(tools(names), catalog.load()[0], NOW)
+
+    (kept,) = [item for item in parts(catalog) if "expires_at" not in item]
+
+    assert names_in(catalog) == ["a"]
+    assert kept
+
+
+def test_reasons_are_kept_where_a_command_finds_them(catalog: DynamoDbCatalog) -> None:
+    catalog.publish(Compiled({}, (Refusal("a", "/stepwire/mine/tools/a", "line 1: what", False),)), None, NOW)
+
+    client: Any = catalog.build_client()
+    item = client.get_item(TableName=catalog.table_name, Key={"pk": {"S": "catalog"}, "sk": {"S": "refusals"}})["Item"]
+
+    assert '"reason":"line 1: what"' in item["refused"]["S"]
+
+
+def parts(catalog: DynamoDbCatalog) -> list[Any]:
+    assert table_behind(catalog.table_name)
+    found: Any = catalog.build_client().scan(TableName=catalog.table_name)["Items"]
+    return [item for item in found if item["sk"]["S"] == "shard"]

@@ -1,0 +1,105 @@
+"""The documents as what the tests check: headings, links, code in a line, and blocks of code.
+
+The rule of these documents: an indented block is commands for a shell; a block in another language is fenced, with its
+language named.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+)
+_FENCED: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_INDENTED: Final = re.compile(r"(?:^(?: {4,}[^\n]*)?\n)+", re.MULTILINE)
+_IN_A_LINE: Final = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING: Final = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One document."""
+
+    path: Path
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Return its path in the project."""
+        return self.path.relative_to(ROOT).as_posix()
+
+    @property
+    def prose(self) -> str:
+        """Return the text without its blocks of code."""
+        return _INDENTED.sub("\n", _FENCED.sub("", self.text))
+
+    @property
+    def links(self) -> list[str]:
+        """Return where its links lead."""
+        return _LINK.findall(_IN_A_LINE.sub("", self.prose))
+
+    @property
+    def words(self) -> list[str]:
+        """Return what stands in backticks within a line."""
+        return _IN_A_LINE.findall(self.prose)
+
+    @property
+    def headings(self) -> list[str]:
+        """Return its headings."""
+        return _HEADING.findall(_FENCED.sub("", self.text))
+
+    def blocks(self, language: str) -> list[str]:
+        """Return its fenced blocks in a language, without their indentation."""
+        return [
+            re.sub(f"^{indent}", "", code, flags=re.MULTILINE)
+            for indent, named, code in _FENCED.findall(self.text)
+            if named == language
+        ]
+
+    @property
+    def commands(self) -> list[str]:
+        """Return the commands of its indented blocks, each whole, however many lines it has."""
+        blocks = _INDENTED.findall(_FENCED.sub("", self.text))
+        return [command for block in blocks for command in _commands(block)]
+
+
+def anchor_of(heading: str) -> str:
+    """Return the anchor that a code host gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def anchor_in_the_site(heading: str) -> str:
+    """Return the anchor that the site gives a heading."""
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
+
+
+@cache
+def page(path: Path) -> Page:
+    """Read a document."""
+    return Page(path, path.read_text(encoding="utf-8"))
+
+
+def _commands(block: str) -> Iterator[str]:
+    command = ""
+    for line in block.splitlines():
+        command += line.strip() + "\n"
+        if _is_whole(command):
+            if command.strip() and not command.lstrip().startswith("#"):
+                yield command.strip()
+            command = ""
+    assert not command.strip(), f"a command has no end: {command}"
+
+
+def _is_whole(command: str) -> bool:
+    """Ask a shell, which reads the command and does not run it."""
+    if command.endswith("\\\n"):
+        return False
+    return subprocess.run(["/bin/sh", "-n"], input=command, text=True, capture_output=True, check=False).returncode == 0

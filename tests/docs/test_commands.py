@@ -1,0 +1,110 @@
+"""Every command that the documents show is run by a test, is a target or a module that exists, or says why not."""
+
+import importlib.util
+import re
+from typing import Final
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, page
+from tests.template.document import template
+
+# A page whose commands a test runs as they stand.
+RUN_BY: Final = {"docs/calling_by_hand.md": "tests/integration/test_calling_by_hand.py"}
+_OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
+_HANGING = "needs an AWS account; tests/integration/test_hanging_tasks.py takes the same steps on the local stack"
+# Page and first word of a command that no test can run, and why.
+UNTESTABLE: Final = {
+    (
+        "CONTRIBUTING.md",
+        "pre-commit",
+    ): "needs pre-commit and the .git of a checkout; tests/docs/test_habits.py reads its hooks",
+    ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
+    ("docs/clients.md", "aws"): "needs an AgentCore Gateway; tests/interop/test_agentcore_gateway.py checks its input",
+    ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",
+    ("docs/operations.md", "aws"): _OPERATORS,
+    ("docs/operations.md", "ask"): _OPERATORS,
+    ("docs/operations.md", "ask()"): _OPERATORS,
+    ("docs/operations.md", "id()"): _OPERATORS,
+    ("docs/operations.md", "STACK"): _OPERATORS,
+    ("docs/operations.md", "PREFIX"): _OPERATORS,
+    ("docs/operations.md", "hex()"): _OPERATORS,
+    ("docs/operations.md", "for"): _OPERATORS,
+    ("docs/operations.md", "TASK"): _HANGING,
+    ("docs/operations.md", "task()"): _HANGING,
+    ("docs/operations.md", "task"): _HANGING,
+    ("docs/operations.md", "RUN"): _HANGING,
+    ("docs/sam_local.md", "sam"): "needs Docker; tests/integration/test_sam_local.py drives the SAM CLI's own code",
+}
+_TARGETS: Final = frozenset(
+    re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+)
+_MAKE: Final = re.compile(r"^make((?: [a-z][a-z0-9-]*)+)")
+_MODULE: Final = re.compile(r"^(?:AWS_DEFAULT_REGION=\S+ )?(?:\.venv/bin/)?python -m ([\w.]+)")
+
+
+def shown() -> list[tuple[str, str]]:
+    """Return each command of a block, by its page."""
+    return [(page(path).name, command) for path in PAGES for command in page(path).commands]
+
+
+def in_lines() -> list[tuple[str, str]]:
+    """Return each command in backticks within a line, by its page."""
+    words = [(page(path).name, word) for path in PAGES for word in page(path).words]
+    return [(name, word) for name, word in words if _MAKE.match(word) or _MODULE.match(word)]
+
+
+def first_word(command: str) -> str:
+    """Return what a command begins with: a program, a function, or the variable that it sets."""
+    word = command.split(maxsplit=1)[0]
+    return word if word.startswith("--") else word.partition("=")[0]
+
+
+def fault_of(name: str, command: str) -> str | None:
+    """Say what is wrong with a command; None if it is known to work, or why nobody can tell."""
+    if name in RUN_BY or (name, first_word(command)) in UNTESTABLE:
+        return None
+    if found := _MAKE.match(command):
+        missing = [target for target in found[1].split() if target not in _TARGETS]
+        return f"make has no target {missing}" if missing else None
+    if found := _MODULE.match(command):
+        return None if importlib.util.find_spec(found[1]) else f"there is no module {found[1]}"
+    return "run it in a test, or list it in UNTESTABLE with the reason"
+
+
+def test_every_command_is_run_by_a_test_or_is_there_or_says_why_not() -> None:
+    commands = [*shown(), *in_lines()]
+
+    assert [(name, command, fault) for name, command in commands if (fault := fault_of(name, command))] == []
+    assert len(commands) > 100
+
+
+def test_no_row_is_left_of_a_command_that_is_gone() -> None:
+    there = {(name, first_word(command)) for name, command in shown()}
+
+    assert UNTESTABLE.keys() - there == set()
+    assert [name for name, test in RUN_BY.items() if not (ROOT / name).exists() or not (ROOT / test).exists()] == []
+
+
+def test_the_parameters_that_commands_set_are_those_of_the_template() -> None:
+    texts = [command for _, command in shown() if "--parameter-overrides" in command]
+
+    named = {word for text in texts for word in re.findall(r"(?<![\w-])([A-Z][A-Za-z]+)=", text.replace("CONFIG=", ""))}
+
+    assert named
+    assert named - {"ARGS", "CONFIG"} <= template()["Parameters"].keys()
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        ("make demo ARGS=--yes", None),
+        ("make nonsense", "make has no target ['nonsense']"),
+        ("make check nonsense", "make has no target ['nonsense']"),
+        ("python -m benchmarks.cost --update", None),
+        ("python -m benchmarks.nonsense", "there is no module benchmarks.nonsense"),
+        ("rm -rf /", "run it in a test, or list it in UNTESTABLE with the reason"),
+    ],
+)
+def test_the_checker_finds_commands_that_are_not_there(command: str, fault: str | None) -> None:
+    assert fault_of("README.md", command) == fault

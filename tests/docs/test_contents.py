@@ -1,0 +1,106 @@
+"""What the documents say of the code is so: the index, the decisions, the manifests, the errors, the glossary."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from stepwire import errors
+from stepwire.catalog.manifests import main as check_manifests
+from tests.docs.pages import ROOT, page
+
+DECISIONS: Final = ROOT / "docs" / "decisions"
+_STATUS: Final = re.compile(r"accepted|(?:changed|superseded) by \[(\d+)\]\((\d{4}-[\w-]+\.md)\)")
+
+
+def test_the_readme_is_short() -> None:
+    assert len(page(ROOT / "README.md").text.splitlines()) < 120
+
+
+def test_the_index_names_every_page() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+    assert pages - set(page(ROOT / "docs" / "README.md").links) == set()
+
+
+def test_the_site_has_every_page_in_its_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - set(re.findall(r"\w+\.md", navigation)) == set()
+
+
+def rows() -> dict[str, str]:
+    """Return the status of each decision in the index, by its file."""
+    text = page(DECISIONS / "README.md").text
+    return dict(re.findall(r"^\| \[[^\]]+\]\((\d{4}-[\w-]+\.md)\) \| ([^|]+) \|", text, re.MULTILINE))
+
+
+def test_the_index_of_decisions_names_every_record_once_in_order() -> None:
+    assert list(rows()) == [path.name for path in sorted(DECISIONS.glob("[0-9]*.md"))]
+
+
+@pytest.mark.parametrize("record", rows())
+def test_a_decision_has_a_status_and_a_later_record_that_changed_it(record: str) -> None:
+    found = _STATUS.fullmatch(rows()[record])
+
+    assert found, rows()[record]
+    if found[2]:
+        assert (DECISIONS / found[2]).exists()
+        assert found[2] > record
+        assert int(found[1]) == int(found[2][:4])
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tools.md"])
+def test_the_manifest_that_a_document_shows_is_a_good_one(name: str, tmp_path: Path) -> None:
+    (manifest,) = page(ROOT / name).blocks("yaml")
+    (tmp_path / "settle_invoices.yaml").write_text(manifest, encoding="utf-8")
+
+    assert check_manifests([str(tmp_path)]) == 0
+
+
+def test_the_table_of_fields_names_those_that_the_manifest_shows() -> None:
+    found = page(ROOT / "docs" / "tools.md")
+    shown = re.findall(r"^(\w+):", found.blocks("yaml")[0], re.MULTILINE)
+
+    (table,) = re.findall(r"^\| field \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", found.text, re.MULTILINE)
+
+    described = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert set(shown) - described == {"name", "title"}
+
+
+def test_every_error_of_the_protocol_is_in_the_table_of_troubleshooting() -> None:
+    rows = re.findall(
+        r"^\| (-\d+)(?:, (\d+))? \| `(\w+)` \|", page(ROOT / "docs/troubleshooting.md").text, re.MULTILINE
+    )
+    abstract = {"ProtocolError", "InvalidRequest", "InvalidParams", "AccessDenied", "UnclearId", "WorkflowError"}
+    raised = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.ProtocolError) and name not in abstract
+    }
+
+    assert {name for _, _, name in rows} == raised
+    for code, status, name in rows:
+        kind = getattr(errors, name)
+        assert kind.code == int(code), name
+        assert not status or kind.status == int(status), name
+
+
+def test_the_glossary_is_in_order_and_names_nothing_twice() -> None:
+    text = page(ROOT / "docs" / "glossary.md").text
+    words = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)[1:]
+
+    assert words == sorted(set(words), key=str.lower)
+    assert len(words) > 40
+
+
+def test_the_log_messages_that_the_documents_name_are_written() -> None:
+    texts = [page(path).text for path in sorted((ROOT / "docs").glob("*.md"))]
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "layers/stepwire").rglob("*.py"))
+    parts = [part for text in texts for part in re.findall(r"message (?:=|in) (\[[^\]]+\]|\"[^\"]+\")", text)]
+
+    named = {name for part in parts for name in re.findall(r'"([^"]+)"', part)}
+
+    assert len(named) >= 3
+    assert [name for name in named if f'"{name}"' not in code] == []

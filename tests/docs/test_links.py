@@ -1,0 +1,125 @@
+"""Every link of the documents leads somewhere, and every file that they name is there. No network is used."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, Page, anchor_in_the_site, anchor_of, page
+
+# Where a file that a document names may lie.
+_BASES: Final = ("", "layers/stepwire/", "layers/stepwire/stepwire/", "functions/", "docs/", "tests/")
+_FILE: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+_NAMED_FILES: Final = re.compile(r"\.(py|md|ya?ml|csv|toml|txt|json)$|/$")
+# Made by a command, or in the reader's own project.
+_ELSEWHERE: Final = re.compile(
+    r"^(\.venv|\.aws-sam|\.fuzz|\.site|\.vscode|\.cursor|mcp\.json$|in_memory_task_store\.py$|server\.py$|https?:)"
+)
+
+
+# They name what was there before, too.
+_OF_THE_PAST: Final = ("CHANGELOG.md", "0023-rooms.md")
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    return frozenset(anchor_of(heading) for heading in page(path).headings)
+
+
+def argument_violations(found: Page) -> list[str]:
+    """List the links that lead nowhere."""
+    faults: list[str] = []
+    for link in found.links:
+        if link.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (found.path.parent / name).resolve() if name else found.path
+        if not target.exists():
+            faults.append(f"{link}: there is no such file")
+        elif anchor and anchor not in anchors(target):
+            faults.append(f"{link}: there is no such heading")
+    return faults
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_to_a_file_and_a_heading(path: Path) -> None:
+    assert argument_violations(page(path)) == []
+
+
+@pytest.mark.parametrize(
+    "path", [one for one in PAGES if one.is_relative_to(ROOT / "docs")], ids=lambda path: path.name
+)
+def test_a_page_of_the_site_links_to_pages_of_the_site_alone(path: Path) -> None:
+    outside = [link for link in page(path).links if link.startswith("..") and not _in_the_docs(path, link)]
+
+    assert outside == []
+
+
+def _in_the_docs(path: Path, link: str) -> bool:
+    return (path.parent / link.partition("#")[0]).resolve().is_relative_to(ROOT / "docs")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_heading_that_is_linked_to_has_one_anchor_on_the_code_host_and_in_the_site(path: Path) -> None:
+    linked = {link.partition("#")[2] for one in PAGES for link in page(one).links if "#" in link}
+
+    differing = [
+        heading
+        for heading in page(path).headings
+        if anchor_of(heading) in linked and anchor_of(heading) != anchor_in_the_site(heading)
+    ]
+
+    assert differing == []
+
+
+def missing_files(found: Page) -> list[str]:
+    """List the files that stand in backticks and are not there."""
+    named = [word for word in found.words if _FILE.fullmatch(word) and _NAMED_FILES.search(word)]
+    return [word for word in named if not _ELSEWHERE.search(word) and not _is_there(word)]
+
+
+def _is_there(name: str) -> bool:
+    if "/" not in name.rstrip("/"):  # a name alone, after its folder was named
+        return any(ROOT.glob(f"{name.rstrip('/')}")) or _somewhere(name.rstrip("/"))
+    return any((ROOT / base / name).exists() for base in _BASES)
+
+
+@cache
+def _somewhere(name: str) -> bool:
+    tops = ("layers", "local", "tests", "functions", "docs", "examples", "replay", "benchmarks", "requirements")
+    return any(any((ROOT / top).rglob(name)) for top in tops)
+
+
+@pytest.mark.parametrize("path", [one for one in PAGES if one.name not in _OF_THE_PAST], ids=lambda path: path.name)
+def test_every_file_that_a_document_names_is_there(path: Path) -> None:
+    assert missing_files(page(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("[a](README.md#see-it-work)", 0),
+        ("[a](nowhere.md)", 1),
+        ("[a](README.md#nowhere)", 1),
+        ("`[a](nowhere.md)`", 0),
+        ("[a](https://example.com/nowhere)", 0),
+    ],
+)
+def test_the_checker_finds_links_that_lead_nowhere(text: str, faults: int) -> None:
+    assert len(argument_violations(Page(ROOT / "made_up.md", text))) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("`stepwire/tasks/lifecycle.py`", []),
+        ("`stepwire/tasks/nowhere.py`", ["stepwire/tasks/nowhere.py"]),
+        ("`tests/nowhere/`", ["tests/nowhere/"]),
+        ("`lifecycle.py`", []),
+        ("`application/json`", []),
+    ],
+)
+def test_the_checker_finds_files_that_are_not_there(text: str, missing: list[str]) -> None:
+    assert missing_files(Page(ROOT / "made_up.md", text)) == missing

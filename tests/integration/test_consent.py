@@ -1,0 +1,106 @@
+"""Which state machines an endpoint starts, and whose executions it hears of."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from local import at_once
+from stepwire.tasks.ids import task_key_from_execution
+from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.server.clients import ModernClient
+from tests.waiting import until
+
+ECHO = {"message": "hello", "seconds": 0}
+TAG = "stepwire:endpoint"
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as stack:
+        yield stack
+
+
+def machine_of(stack: Deployed) -> str:
+    return stack.stack.physical_ids["WaitAndEcho"]
+
+
+def tag(stack: Deployed, value: str) -> None:
+    stack.stack.client("stepfunctions").tag_resource(resourceArn=machine_of(stack), tags=[{"key": TAG, "value": value}])
+
+
+def test_a_state_machine_that_has_lost_its_tag_is_started_no_more_and_what_runs_goes_on(
+    stack: Deployed, refusals: list[str]
+) -> None:
+    client = ModernClient(stack)
+    running = client.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
+    endpoint = stack.stack.client("stepfunctions").list_tags_for_resource(resourceArn=machine_of(stack))["tags"]
+    (name,) = [one["value"] for one in endpoint if one["key"] == TAG]
+
+    tag(stack, "another")
+    refused = client.call("wait_and_echo", ECHO)
+    followed = client.task("get", running).result["status"]
+    client.task("cancel", running)
+    tag(stack, name)
+    allowed = client.call("wait_and_echo", ECHO).id_in()
+
+    assert "this server may not start its state machine" in refused.error["message"]
+    assert "StartExecution" in refusals[0]
+    assert followed == "working"
+    assert stack.status_of(running) == "ABORTED"
+    until(lambda: client.task("get", allowed).result["status"] == "completed")
+    refusals.clear()
+
+
+def test_a_state_machine_that_a_parameter_names_needs_no_tag() -> None:
+    names = "arn:aws:states:us-east-1:123456789012:stateMachine:local-*"
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", StateMachineArns=names) as stack:
+        tag(stack, "another")
+
+        task_id = ModernClient(stack).call("wait_and_echo", ECHO).id_in()
+
+        until(lambda: ModernClient(stack).task("get", task_id).result["status"] == "completed")
+
+
+def test_two_endpoints_of_one_account_do_not_hear_of_each_other_s_executions(stack: Deployed) -> None:
+    heard: list[str] = []
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as other:
+        function = other.stack.functions["ExecutionEventsFunction"]
+        begin = function.start
+
+        def listen(event: str) -> object:
+            heard.append(event)
+            return begin(event)
+
+        function.start = listen  # pyright: ignore[reportAttributeAccessIssue] - a fake of the thing itself
+        mine = ModernClient(stack).call("wait_and_echo", ECHO).id_in()
+        theirs = ModernClient(other).call("wait_and_echo", ECHO).id_in()
+        until(lambda: ModernClient(stack).task("get", mine).result["status"] == "completed")
+        until(lambda: ModernClient(other).task("get", theirs).result["status"] == "completed")
+
+    assert [theirs in event for event in heard] == [True]
+
+
+def test_a_task_whose_execution_version_0_1_named_gets_its_end_from_the_sweep(stack: Deployed) -> None:
+    client = ModernClient(stack)
+    task_id = client.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
+    table, dynamodb = stack.stack.physical_ids["TasksTable"], stack.stack.client("dynamodb")
+    key = task_key_from_execution(stack.execution_of(task_id).rpartition(":")[2])
+    assert key is not None
+    stack.stop(task_id)
+    until(lambda: client.task("get", task_id).result["status"] == "cancelled")
+    states = stack.stack.client("stepfunctions")
+    states.start_execution(
+        stateMachineArn=machine_of(stack), name=f"{key.owner}-{task_id}", input='{"message": "old", "seconds": 0}'
+    )
+    item = dynamodb.get_item(
+        TableName=table, Key={"pk": {"S": key.owner}, "sk": {"S": f"task#{task_id}"}}, ConsistentRead=True
+    )["Item"]
+    del item["execution_name"]
+    now = str(int(datetime.now(UTC).timestamp() * 1000) - 3_600_000)
+    old = {**item, "status": {"S": "working"}, "open": {"S": "0"}, "checked_at": {"N": now}}
+    dynamodb.put_item(TableName=table, Item=old)
+
+    stack.stack.invoke("SweepFunction", {})
+
+    assert client.task("get", task_id).result["status"] == "completed"

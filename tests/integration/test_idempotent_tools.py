@@ -1,0 +1,94 @@
+"""A tool that makes keys of arguments, on the real handlers: threads at one key, and calls of AWS, counted."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from benchmarks.cost import calls
+from local import never
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.integration.test_threads import ROUNDS, THREADS, id_in, together
+from tests.server.clients import Answer, Json, LegacyClient, ModernClient
+
+Client = LegacyClient | ModernClient
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    """The time of the stack."""
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def running_stack(clock: Clock) -> Iterator[Deployed]:
+    """A stack with the tool, each function twice. No status event ever arrives."""
+    with deployed(ROOT / "tests/integration/template.yaml", never, 2, clock) as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(running_stack: Deployed) -> Deployed:
+    """The same, with nothing counted."""
+    running_stack.calls.forget()
+    return running_stack
+
+
+def begin(client: Client, order: str, **more: object) -> Answer:
+    """Call the tool as a task."""
+    params: Json = {"name": "parrot_once", "arguments": {"order": order, **more}}
+    as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
+    return client.ask("tools/call", {**params, **as_task})
+
+
+def is_marked(answer: Answer) -> bool:
+    """Tell whether the call started nothing."""
+    return "stepwire/repeated" in answer.result.get("_meta", {})
+
+
+# X8
+def test_equal_calls_at_one_moment_begin_one_task_and_one_of_them_has_no_mark(stack: Deployed) -> None:
+    clients: list[Client] = [ModernClient(stack), LegacyClient(stack)] * (THREADS // 2)
+    for number in range(ROUNDS):
+        before = set(stack.executions())
+
+        # Each with words of its own: so no two of them write the same task.
+        answers = together(
+            [partial(begin, client, f"at once {number}", note=place) for place, client in enumerate(clients)]
+        )
+
+        (task_id,) = {id_in(answer) for answer in answers}
+        (execution,) = set(stack.executions()) - before
+        assert execution.endswith(task_id)
+        assert [is_marked(answer) for answer in answers].count(False) == 1
+
+
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_an_equal_call_costs_what_a_repeated_one_with_a_key_costs(stack: Deployed, era: type[Client]) -> None:
+    client, order = era(stack), f"of {era.__name__}"
+    begin(client, "before")
+    stack.calls.forget()
+    begin(client, order)
+    first = list(stack.calls.made)
+    begin(client, order)  # the first repetition saves the task, so that it is not rolled back
+    stack.calls.forget()
+
+    begin(client, order)
+
+    # One more, as for any call, if the caller has just created another task.
+    assert first in ([*calls.KEYED], ["PutItem", "UpdateItem", *calls.CREATE])
+    assert stack.calls.made == [*calls.REPEATED]
+
+
+# DynamoDB has not deleted the item by then: in this stack it never does.
+def test_a_call_after_the_window_begins_another_task_with_one_write_more(stack: Deployed, clock: Clock) -> None:
+    client = ModernClient(stack)
+    first = begin(client, "monthly")
+    clock.move(seconds=3601)
+    stack.calls.forget()
+
+    second = begin(client, "monthly")
+
+    assert (id_in(second) != id_in(first), is_marked(second)) == (True, False)
+    assert stack.calls.made == ["PutItem", *calls.KEYED]

@@ -1,0 +1,206 @@
+"""Owners register, change, break and remove tools while clients call, by parameters and tags alone."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from local import at_once
+from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire.catalog.live import REREAD_AFTER
+from tests.integration.clock import Clock
+from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.server.clients import LegacyClient, ModernClient
+from tests.waiting import until
+
+ECHO = {"message": "hello", "seconds": 0}
+TAG = "stepwire:endpoint"
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def stack(clock: Clock) -> Iterator[Deployed]:
+    with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
+        yield stack
+
+
+@pytest.fixture
+def owner(stack: Deployed) -> "Iterator[Owner]":
+    owner = Owner(stack)
+    yield owner
+    owner.leave()
+
+
+class Owner:
+    """Somebody with a state machine of their own, beside the endpoint's stack."""
+
+    def __init__(self, stack: Deployed) -> None:
+        self.stack = stack.stack
+        self.endpoint = self.stack.physical_ids["McpFunction"].removesuffix("-McpFunction")
+        self.ssm: Any = self.stack.client("ssm")
+        self.states: Any = self.stack.client("stepfunctions")
+        self.machine: str = self.stack.physical_ids["WaitAndEcho"]
+        self.made: list[str] = []
+
+    def register(self, name: str, text: str | None = None, **more: Any) -> None:
+        manifest = {
+            "name": name,
+            "description": "Echoes.",
+            "state_machine": self.machine,
+            "input_schema": {"type": "object"},
+            **more,
+        }
+        self.ssm.put_parameter(
+            Name=self.path(name), Value=json.dumps(manifest) if text is None else text, Type="String", Overwrite=True
+        )
+        self.made.append(name)
+
+    def remove(self, name: str) -> None:
+        self.ssm.delete_parameter(Name=self.path(name))
+        self.made = [one for one in self.made if one != name]
+
+    def path(self, name: str) -> str:
+        return f"/stepwire/{self.endpoint}/tools/{name}"
+
+    def tag(self, value: str) -> None:
+        self.states.tag_resource(resourceArn=self.machine, tags=[{"key": TAG, "value": value}])
+
+    def leave(self) -> None:
+        for name in set(self.made):
+            self.remove(name)
+        self.tag(self.endpoint)
+        until(lambda: not self.published() and not self.refusals())
+
+    def published(self) -> Mapping[str, Any]:
+        return DynamoDbCatalog(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")).load()[1]
+
+    def refusals(self) -> dict[str, Any]:
+        table = self.stack.physical_ids["TasksTable"]
+        key = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
+        item = self.stack.client("dynamodb").get_item(TableName=table, Key=key).get("Item")
+        refused: list[dict[str, Any]] = json.loads(item["refused"]["S"])["refused"] if item else []
+        return {one["tool"]: one for one in refused}
+
+
+def names(client: ModernClient | LegacyClient) -> list[str]:
+    return [tool["name"] for tool in client.ask("tools/list").result["tools"]]
+
+
+def listed_in_time(clock: Clock, owner: Owner, name: str, *, there: bool = True) -> None:
+    """Wait until the catalog function has worked, then for as long as an instance may keep its list."""
+    until(lambda: (name in owner.published()) is there)
+    clock.move(seconds=REREAD_AFTER.total_seconds())
+
+
+def test_polls_never_read_the_catalog_and_calls_read_it_once_in_30_seconds(stack: Deployed, clock: Clock) -> None:
+    client = ModernClient(stack)
+    clock.move(seconds=30)
+
+    stack.calls.forget()
+    client.ask("tools/list")
+    client.ask("tools/list")
+    assert (stack.calls.catalog_reads, stack.calls.made) == (["GetItem"], [])
+
+    task_id = client.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
+    clock.move(seconds=30)
+    stack.calls.forget()
+    client.task("get", task_id)
+    assert (stack.calls.catalog_reads, stack.calls.made) == ([], ["GetItem"]), "the task's own"
+    client.task("cancel", task_id)
+
+
+def test_a_tool_is_listed_called_changed_and_removed_without_a_deployment_of_the_endpoint(
+    stack: Deployed, owner: Owner, clock: Clock
+) -> None:
+    modern, legacy = ModernClient(stack), LegacyClient.opened(stack)
+
+    owner.register("registered_echo")
+    listed_in_time(clock, owner, "registered_echo")
+    assert "registered_echo" in names(modern)
+    by_modern = modern.call("registered_echo", ECHO).id_in()
+    by_legacy = legacy.call("registered_echo", ECHO, task={}).id_in("task")
+    until(lambda: modern.task("get", by_modern).result["status"] == "completed")
+    until(lambda: legacy.task("get", by_legacy).result["status"] == "completed")
+    assert names(modern) == sorted(names(modern))
+    assert names(legacy)[: len(names(modern))] == names(modern), "Stepwire's own tools come last"
+
+    running = modern.call("registered_echo", {"message": "hello", "seconds": 600}).id_in()
+    owner.remove("registered_echo")
+    listed_in_time(clock, owner, "registered_echo", there=False)
+    assert "registered_echo" not in names(modern)
+
+    assert modern.call("registered_echo", ECHO).code == -32602
+    assert modern.task("get", running).result["status"] == "working"
+    modern.task("cancel", running)
+    assert stack.status_of(running) == "ABORTED"
+
+
+def test_a_manifest_that_breaks_keeps_serving_as_it_was_and_names_its_fault(
+    stack: Deployed, owner: Owner, clock: Clock
+) -> None:
+    client = ModernClient(stack)
+    owner.register("steady_echo")
+    listed_in_time(clock, owner, "steady_echo")
+    assert "steady_echo" in names(client)
+
+    owner.register("steady_echo", descriptoin="x")
+    until(lambda: "steady_echo" in owner.refusals())
+    clock.move(seconds=REREAD_AFTER.total_seconds())
+
+    assert "did you mean description?" in owner.refusals()["steady_echo"]["reason"]
+    assert owner.refusals()["steady_echo"]["serves_previous"]
+    assert client.call("steady_echo", ECHO).id_in()
+    assert client.call("wait_and_echo", ECHO).id_in()
+
+    owner.register("steady_echo", description="Mended.")
+    until(lambda: not owner.refusals())
+
+
+def test_a_bad_tool_of_one_owner_is_no_other_owner_s_trouble(stack: Deployed, owner: Owner, clock: Clock) -> None:
+    client = ModernClient(stack)
+
+    owner.register("broken", "a: [b")
+    owner.register("whole")
+    listed_in_time(clock, owner, "whole")
+    assert "whole" in names(client)
+
+    assert "broken" not in names(client)
+    until(lambda: set(owner.refusals()) == {"broken"})
+
+
+def test_a_tool_goes_with_the_tag_of_its_state_machine_and_comes_back_with_it(
+    stack: Deployed, owner: Owner, clock: Clock, refusals: list[str]
+) -> None:
+    client = ModernClient(stack)
+    owner.register("tagged_echo")
+    listed_in_time(clock, owner, "tagged_echo")
+    assert "tagged_echo" in names(client)
+
+    owner.tag("another")
+    listed_in_time(clock, owner, "tagged_echo", there=False)
+    assert "tagged_echo" not in names(client)
+    assert "its owner adds the tag" in owner.refusals()["tagged_echo"]["reason"]
+    owner.tag(owner.endpoint)
+    listed_in_time(clock, owner, "tagged_echo")
+    assert "tagged_echo" in names(client)
+
+    refusals.clear()
+
+
+def test_a_manifest_for_a_state_machine_without_the_tag_is_refused_whoever_registers_it(
+    stack: Deployed, owner: Owner
+) -> None:
+    made = owner.states.create_state_machine(
+        name=f"{owner.endpoint}-Foreign",
+        definition='{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}',
+        roleArn="arn:aws:iam::123456789012:role/none",
+    )
+
+    owner.register("foreign", state_machine=made["stateMachineArn"])
+
+    until(lambda: "its owner adds the tag" in owner.refusals().get("foreign", {}).get("reason", ""))

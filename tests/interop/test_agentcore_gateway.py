@@ -1,0 +1,74 @@
+"""The rules of AgentCore Gateway for the tools of an MCP server, and the input of the recipe in docs/clients.md.
+
+A Gateway refuses a target whose tools have references in their schemas. It declares no tasks, so it is shown the tools
+for clients without them.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final, cast
+
+import botocore.session
+import pytest
+from botocore.validate import ParamValidator
+
+from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.tools import read_catalog
+from tests.docs.pages import page
+from tests.kits import World
+from tests.server.clients import LegacyClient, ModernClient
+
+Json = dict[str, Any]
+ROOT: Final = Path(__file__).parents[2]
+REFUSED: Final = frozenset({"$ref", "$defs", "$anchor", "$dynamicRef", "$dynamicAnchor"})
+"""Keywords with which the Gateway fails to create or synchronize a target."""
+VERSIONS: Final = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+"""The versions of MCP that it speaks."""
+TARGET: Final = re.compile(r"([0-9a-zA-Z][-]?){1,100}")
+RECIPE: Final = next(block for block in page(ROOT / "docs/clients.md").blocks("json") if "gatewayIdentifier" in block)
+
+
+def tools_shown(version: str) -> list[Json]:
+    """List the compiled example tools to a client of a version that has no tasks."""
+    compiled = compile_directory(ROOT / "functions/mcp/tools")
+    names = {entry["state_machine"] for entry in json.loads(compiled)["tools"]}
+    catalog = read_catalog(compiled, dict.fromkeys(names, "arn:aws:states:eu-central-1:123456789012:stateMachine:Some"))
+    world = World(catalog=catalog)
+    if version == "2026-07-28":
+        return ModernClient(world, capabilities={}).ask("tools/list").result["tools"]
+    return LegacyClient.opened(world, version).ask("tools/list").result["tools"]
+
+
+def keywords(value: object) -> set[str]:
+    """Return the names of all members of a JSON value, at any depth."""
+    if isinstance(value, list):
+        return set[str]().union(*map(keywords, cast(list[object], value)))
+    if not isinstance(value, dict):
+        return set()
+    members = cast(Json, value)
+    return set(members).union(*map(keywords, members.values()))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_tool_has_a_keyword_that_a_gateway_refuses(version: str) -> None:
+    tools = tools_shown(version)
+
+    assert {"approve_refund", "task_result"} <= {tool["name"] for tool in tools}
+    assert {tool["name"]: keywords(tool) & REFUSED for tool in tools} == {tool["name"]: set() for tool in tools}
+
+
+def test_a_reference_at_any_depth_is_found() -> None:
+    assert keywords({"anyOf": [{"properties": {"a": {"$ref": "#"}}}]}) & REFUSED == {"$ref"}
+
+
+def test_the_input_of_the_recipe_is_one_that_the_api_takes() -> None:
+    service = botocore.session.get_session().get_service_model("bedrock-agentcore-control")
+    shape = service.operation_model("CreateGatewayTarget").input_shape
+    assert shape is not None
+    target = json.loads(RECIPE)
+
+    report: Any = ParamValidator().validate(target, shape)
+
+    assert report.has_errors() is False, report.generate_report()
+    assert TARGET.fullmatch(target["name"])

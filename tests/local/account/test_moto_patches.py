@@ -1,0 +1,32 @@
+"""The patches of moto as a whole: each is proven, and they are for the version that is installed."""
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from local import EngineError
+from local.account.engine import MOTO_VERSION, check_moto
+from local.account.moto_patches import PATCHES
+
+
+def test_every_patch_has_one_proof() -> None:
+    sources = [file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_patches_of_*.py")]
+
+    proven = [name for source in sources for name in re.findall(r'^@proof\("(\w+)"\)$', source, re.MULTILINE)]
+
+    assert sorted(proven) == sorted(PATCHES)
+
+
+def test_every_patch_names_its_defect() -> None:
+    assert all(patch.__doc__ for patch in PATCHES.values())
+
+
+def test_the_patches_are_for_the_installed_version() -> None:
+    assert version("moto") == MOTO_VERSION
+
+
+def test_another_version_is_refused() -> None:
+    with pytest.raises(EngineError, match=r"moto 5\.2\.6 is installed, but"):
+        check_moto("5.2.6")

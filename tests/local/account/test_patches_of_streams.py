@@ -1,0 +1,78 @@
+"""The streams of tables behave as in AWS, thanks to the patches of moto."""
+
+import uuid
+from typing import Any
+
+import pytest
+from moto.dynamodb.models import dynamodb_backends
+
+from local.account.engine import ACCOUNT
+from local.account.isolation import REGION
+from tests.local.proving import proof
+from tests.local.simulated import Account
+
+
+def table(account: Account) -> str:
+    name = f"table-{uuid.uuid4()}"
+    account.tables.create_table(
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )
+    return name
+
+
+def shard(name: str) -> Any:
+    return dynamodb_backends[ACCOUNT][REGION].tables[name].stream_shard
+
+
+def add(account: Account, name: str, member: str) -> None:
+    account.tables.update_item(
+        TableName=name,
+        Key={"pk": {"S": "a"}},
+        UpdateExpression="ADD members :m",
+        ExpressionAttributeValues={":m": {"SS": [member]}},
+    )
+
+
+@proof("changes_are_recorded_once")
+def test_an_item_that_an_update_creates_is_inserted_once(account: Account) -> None:
+    name = table(account)
+
+    add(account, name, "x")
+    add(account, name, "x")
+    add(account, name, "y")
+
+    inserted, modified = (item.record for item in shard(name).items)
+    assert (inserted["eventName"], modified["eventName"]) == ("INSERT", "MODIFY")
+    assert inserted["dynamodb"]["NewImage"]["members"] == {"SS": ["x"]}
+    assert int(modified["dynamodb"]["SequenceNumber"]) - int(inserted["dynamodb"]["SequenceNumber"]) == 1
+
+
+@proof("transactions_share_the_records")
+def test_a_transaction_does_not_copy_what_was_written_before(account: Account) -> None:
+    name = table(account)
+    add(account, name, "x")
+    before = shard(name).items[0]
+    check = {"TableName": name, "Key": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)"}
+
+    with pytest.raises(account.tables.exceptions.TransactionCanceledException):
+        account.tables.transact_write_items(TransactItems=[{"ConditionCheck": check}])
+
+    assert shard(name).items[0] is before
+
+
+def test_only_the_latest_records_are_kept(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.account.moto_patches.streams._KEPT", 3)
+    monkeypatch.setattr("local.account.moto_patches.streams._TRIMMED", 2)
+    name = table(account)
+
+    for member in "abcdef":
+        add(account, name, member)
+
+    kept = shard(name)
+    numbers = [int(item.record["dynamodb"]["SequenceNumber"]) for item in kept.items]
+    assert numbers == [kept.starting_sequence_number + offset for offset in range(len(numbers))]
+    assert len(numbers) == 2

@@ -1,0 +1,218 @@
+"""The services over HTTP: the command that serves them, from another process; and who is turned away."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+from local import LocalStack, TemplateError
+from local.account.services import SERVED
+from local.sam_local import write_env_vars
+from tests.integration.samples import task_of_the_events
+from tests.integration.stacks import ROOT, until
+from tests.local.conftest import TEMPLATE
+from tests.waiting import HANG_GUARD
+
+# As a developer's own would be: neither the key nor the Region is that of the stack.
+DEVELOPER = {
+    "region_name": "eu-central-1",
+    "aws_access_key_id": "AKIAIOSFODNN7EXAMPLE",
+    "aws_secret_access_key": "anything",
+    "aws_session_token": "a-session",
+}
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The services in another process, seen from this one."""
+
+    url: str
+    variables: dict[str, dict[str, str]]
+    """What the command has written for `sam local`."""
+
+    def client(self, service: str) -> Any:
+        """Make a client such as a function in a container has."""
+        session: Any = boto3.session.Session()
+        return session.client(service, endpoint_url=self.url, **DEVELOPER)
+
+    def of_mcp(self, name: str) -> str:
+        """Give a variable of function mcp."""
+        return self.variables["McpFunction"][name]
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    file = tmp_path_factory.mktemp("sam") / "new" / "env.json"
+    command = [sys.executable, "-m", "local", "--services", "--port", "0", "--env-vars", str(file)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        port = int(served.stdout.readline().split("127.0.0.1:")[1].split()[0])
+        yield Outside(f"http://127.0.0.1:{port}", json.loads(file.read_text(encoding="utf-8")))
+        served.send_signal(signal.SIGTERM)
+    assert served.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[LocalStack]:
+    with LocalStack(TEMPLATE, services_at="127.0.0.1") as stack:
+        yield stack
+
+
+def signed_for(service: str) -> dict[str, str]:
+    scope = f"Credential=AKIAIOSFODNN7EXAMPLE/20260801/eu-central-1/{service}/aws4_request"
+    return {
+        "authorization": f"AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=0",
+        "content-type": "application/x-amz-json-1.0",
+        "x-amz-target": "DynamoDB_20120810.ListTables",
+    }
+
+
+def list_tables(services: LocalStack, service: str = "dynamodb", **headers: str) -> httpx.Response:
+    url = f"http://127.0.0.1:{services.port}"
+    return httpx.post(url, headers={**signed_for(service), **headers}, content="{}", timeout=HANG_GUARD)
+
+
+def test_the_table_exists(outside: Outside) -> None:
+    tasks, table = outside.client("dynamodb"), outside.of_mcp("TABLE_NAME")
+    item = {"pk": {"S": "grüße"}, "sk": {"S": "1"}}
+
+    tasks.put_item(TableName=table, Item=item)
+
+    assert tasks.get_item(TableName=table, Key=item)["Item"] == item
+    with pytest.raises(tasks.exceptions.ConditionalCheckFailedException):
+        tasks.put_item(TableName=table, Item=item, ConditionExpression="attribute_not_exists(pk)")
+
+
+def test_state_machines_run(outside: Outside) -> None:
+    states = outside.client("stepfunctions")
+    machine = json.loads(outside.of_mcp("STATE_MACHINES"))["WaitAndEcho"]
+
+    arn = states.start_execution(stateMachineArn=machine, input='{"message": "hello", "seconds": 0}')["executionArn"]
+
+    until(lambda: states.describe_execution(executionArn=arn)["status"] == "SUCCEEDED")
+    with pytest.raises(states.exceptions.ExecutionDoesNotExist):
+        states.describe_execution(executionArn=f"{arn}x")
+
+
+def test_state_machines_call_functions_in_the_process_of_the_services(outside: Outside) -> None:
+    states = outside.client("stepfunctions")
+    machine = json.loads(outside.of_mcp("STATE_MACHINES"))["ProfileDataset"]
+
+    arn = states.start_execution(stateMachineArn=machine, input='{"csv": "a\\n1\\n"}')["executionArn"]
+
+    until(lambda: states.describe_execution(executionArn=arn)["status"] == "SUCCEEDED")
+
+
+def test_the_secret_exists(outside: Outside) -> None:
+    secret = outside.client("secretsmanager").get_secret_value(SecretId=outside.of_mcp("SECRET_ARN"))
+
+    assert len(secret["SecretString"]) == 64
+
+
+def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
+    machine = json.loads(outside.of_mcp("STATE_MACHINES"))["WaitAndEcho"]
+    item = {**task_of_the_events(), "state_machine_arn": {"S": machine}}
+    key, table, tasks = (
+        {name: item[name] for name in ("pk", "sk")},
+        outside.of_mcp("TABLE_NAME"),
+        outside.client("dynamodb"),
+    )
+    tasks.put_item(TableName=table, Item=item)
+    prefix = outside.of_mcp("EXECUTION_PREFIX")
+    name = item["execution_name"]["S"].replace("sw-", prefix)
+    tasks.update_item(
+        TableName=table,
+        Key=key,
+        UpdateExpression="SET execution_name = :name",
+        ExpressionAttributeValues={":name": {"S": name}},
+    )
+    execution = f"{machine.replace(':stateMachine:', ':execution:')}:{name}"
+    event = {"Source": "stepwire", "DetailType": "Stepwire Task Progress", "Resources": [machine, execution]}
+
+    sent = outside.client("events").put_events(Entries=[{**event, "Detail": '{"progress": 40, "total": 100}'}])
+
+    assert sent["FailedEntryCount"] == 0
+    until(lambda: "progress" in tasks.get_item(TableName=table, Key=key)["Item"])
+
+
+def test_the_queue_exists(outside: Outside) -> None:
+    queues = outside.client("sqs")
+    (queue,) = queues.list_queues()["QueueUrls"]
+
+    queues.send_message(QueueUrl=queue, MessageBody="a letter")
+
+    (letter,) = queues.receive_message(QueueUrl=queue)["Messages"]
+    assert letter["Body"] == "a letter"
+
+
+def test_a_service_that_is_not_here_says_so(services: LocalStack) -> None:
+    answer = list_tables(services, "sts")
+
+    assert (answer.status_code, answer.json()["__type"]) == (501, "NotServedLocally")
+    assert all(service in answer.json()["message"] for service in SERVED)
+
+
+def test_an_operation_that_is_not_simulated_is_an_error_and_no_end(services: LocalStack) -> None:
+    unknown = {"x-amz-target": "DynamoDB_20120810.ReadMyMind"}
+
+    assert list_tables(services, **unknown).status_code in (400, 500, 501)
+    assert list_tables(services).status_code == 200
+
+
+def test_a_container_finds_them_under_the_name_of_its_host(services: LocalStack) -> None:
+    assert services.services_url == f"http://host.docker.internal:{services.port}"
+    assert list_tables(services, host=f"host.docker.internal:{services.port}").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["rebound.example", "rebound.example:3000", "localhost.rebound.example", ""])
+def test_a_page_that_rebinds_a_name_does_not_get_in(services: LocalStack, host: str) -> None:
+    assert list_tables(services, host=host).json()["__type"] == "ForbiddenHost"
+
+
+@pytest.mark.parametrize("authorization", ["", "Bearer token", "AWS4-HMAC-SHA256 Credential=x"])
+def test_a_request_without_a_signature_does_not_get_in(services: LocalStack, authorization: str) -> None:
+    answer = list_tables(services, authorization=authorization)
+
+    assert (answer.status_code, answer.json()["__type"]) == (403, "MissingAuthenticationToken")
+
+
+def test_a_request_that_is_too_long_is_refused(services: LocalStack) -> None:
+    url = f"http://127.0.0.1:{services.port}"
+
+    answer = httpx.post(url, headers=signed_for("dynamodb"), content=b"x" * (16 * 1024 * 1024 + 1), timeout=HANG_GUARD)
+
+    assert answer.status_code == 413
+
+
+def test_a_template_whose_functions_would_call_the_real_aws_is_refused(services: LocalStack, tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=r"ApiFunction does not declare the variable AWS_ENDPOINT_URL"):
+        write_env_vars(services, tmp_path / "env.json")
+
+    assert not (tmp_path / "env.json").exists()
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with (
+        LocalStack(ROOT / "template.yaml", services_at="127.0.0.1") as stack,
+        pytest.raises(TemplateError, match=re.escape(f"{tmp_path} cannot be written")),
+    ):
+        write_env_vars(stack, tmp_path)
+
+
+def test_a_function_with_a_false_condition_gets_only_the_endpoint(outside: Outside) -> None:
+    assert set(outside.variables["MetadataFunction"]) == {"AWS_ENDPOINT_URL"}
+
+
+def test_containers_get_the_given_address() -> None:
+    stack = LocalStack(TEMPLATE, services_at="172.17.0.1")
+
+    assert stack.services_url == "http://172.17.0.1:0"

@@ -1,0 +1,122 @@
+"""What a line says of a request and its answer."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
+from local.gateway.http_api import Request, Response
+
+AT = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
+META = "io.modelcontextprotocol/"
+Json = dict[str, Any]
+
+
+def exchange(
+    asked: Json | bytes,
+    answered: Json | bytes = b"",
+    status: int = 200,
+    *,
+    sent: Json | None = None,
+    got: Json | None = None,
+) -> Exchange:
+    body = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
+    answer = answered if isinstance(answered, bytes) else json.dumps(answered).encode()
+    request = Request("POST", "/mcp", "", list((sent or {}).items()), body, "127.0.0.1")
+    return Exchange(request, Response(status, list((got or {}).items()), answer), AT, 0.0344)
+
+
+def line_of(*args: Any, **kwargs: Any) -> RequestLine:
+    return Reader().line_of(exchange(*args, **kwargs))
+
+
+def test_the_line_of_a_modern_call_has_the_client_the_tool_and_the_task() -> None:
+    meta = {f"{META}protocolVersion": "2026-07-28", f"{META}clientInfo": {"name": "Claude Code", "version": "3"}}
+    asked = {"id": 1, "method": "tools/call", "params": {"name": "wait_and_echo", "_meta": meta}}
+    answered = {"id": 1, "result": {"resultType": "task", "taskId": TASK, "status": "working"}}
+
+    line = line_of(asked, answered, sent={"mcp-protocol-version": "2026-07-28"})
+
+    assert line == RequestLine(
+        time="2026-11-22T08:30:00.000+00:00",
+        era="2026-07-28",
+        client="Claude Code",
+        method="tools/call",
+        tool="wait_and_echo",
+        task=TASK,
+        status=200,
+        milliseconds=34,
+        task_status="working",
+    )
+
+
+def test_a_legacy_session_is_known_by_its_first_request() -> None:
+    reader = Reader()
+    params = {"protocolVersion": "2099-01-01", "clientInfo": {"name": "vscode"}}
+    opened = {"id": 1, "result": {"protocolVersion": "2025-11-25"}}
+    session = {"Mcp-Session-Id": "one"}
+
+    first = reader.line_of(exchange({"id": 1, "method": "initialize", "params": params}, opened, got=session))
+    later = reader.line_of(exchange({"id": 2, "method": "tasks/get", "params": {"taskId": TASK}}, sent=session))
+    other = reader.line_of(
+        exchange({"id": 3, "method": "ping"}, sent={"mcp-session-id": "two", "user-agent": "x/1 (y)"})
+    )
+
+    assert (first.client, first.era) == ("vscode", "2025-11-25")
+    assert (later.client, later.era, later.task) == ("vscode", "2025-11-25", TASK)
+    assert (other.client, other.era) == ("x/1", NONE)
+
+
+def test_the_answer_is_found_in_a_body_of_events() -> None:
+    answer = b'data: {"id":2,"result":{"task":{"taskId":"t","status":"working"}}}'
+    events = b'retry: 500\n\nid: 1\ndata: {"method":"notifications/progress"}\n\n' + answer + b"\n\n"
+
+    line = line_of({"id": 2, "method": "tools/call"}, events, got={"content-type": "text/event-stream"})
+
+    assert (line.task, line.task_status) == ("t", "working")
+
+
+@pytest.mark.parametrize(
+    ("answered", "status", "error"),
+    [
+        ({"error": {"code": -32602, "message": "Unknown tool 'x'."}}, 200, "-32602 Unknown tool 'x'."),
+        ({"result": {"isError": True, "content": []}}, 200, "the tool failed"),
+        (b'{"message": "Forbidden"}', 403, '{"message": "Forbidden"}'),
+        ({"result": {}}, 200, ""),
+    ],
+)
+def test_a_call_that_failed_says_why(answered: Json | bytes, status: int, error: str) -> None:
+    assert line_of({"id": 1, "method": "tools/call"}, answered, status).error == error
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"[[[", b"null", b"\xff\xfe", b'{"params": [], "method": {}}', b"[" * 100_000]
+)
+def test_a_request_outside_mcp_is_named_by_its_path(body: bytes) -> None:
+    line = line_of(body, b"not json either", 400)
+
+    assert line.method in ("POST /mcp", "{}")
+    assert (line.client, line.tool, line.task, line.error) == (NONE, NONE, NONE, "not json either")
+
+
+def test_nothing_that_was_sent_can_move_the_cursor_or_begin_a_line() -> None:
+    asked = {"method": "tools/call", "params": {"name": "a\x1b[2Jb\nc\r\u202ed", "taskId": "t" * 5_000}}
+
+    line = line_of(asked)
+
+    assert line.tool == "a?[2Jb?c??d"
+    assert len(line.task) == 300
+
+
+def test_the_clients_of_a_thousand_sessions_are_remembered() -> None:
+    reader = Reader()
+    for number in range(1_001):
+        params = {"clientInfo": {"name": f"client {number}"}}
+        reader.line_of(exchange({"method": "initialize", "params": params}, got={"mcp-session-id": str(number)}))
+
+    second, first = (reader.line_of(exchange({}, sent={"mcp-session-id": number})) for number in ("1", "0"))
+
+    assert (first.client, second.client) == (NONE, "client 1")

@@ -1,0 +1,39 @@
+"""Events for functions: how many are worked on at once."""
+
+import threading
+from typing import cast
+
+from local.lambdas.asynchronous import CONCURRENCY, invoke_later
+from local.lambdas.functions import Function, Outcome, Returned
+from tests.waiting import HANG_GUARD, until
+
+
+class Held:
+    """Stands for a function: its invocations go on until it is let go."""
+
+    def __init__(self) -> None:
+        self.running = self.most = self.done = 0
+        self.let_go = threading.Event()
+        self._lock = threading.Lock()
+
+    def invoke(self, event: str) -> Outcome:
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        self.let_go.wait(HANG_GUARD)
+        with self._lock:
+            self.running -= 1
+            self.done += 1
+        return Returned("null")
+
+
+def test_of_many_events_at_once_some_wait_for_their_turn_and_none_is_forgotten() -> None:
+    function, count = Held(), 3 * CONCURRENCY
+
+    for _ in range(count):
+        invoke_later(cast(Function, function), "{}")
+    until(lambda: function.running == CONCURRENCY)
+    function.let_go.set()
+    until(lambda: function.done == count)
+
+    assert function.most == CONCURRENCY

@@ -1,0 +1,155 @@
+"""What the terminal shows: lines that fit it, in colour where it has colours, and JSON for programs."""
+
+import io
+import json
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from local.gateway.exchanges import Exchange
+from local.gateway.http_api import Request, Response
+from local.lambdas.function_output import FunctionOutput, output_of
+from local.streams.task_changes import TaskChange
+from local.terminal.screen import Screen, Warnings
+
+TASK = "01m80a032z4wjjwc7vk2endp01jrgksb79bk"
+CREATED = TaskChange(TASK, "wait_and_echo", "input_required")
+LONG = "Unknown tool 'profile_everything'. tools/list names the tools there are."
+
+
+def exchange(method: str = "tools/call", **answer: Any) -> Exchange:
+    params = {"name": "profile_dataset_of_penguins", "taskId": TASK, "clientInfo": {"name": "Visual Studio Code"}}
+    body = json.dumps({"id": 1, "method": method, "params": params}).encode()
+    answered = json.dumps({"id": 1, **answer}).encode()
+    headers = [("mcp-protocol-version", "2025-11-25")]
+    return Exchange(
+        Request("POST", "/mcp", "", headers, body, ""), Response(200, (), answered), datetime.now(UTC), 28.5
+    )
+
+
+def shown(*exchanges: Exchange | TaskChange, as_json: bool = False, **console: Any) -> list[str]:
+    file = io.StringIO()
+    screen = Screen(Console(file=file, highlight=False, **console), as_json=as_json)
+    for one in exchanges:
+        screen.task_changed(one) if isinstance(one, TaskChange) else screen.answered(one)
+    return file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tasks/get", "notifications/initialized"])
+@pytest.mark.parametrize("width", [80, 100, 132, 200])
+def test_a_line_fits_the_terminal(method: str, width: int) -> None:
+    lines = shown(
+        exchange(method, result={"status": "input_required"}),
+        CREATED,
+        force_terminal=True,
+        width=width,
+        color_system=None,
+    )
+
+    assert len(lines) == 2
+    assert all(len(line.rstrip()) <= width for line in lines), lines
+    assert "28500 ms" in lines[0]
+    assert lines[1].endswith(f"task {TASK} wait_and_echo input_required")
+
+
+@pytest.mark.parametrize("console", [{"width": 80}, {"width": 200, "force_terminal": True, "color_system": None}])
+def test_nothing_is_shortened_in_a_pipe_or_a_wide_terminal(console: Any) -> None:
+    (line,) = shown(exchange(result={"status": "input_required"}), **console)
+
+    for word in (
+        "2025-11-25",
+        "Visual Studio Code",
+        "tools/call",
+        "profile_dataset_of_penguins",
+        TASK,
+        "input_required",
+    ):
+        assert word in line
+
+
+def test_the_reason_of_an_error_has_a_line_of_its_own_where_the_terminal_is_narrow() -> None:
+    failed = exchange(error={"code": -32602, "message": LONG})
+
+    narrow = shown(failed, force_terminal=True, width=80, color_system=None)
+    piped = shown(failed, width=80)
+
+    assert [line.strip() for line in narrow[1:]] == [f"-32602 {LONG}"]
+    assert len(piped) == 1
+    assert piped[0].endswith(f"-32602 {LONG}")
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+    ids=["a terminal", "NO_COLOR", "TERM=dumb"],
+)
+def test_errors_are_red_on_a_terminal_with_colours_only(variables: dict[str, str], coloured: bool) -> None:
+    environment = {"TERM": "xterm", **variables}
+
+    line, *_ = shown(exchange(error={"code": 1, "message": "no"}), force_terminal=True, width=200, _environ=environment)
+
+    assert ("\x1b[31m" in line) is coloured
+    assert not any("\x1b" in line for line in shown(exchange(error={"code": 1, "message": "no"}), width=200))
+
+
+def test_a_poll_names_the_tool_that_its_task_was_created_by() -> None:
+    body = json.dumps({"method": "tasks/get", "params": {"taskId": TASK}}).encode()
+    poll = Exchange(Request("POST", "/mcp", "", [], body, ""), Response(200), datetime.now(UTC), 0.01)
+
+    _, line = shown(CREATED, poll)
+
+    assert "wait_and_echo" in line
+
+
+def test_json_has_one_object_a_line() -> None:
+    lines = shown(exchange(result={"taskId": TASK, "status": "working"}), CREATED, as_json=True, width=20)
+
+    request, task = map(json.loads, lines)
+    assert (request["event"], request["method"], request["task"], request["status"]) == (
+        "request",
+        "tools/call",
+        TASK,
+        200,
+    )
+    assert {**CREATED.__dict__, "event": "task", "time": task["time"]} == task
+
+
+def warned(record_of: str, folder: Path, *, within: str = "") -> tuple[str, str]:
+    """Log a warning with a traceback; return what the screen and what the file have of it."""
+    file, output = io.StringIO(), FunctionOutput(folder / "a.jsonl")
+    handler = Warnings(Screen(Console(file=file, width=80)), output)
+    error = KeyError("colour\nred")
+    record = logging.LogRecord(record_of, logging.WARNING, "", 1, "%s failed.", ("F",), (KeyError, error, None))
+    with output_of(within):
+        handler.handle(record)
+    output.close()
+    return file.getvalue(), (folder / "a.jsonl").read_text()
+
+
+def test_a_failure_is_one_line_on_the_screen_and_whole_in_the_file(tmp_path: Path) -> None:
+    screen, file = warned("local.lambdas.functions", tmp_path, within="local-1-F")
+
+    assert screen.endswith("warning: F failed. KeyError: 'colour\\nred'\n")
+    assert json.loads(file)["text"] == "WARNING local.lambdas.functions: F failed.\nKeyError: 'colour\\nred'"
+    assert json.loads(file)["function"] == "local-1-F"
+
+
+def test_a_functions_own_warnings_are_in_the_file_only(tmp_path: Path) -> None:
+    screen, file = warned("app", tmp_path)
+
+    assert screen == ""
+    assert "F failed." in file
+
+
+def test_a_warning_that_cannot_be_written_raises_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failing function logs its warning last, while the caller waits."""
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    output = FunctionOutput(tmp_path / "a.jsonl")
+    output.close()
+    record = logging.LogRecord("local.lambdas.functions", logging.WARNING, "", 1, "F failed.", (), None)
+
+    Warnings(Screen(Console(file=io.StringIO())), output).handle(record)

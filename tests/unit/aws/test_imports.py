@@ -1,0 +1,102 @@
+"""What a cold start pays for: the import of a function loads and builds nothing that the first request may not need."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cold_start import SETTINGS
+
+FUNCTIONS = Path(__file__).parents[3] / "functions"
+# The local stack and its server, the clients, the slow validator, and what compiles catalogs.
+NOT_IN_A_FUNCTION = (
+    *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "local", "stepwire.catalog.manifests"),
+    "stepwire.background.status_changes",  # which belongs to what nobody waits for
+)
+
+ENVIRONMENT = {**SETTINGS, "STATE_MACHINES": "{}"}
+
+REPORT = """
+import json, sys
+import boto3
+from stepwire.schemas import validation
+print(json.dumps({
+    "modules": sorted(sys.modules),
+    "clients": boto3.DEFAULT_SESSION is not None,
+    "schemas": validation._compiled.cache_info().currsize,
+}))
+"""
+
+
+def after(code: str, function: str, environment: dict[str, str] | None = None) -> dict[str, Any]:
+    """Run some code in a fresh interpreter in a function's folder, and report what there is in it afterwards."""
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT],
+        cwd=FUNCTIONS / function,
+        env={"PATH": os.environ["PATH"], **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
+def test_importing_a_function_loads_no_modules_of_others(function: str) -> None:
+    found = after("import app", function)
+
+    loaded = {module for module in NOT_IN_A_FUNCTION if module in found["modules"]}
+    assert loaded == set()
+
+
+@pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])
+def test_importing_a_function_needs_no_environment_and_builds_nothing(function: str) -> None:
+    found = after("import app", function)
+
+    assert "stepwire.aws.bootstrap" in found["modules"]
+    assert not found["clients"]
+    assert found["schemas"] == 0
+
+
+def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
+    """Write the catalog of one tool, and give an environment in which it is found."""
+    entry = {
+        "name": "greet",
+        "description": "Greets.",
+        "input_schema": {"type": "object"},
+        "task_support": "optional",
+        "source": "a",
+        "state_machine": "arn:aws:states:eu-central-1:123456789012:stateMachine:Greet",
+        "ttl_ms": 60_000,
+        "poll_interval_ms": 1000,
+        "longest_poll_interval_ms": 1000,
+        "show_state": True,
+        **more,
+    }
+    (folder / "catalog.json").write_text(json.dumps({"format": 2, "tools": [entry]}))
+    return {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(folder)}
+
+
+def test_a_warm_function_has_its_catalog_but_no_client_and_no_compiled_schema(tmp_path: Path) -> None:
+    found = after("import app; app.handler.warm()", "mcp", catalog_in(tmp_path))
+
+    assert not found["clients"]
+    assert found["schemas"] == 0
+    assert not set(NOT_IN_A_FUNCTION) & set(found["modules"])
+
+
+def test_unchecked_scopes_fail_when_a_function_is_warmed(tmp_path: Path) -> None:
+    environment = catalog_in(tmp_path, scopes=["refunds"])
+
+    with pytest.raises(AssertionError, match=r"SettingsError.*Authorizer=none has no scopes.*the tool greet"):
+        after("import app; app.handler.warm()", "mcp", environment)
+
+
+def test_a_wrong_setting_fails_when_a_function_is_warmed(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="The environment variable TABLE_NAME is missing"):
+        after("import app; app.handler.warm()", "mcp")

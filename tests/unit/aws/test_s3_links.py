@@ -1,0 +1,48 @@
+"""URLs of objects in S3: signed with Signature Version 4, and at the Region's own host, in every Region of AWS."""
+
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from boto3.session import Session
+
+from stepwire.aws.clients import s3_client
+from stepwire.aws.s3 import PresignedUrls
+
+SESSION = Session()  # one: each would read what botocore knows of S3 and of all Regions
+REGIONS = [
+    region
+    for partition in SESSION.get_available_partitions()
+    for region in SESSION.get_available_regions("s3", partition)
+]
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URL is signed with whatever credentials there are; nothing is asked of AWS."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a-key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_url_is_signed_with_version_4_for_its_own_region(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 refuses Signature Version 2 for objects that a key of KMS encrypts."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+
+    url = urlsplit(PresignedUrls(timedelta(minutes=15), s3_client)("my-reports", "2026/a report.csv"))
+
+    query = parse_qs(url.query)
+    assert query["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
+    assert f"/{region}/s3/aws4_request" in query["X-Amz-Credential"][0]
+    assert query["X-Amz-Expires"] == ["900"]
+    assert url.netloc.startswith(f"my-reports.s3.{region}.")
+    assert url.path == "/2026/a%20report.csv"
+
+
+def test_a_bucket_whose_name_has_dots_is_in_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate of S3 has no name for such a host."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+
+    url = urlsplit(PresignedUrls(timedelta(minutes=15), s3_client)("my.reports", "a.csv"))
+
+    assert (url.netloc, url.path) == ("s3.eu-central-1.amazonaws.com", "/my.reports/a.csv")

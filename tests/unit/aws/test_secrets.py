@@ -1,0 +1,107 @@
+"""The secret that seals what clients keep for us: nobody asks Secrets Manager before, or twice."""
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import ClientError
+from mypy_boto3_secretsmanager import SecretsManagerClient
+
+from stepwire.aws.secrets_manager import LOOK_INTERVAL, Secret
+
+ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal"
+
+
+@dataclass
+class SecretsManager:
+    """Secrets Manager with one secret; says what it was asked."""
+
+    value: str = "grüße"
+    previous: str | None = None
+    refusal: str = "ResourceNotFoundException"
+    """What is answered where there is no secret before this one."""
+    built: int = 0
+    asked: list[str] = field(default_factory=list[str])
+
+    def client(self) -> SecretsManagerClient:
+        """Build a client, which is itself."""
+        self.built += 1
+        return cast(SecretsManagerClient, self)
+
+    def get_secret_value(self, *, SecretId: str, VersionStage: str = "AWSCURRENT") -> Any:  # noqa: N803 - AWS's names
+        self.asked.append(SecretId)
+        value = self.value if VersionStage == "AWSCURRENT" else self.previous
+        if value is None:
+            raise ClientError({"Error": {"Code": self.refusal}}, "GetSecretValue")
+        return {"SecretString": value}
+
+    def rotate(self, value: str) -> None:
+        """Replace the secret."""
+        self.value, self.previous = value, self.value
+
+
+def test_a_secret_is_not_read_before_its_first_use() -> None:
+    manager = SecretsManager()
+
+    Secret(ARN, manager.client)
+
+    assert (manager.built, manager.asked) == (0, [])
+
+
+def test_a_secret_is_read_once_per_instance() -> None:
+    manager = SecretsManager()
+    secret = Secret(ARN, manager.client)
+
+    values = {secret(), secret(), secret()}
+
+    assert values == {"grüße".encode()}
+    assert (manager.built, manager.asked) == (1, [ARN])
+
+
+def test_another_function_instance_reads_the_secret_itself() -> None:
+    """A secret that was changed meanwhile counts from the next instance on."""
+    manager = SecretsManager()
+    before = Secret(ARN, manager.client)()
+    manager.value = "another"
+
+    after = Secret(ARN, manager.client)()
+
+    assert (before, after) == ("grüße".encode(), b"another")
+
+
+def test_after_a_rotation_both_secrets_verify_and_the_new_one_seals() -> None:
+    manager = SecretsManager("old")
+    secret = Secret(ARN, manager.client)
+    secret()
+    manager.rotate("new")
+
+    known = secret.others()
+
+    assert set(known) == {b"old", b"new"}
+    assert secret() == b"new"
+
+
+def test_a_secret_that_was_never_rotated_is_the_only_one() -> None:
+    assert Secret(ARN, SecretsManager("only").client).others() == (b"only",)
+
+
+def test_forged_state_causes_few_calls_to_aws() -> None:
+    manager, now = SecretsManager("old"), [0.0]
+    secret = Secret(ARN, manager.client, lambda: now[0])
+    for _ in range(100):
+        secret.others()
+    in_one_interval = len(manager.asked)
+    now[0] = LOOK_INTERVAL
+    manager.rotate("new")
+
+    known = secret.others()
+
+    assert in_one_interval == 2
+    assert known == (b"new", b"old")
+
+
+def test_an_error_reading_the_previous_secret_is_not_mistaken_for_its_absence() -> None:
+    secret = Secret(ARN, SecretsManager(refusal="ThrottlingException").client)
+
+    with pytest.raises(ClientError):
+        secret.others()

@@ -1,0 +1,175 @@
+"""The settings of the functions: each fault is named."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from stepwire.aws.gateway.sign_in import SignIn
+from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings, read_table_name
+from stepwire.catalog.access import Access
+from stepwire.engine.upkeep import Intervals
+from stepwire.engine.waiting import WaitLimits
+from stepwire.protocol.resumption import ResumingClient, ResumingClients
+from stepwire.server.kit import Patience
+from stepwire.tasks.usage import Limits
+from tests.kits import REQUIRED, TELLING, catalog_of
+
+ENVIRONMENT = {
+    "TABLE_NAME": "tasks",
+    "EXECUTION_PREFIX": "swabc-",
+    "STATE_MACHINES": '{"WaitAndEcho":"arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"}',
+    "AUTHORIZER": "jwt",
+    "PRINCIPAL_SALT": "a stack",
+    "PRINCIPAL_CLAIMS": "iss,sub,org_id",
+    "RESOURCE": "https://mcp.example/mcp",
+    "REQUIRED_SCOPE": "tools:call",
+    "ALLOWED_ORIGINS": "https://one.example,https://two.example",
+    "WAIT_SECONDS": "20",
+    "INLINE_WAIT_SECONDS": "2",
+    "HOLD_SECONDS": "0.5",
+    "REPAIR_AFTER_SECONDS": "60",
+    "STATE_AFTER_SECONDS": "30",
+    "CALL_SECONDS": "50",
+    "PROGRESS_CALL_SECONDS": "600",
+    "RESUMING_CLIENTS": "an agent, rmcp>=2.2",
+    "SECRET_ARN": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
+    "MOST_ACTIVE_TASKS": "100",
+    "MOST_WAITING": "5",
+    "MOST_WAITING_PER_CALLER": "3",
+    "MOST_TASKS_PER_MINUTE": "120",
+    "LONGEST_TTL_HOURS": "48",
+    "MOST_ARGUMENT_BYTES": "2048",
+    "POLLS_PER_SECOND": "10",
+    "LAMBDA_TASK_ROOT": "/var/task",
+}
+OPTIONAL = {"ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
+
+
+def test_the_tools_that_fetch_are_offered_unless_they_are_turned_off() -> None:
+    assert not read_mcp_settings(ENVIRONMENT | {"FETCH_TOOLS": "off"}).fetch_tools
+
+
+def test_a_complete_environment_is_read() -> None:
+    settings = read_mcp_settings(ENVIRONMENT)
+
+    assert settings == McpSettings(
+        table_name="tasks",
+        execution_prefix="swabc-",
+        state_machines={"WaitAndEcho": "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"},
+        sign_in=SignIn("a stack", claims=("iss", "sub", "org_id")),
+        access=Access(("tools:call",), metadata_url="https://mcp.example/.well-known/oauth-protected-resource/mcp"),
+        allowed_origins=frozenset({"https://one.example", "https://two.example"}),
+        patience=Patience(
+            timedelta(seconds=20),
+            timedelta(seconds=2),
+            timedelta(seconds=0.5),
+            timedelta(seconds=50),
+            timedelta(minutes=10),
+        ),
+        intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
+        resuming=ResumingClients((ResumingClient("an agent"), ResumingClient("rmcp", (2, 2)))),
+        fetch_tools=True,
+        limits=Limits(active=100, per_minute=120, ttl=timedelta(hours=48), argument_bytes=2_048),
+        polls_per_second=10,
+        waits=WaitLimits(all=5, per_caller=3),
+        secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
+        catalog=Path("/var/task/catalog.json"),
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(ENVIRONMENT) - OPTIONAL))
+@pytest.mark.parametrize("how", ["missing", "empty"])
+def test_a_missing_variable_is_named(name: str, how: str) -> None:
+    environment = dict(ENVIRONMENT)
+    del environment[name]
+    if how == "empty":
+        environment[name] = ""
+
+    with pytest.raises(SettingsError, match=f"The environment variable {name} is missing"):
+        read_mcp_settings(environment)
+
+
+@pytest.mark.parametrize("name", [name for name in ENVIRONMENT if name.endswith("_SECONDS")])
+@pytest.mark.parametrize("value", ["soon", "nan", "inf", "-inf", "1e300", "-1", "20s"])
+def test_an_invalid_duration_is_named(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name} must be a number of seconds"):
+        read_mcp_settings(ENVIRONMENT | {name: value})
+
+
+@pytest.mark.parametrize("value", ["WaitAndEcho", "[]", '"x"', "{", '{"A":1}', '{"A":null}', '{"A":"x","A":"y"}'])
+def test_invalid_names_of_state_machines_are_refused(value: str) -> None:
+    with pytest.raises(SettingsError, match="STATE_MACHINES must be a JSON object of names and ARNs"):
+        read_mcp_settings(ENVIRONMENT | {"STATE_MACHINES": value})
+
+
+@pytest.mark.parametrize("origins", [{}, {"ALLOWED_ORIGINS": ""}])
+def test_without_allowed_origins_no_web_page_may_call(origins: dict[str, str]) -> None:
+    """M2, L5."""
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "ALLOWED_ORIGINS"} | origins
+
+    assert read_mcp_settings(environment).allowed_origins == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("authorizer", "is_open"), [("jwt", False), ("cognito", False), ("iam", False), ("nonsense", False), ("none", True)]
+)
+def test_a_stack_is_open_only_if_configured_explicitly(authorizer: str, *, is_open: bool) -> None:
+    """M4, T21: and then nobody is shown a list of what are everybody's tasks."""
+    settings = read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": authorizer})
+
+    assert (settings.sign_in.is_open, settings.access.knows_callers) == (is_open, not is_open)
+
+
+PROTECTED = catalog_of(TELLING, replace(REQUIRED, name="refund", scopes=("refunds",)))
+
+
+@pytest.mark.parametrize("authorizer", ["iam", "none", "nonsense"])
+def test_unchecked_scopes_prevent_the_start_and_the_tools_are_named(authorizer: str) -> None:
+    environment = ENVIRONMENT | {"AUTHORIZER": authorizer, "REQUIRED_SCOPE": ""}
+
+    with pytest.raises(SettingsError, match=rf"Authorizer={authorizer} has no scopes.*the tool refund\. .*Unchecked"):
+        check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
+
+
+def test_an_unchecked_required_scope_prevents_the_start_too() -> None:
+    environment = ENVIRONMENT | {"AUTHORIZER": "iam"}
+
+    with pytest.raises(SettingsError, match="every request"):
+        check_scopes(environment, read_mcp_settings(environment).access, catalog_of(TELLING))
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        ENVIRONMENT,
+        ENVIRONMENT | {"AUTHORIZER": "cognito"},
+        ENVIRONMENT | {"AUTHORIZER": "iam", "UNCHECKED_SCOPES": "allow"},
+    ],
+)
+def test_checked_or_deliberately_unchecked_scopes_do_not_prevent_the_start(environment: dict[str, str]) -> None:
+    check_scopes(environment, read_mcp_settings(environment).access, PROTECTED)
+
+
+@pytest.mark.parametrize("value", ["", "refuse", "ALLOW", "yes"])
+def test_unchecked_scopes_are_allowed_by_one_value_only(value: str) -> None:
+    assert not read_mcp_settings(ENVIRONMENT | {"UNCHECKED_SCOPES": value}).access.allows_unchecked
+
+
+def test_scopes_of_cognito_are_named_after_the_endpoint() -> None:
+    assert read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": "cognito"}).access.prefix == "https://mcp.example/mcp/"
+
+
+def test_a_caller_is_identified_by_issuer_and_subject_by_default() -> None:
+    assert read_mcp_settings(ENVIRONMENT | {"PRINCIPAL_CLAIMS": ""}).sign_in.claims == ("iss", "sub")
+
+
+def test_the_other_functions_need_only_the_table() -> None:
+    assert read_table_name({"TABLE_NAME": "tasks"}) == "tasks"
+
+
+@pytest.mark.parametrize("prefix", ["sw", "SW-", "sw-a-", "-", "a-name-that-is-long-", "swé-", "sw_-", "sw-\n"])
+def test_an_execution_prefix_that_could_begin_another_ones_names_is_refused(prefix: str) -> None:
+    with pytest.raises(SettingsError, match="EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits"):
+        read_mcp_settings({**ENVIRONMENT, "EXECUTION_PREFIX": prefix})

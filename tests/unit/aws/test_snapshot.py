@@ -1,0 +1,181 @@
+"""What may be in a snapshot: everything that all copies share, and nothing that makes one copy another."""
+
+import ast
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.cold_start import CREDENTIALS, ROOT, Aws, agreeable_aws, run, write_catalog
+
+SNAP_START: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
+ON_DEMAND: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand"}
+
+# Before anything is imported: what is random, what says who we are, and what leads outside. They note who asks.
+GUARD: Final = """
+import os, sys, traceback
+touched = []
+def forbid(name, real):
+    def guard(*args, **kwargs):
+        touched.append(f"{name} by {traceback.extract_stack()[-2].filename}")
+        return real(*args, **kwargs)
+    return guard
+os.urandom = forbid("os.urandom", os.urandom)
+outside = {"socket.connect", "socket.getaddrinfo", "socket.sendto"}
+sys.addaudithook(lambda event, _: touched.append(event) if event in outside else None)
+import botocore.session, random, secrets, uuid
+for module, name in [
+    (botocore.session.Session, "get_credentials"), (random.Random, "random"), (random.SystemRandom, "getrandbits"),
+    (secrets, "token_bytes"), (uuid, "uuid1"), (uuid, "uuid4"),
+]:
+    setattr(module, name, forbid(name, getattr(module, name)))
+"""
+
+START: Final = GUARD + "import app, json\n"
+REPORT: Final = """
+import boto3
+from stepwire.schemas import validation
+session = boto3.DEFAULT_SESSION
+print(json.dumps({
+    "touched": touched,
+    "built": "_server" in vars(app.handler),
+    "schemas": validation._compiled.cache_info().currsize,
+    "session": session is not None,
+    "metrics": "aws_lambda_powertools.metrics" in sys.modules,
+    "credentials": session is not None and session._session._credentials is not None,
+    "memories": [
+        name
+        for part in ([app.handler._server.kit.secret, app.handler._server.kit.operations.recorder.store,
+            app.handler._server.kit.operations.workflows] if "_server" in vars(app.handler) else [])
+        for name in ("_value", "_client") if name in vars(part)
+    ],
+}))
+"""
+
+# Two processes go on from the moment after the start, as two copies of one snapshot do.
+COPIES: Final = (
+    START
+    + """
+event = json.loads(os.environ["CALL"])
+def answer(request):
+    return app.handler({**event, "body": json.dumps(request)}, None)
+def poll(number):
+    return {"jsonrpc": "2.0", "id": number, "method": "tasks/get", "params": {"taskId": "a task"}}
+copies = []
+for copy, polls in ("FIRST", 5), ("SECOND", 1):
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.environ.update(AWS_ACCESS_KEY_ID=copy, AWS_SECRET_ACCESS_KEY="of " + copy)
+        call = json.loads(event["body"])
+        lives = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}
+        opened = answer({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": lives})
+        made = answer(call)
+        codes = [json.loads(answer(poll(number))["body"])["error"]["code"] for number in range(polls)]
+        os.write(writing, json.dumps({
+            "session": opened["headers"]["mcp-session-id"],
+            "task": json.loads(made["body"])["result"]["task"]["taskId"],
+            "codes": codes,
+        }).encode())
+        os._exit(0)
+    os.close(writing)
+    copies.append(json.loads(b"".join(iter(lambda: os.read(reading, 65536), b""))))
+    os.wait()
+print(json.dumps(copies))
+"""
+)
+
+
+@pytest.fixture
+def task_root(tmp_path: Path) -> Path:
+    write_catalog(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def aws() -> Generator[Aws]:
+    with agreeable_aws() as started:
+        yield started
+
+
+def test_shareable_parts_are_built_before_the_snapshot(task_root: Path) -> None:
+    found = run(START + REPORT, task_root, SNAP_START)
+
+    assert found["built"]
+    assert found["schemas"] >= 4, "the tools have four schemas at least"
+    assert found["session"]
+    assert found["metrics"]
+
+
+def test_nothing_unique_secret_or_connected_is_touched_before_the_snapshot(task_root: Path) -> None:
+    found = run(START + REPORT, task_root, SNAP_START)
+
+    # Python makes a key for child processes when it is told of them, and a function has none.
+    touched = {touch for touch in found["touched"] if not touch.endswith("multiprocessing/process.py")}
+    assert touched == set()
+    assert not found["credentials"]
+    assert found["memories"] == []
+
+
+def test_credentials_present_before_the_snapshot_are_not_used(task_root: Path) -> None:
+    found = run(START + REPORT, task_root, {**SNAP_START, **dict.fromkeys(CREDENTIALS, "A KEY")})
+
+    assert not any("credentials" in touch for touch in found["touched"])
+    assert not found["credentials"]
+
+
+def test_a_start_without_a_snapshot_builds_nothing_before_the_first_request(task_root: Path) -> None:
+    found = run(START + REPORT, task_root, ON_DEMAND)
+
+    assert not found["built"]
+    assert not found["session"]
+    assert found["schemas"] == 0
+
+
+def test_the_guards_detect_what_a_request_uses(task_root: Path, aws: Aws) -> None:
+    request = START + 'answered = app.handler(json.loads(os.environ["CALL"]), None)\n' + REPORT
+
+    found = run(request, task_root, {**SNAP_START, **dict.fromkeys(CREDENTIALS, "A KEY"), **endpoint(aws)})
+
+    assert any(touch.startswith("get_credentials") for touch in found["touched"])
+    assert any(touch.startswith("os.urandom") for touch in found["touched"])
+    assert "socket.connect" in found["touched"]
+    assert found["memories"] == ["_client", "_client"]
+
+
+def test_two_copies_of_a_snapshot_have_different_ids_and_credentials(task_root: Path, aws: Aws) -> None:
+    first, second = run(COPIES, task_root, {**SNAP_START, **endpoint(aws)})
+
+    assert first["session"] != second["session"]
+    assert first["task"][10:] != second["task"][10:], "the random part, after the time"
+    assert set(aws.signed_by) == {"FIRST", "SECOND"}
+
+
+def test_two_copies_of_a_snapshot_share_no_request_state(task_root: Path, aws: Aws) -> None:
+    first, second = run(COPIES, task_root, {**SNAP_START, **endpoint(aws)})
+
+    assert first["codes"][-1] == -31002, "this copy was polled too often"
+    assert second["codes"][-1] == -32602
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "layers/stepwire").rglob("*.py")), ids=lambda path: path.stem)
+def test_no_module_uses_randomness_that_copies_would_share(path: Path) -> None:
+    tree: Any = ast.parse(path.read_text(encoding="utf-8"))
+
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+
+    assert not imported & {"random", "uuid"}, "use secrets: the kernel's randomness is new in every copy"
+
+
+def endpoint(aws: Aws) -> dict[str, str]:
+    return {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws.port}"}

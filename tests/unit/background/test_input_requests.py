@@ -1,0 +1,323 @@
+"""What workflows ask reaches their tasks, or their states fail with a name that can be caught."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from stepwire.background.input_requests import LARGEST_OPEN, Question
+from stepwire.engine.dialogue import WrongAnswer
+from stepwire.errors import WorkflowsUnavailable
+from stepwire.json_text import Json, JsonObject, write
+from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, FormElicitation, InputRequest, Mode, UrlElicitation
+from stepwire.tasks.task import Execution, InputRequired, Task, Working
+from tests.fakes import START_OF_TIME, Resumption
+from tests.kits import ALICE, BOTH_MODES, FORM, OPTIONAL, URL, World, state_machine_arn
+
+NOT_SUPPORTED = "Stepwire.InputNotSupported"
+INVALID = "Stepwire.InvalidInputRequest"
+
+
+def large_form(size: int) -> JsonObject:
+    """Give a form whose parameters take that many bytes."""
+    params: JsonObject = {"mode": "form", "message": "", "requestedSchema": {"type": "object", "properties": {}}}
+    field = {"type": "string", "description": ""}
+    params = {**params, "message": "m", "requestedSchema": {"type": "object", "properties": {"a": field}}}
+    field["description"] = "x" * (size - len(write(params)))
+    return params
+
+
+def broken_off(world: World) -> tuple[str | None, str | None]:
+    """Give the error and the cause with which the only state failed that had been waiting."""
+    (resumption,) = world.workflows.resumptions
+    assert resumption.output is None
+    return resumption.error, resumption.cause
+
+
+class TestAQuestion:
+    def test_is_recorded_when_the_function_returns(self) -> None:
+        world = World()
+        task = world.call()
+
+        token = world.ask(task.task_id, "approval")
+
+        form = FormElicitation(FORM["message"], write(FORM["requestedSchema"]))
+        assert world.stored(task).input_requests == (InputRequest("approval", 1, form, Callback(token)),)
+        assert world.workflows.waiting == {token}
+
+    def test_may_be_a_url_question(self) -> None:
+        world = World()
+        task = world.call()
+
+        world.ask(task.task_id, "signature", URL)
+
+        (request,) = world.stored(task).input_requests
+        assert request.asked == UrlElicitation(URL["message"], URL["url"])
+
+    def test_costs_one_read_and_one_write(self) -> None:
+        world = World()
+        task = world.call()
+        world.store.calls.clear()
+
+        world.ask(task.task_id)
+
+        assert world.store.calls == ["load", "save"]
+
+    def test_may_be_one_of_several(self) -> None:
+        """K9: Parallel, Map."""
+        world = World()
+        task = world.call()
+
+        for number in range(3):
+            world.ask(task.task_id, "approval", token=f"token {number}")
+
+        keys = [request.key for request in world.stored(task).input_requests]
+        assert keys == ["approval", "approval-2", "approval-3"]
+
+    def test_asked_twice_concurrently_is_one_question(self) -> None:
+        """Lambda may be called twice for one state."""
+        world = World()
+        task = world.call()
+        world.store.before_save = lambda: world.ask(task.task_id, token="the same")
+
+        world.ask(task.task_id, token="the same")
+
+        assert len(world.stored(task).input_requests) == 1
+        assert world.workflows.waiting == {"the same"}
+
+    def test_and_a_concurrent_one_are_both_asked(self) -> None:
+        world = World()
+        task = world.call()
+        world.store.before_save = lambda: world.ask(task.task_id, "one")
+
+        world.ask(task.task_id, "other")
+
+        assert [request.key for request in world.stored(task).input_requests] == ["one", "other"]
+
+    @pytest.mark.parametrize("key", ["a", "A.b_c-9", "x" * 64])
+    def test_has_a_key_of_simple_characters(self, key: str) -> None:
+        world = World()
+        task = world.call()
+
+        world.ask(task.task_id, key)
+
+        assert [request.key for request in world.stored(task).input_requests] == [key]
+
+    def test_is_open_as_long_as_its_state_waits(self) -> None:
+        world = World()
+        task = world.call()
+
+        world.ask(task.task_id, seconds=90)
+
+        (request,) = world.stored(task).input_requests
+        assert request.expires_at == START_OF_TIME + timedelta(seconds=90)
+        world.clock.advance(seconds=89.999)
+        assert isinstance(world.operations.get(ALICE, task.task_id).status, InputRequired)
+        world.clock.advance(seconds=0.001)
+        assert world.operations.get(ALICE, task.task_id).status == Working()
+
+    def test_raises_if_it_can_be_neither_recorded_nor_refused(self) -> None:
+        world = World()
+        task = world.call(modes=frozenset())
+        world.workflows.is_available = False
+
+        with pytest.raises(WorkflowsUnavailable):
+            world.ask(task.task_id)
+
+
+class TestNobodyCanAnswer:
+    @pytest.mark.parametrize(
+        ("modes", "elicitation", "mode"),
+        [
+            (frozenset[Mode](), FORM, "form"),
+            (frozenset[Mode](), URL, "url"),
+            (frozenset({Mode.URL}), FORM, "form"),
+            (frozenset({Mode.FORM}), URL, "url"),
+        ],
+    )
+    def test_because_the_client_has_not_declared_it(self, modes: Any, elicitation: Json, mode: str) -> None:
+        """M46, T29."""
+        world = World()
+        task = world.call(modes=modes)
+
+        world.ask(task.task_id, elicitation=elicitation)
+
+        cause = f"The client that called the tool does not support elicitation in mode '{mode}'."
+        assert broken_off(world) == (NOT_SUPPORTED, cause)
+        assert world.stored(task) == task
+
+    def test_because_the_task_has_ended(self) -> None:
+        world = World()
+        task = world.call()
+        world.operations.cancel(ALICE, task.task_id)
+
+        world.ask(task.task_id)
+
+        assert broken_off(world) == (NOT_SUPPORTED, "The task has ended, so the question cannot be answered.")
+
+    @pytest.mark.parametrize("how", ["deleted", "expired", "somebody else's name", "another state machine", "no ARN"])
+    def test_because_the_execution_belongs_to_no_task(self, how: str) -> None:
+        world = World()
+        task = world.call()
+        world.workflows.waiting.add("token")
+        executions = {
+            "somebody else's name": Execution(OPTIONAL.state_machine_arn, "nightly-import"),
+            "another state machine": replace(task.execution, state_machine_arn=state_machine_arn("Other")),
+            "no ARN": Execution("", "nonsense"),
+        }
+        if how == "deleted":
+            world.store.delete(task)
+        if how == "expired":
+            world.clock.time = task.expires_at
+
+        world.requests.record(Question(executions.get(how, task.execution), "token", "approval", FORM))
+
+        cause = "The execution does not belong to a task, so the question cannot be shown to a client."
+        assert broken_off(world) == (NOT_SUPPORTED, cause)
+
+    def test_because_the_execution_is_foreign_and_nothing_changes(self) -> None:
+        """X28."""
+        world = World()
+        task = world.call()
+        world.workflows.waiting.add("token")
+        other = replace(task.execution, state_machine_arn=state_machine_arn("Other"))
+
+        world.requests.record(Question(other, "token", "approval", FORM))
+
+        assert world.stored(task) == task
+
+
+class TestWhatCannotBeAsked:
+    @pytest.mark.parametrize(
+        "key", ["", "x" * 65, "a b", "a/b", "grüße", "a\n", None, 7, ["a"], {"a": 1}, "\ud800"], ids=repr
+    )
+    def test_has_an_invalid_key(self, key: Any) -> None:
+        world = World()
+        task = world.call()
+
+        world.ask(task.task_id, key, token="token")
+
+        error, cause = broken_off(world)
+        assert error == INVALID
+        assert cause == (
+            "The input request cannot be asked: its key must be 1 to 64 of the characters A-Z a-z 0-9 _ . -."
+        )
+        assert world.stored(task) == task
+
+    @pytest.mark.parametrize(
+        ("elicitation", "place"),
+        [
+            (None, "exactly one of elicitation, sampling and roots"),
+            ({"message": "m"}, "at the top level"),
+            ({**FORM, "message": ""}, "at /message"),
+            ({**URL, "url": "http://sign.example"}, "at /url"),
+            ({**FORM, "message": "\ud800"}, "lone surrogate"),
+        ],
+    )
+    def test_is_not_a_valid_elicitation(self, elicitation: Json, place: str) -> None:
+        """M47."""
+        world = World()
+        task = world.call()
+
+        world.ask(task.task_id, elicitation=elicitation)
+
+        error, cause = broken_off(world)
+        assert error == INVALID
+        assert place in (cause or "")
+        assert world.stored(task) == task
+
+    def test_exceeds_the_number_of_questions_of_a_task(self) -> None:
+        world = World()
+        task = asked_often(world, MOST_QUESTIONS - 1)
+
+        world.ask(task.task_id, "last")
+        world.ask(task.task_id, "too-many")
+
+        assert [one.key for one in world.stored(task).input_requests] == ["last"]
+        assert broken_off(world) == (INVALID, "The task has asked 100 questions, the most that a task may ask.")
+
+    def test_is_too_large_together_with_what_is_open(self) -> None:
+        world = World()
+        task = world.call()
+        for number in range(3):
+            world.ask(task.task_id, f"large-{number}", large_form(16_000))
+
+        world.ask(task.task_id, "too-large", large_form(16_000))
+
+        cause = f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
+        assert broken_off(world) == (INVALID, cause)
+        assert len(world.stored(task).input_requests) == 3
+
+    def test_can_be_asked_when_others_have_been_answered(self) -> None:
+        world = World()
+        task = world.call()
+        for number in range(3):
+            world.ask(task.task_id, f"large-{number}", large_form(16_000))
+        world.dialogue.respond(ALICE, task.task_id, {"large-0": {"action": "decline"}})
+
+        world.ask(task.task_id, "no-more-too-large", large_form(16_000))
+
+        assert len(world.stored(task).input_requests) == 3
+
+    @pytest.mark.parametrize(("refusal", "error"), [("", None), ("x" * 1_000, INVALID)])
+    def test_includes_the_size_of_earlier_refusals(self, refusal: str, error: str | None) -> None:
+        world = World()
+        task = world.call()
+        for number in range(3):
+            world.ask(task.task_id, f"large-{number}", large_form(16_000))
+        world.dialogue.ask_again(world.stored(task), {"large-0": WrongAnswer(refusal)})
+
+        world.ask(task.task_id, "small", large_form(1_000))
+
+        assert [one.error for one in world.workflows.resumptions] == ([error] if error else [])
+
+
+class TestAskedAgainWithTheSameToken:
+    """Lambda may be called twice for one state, long after the first call has asked."""
+
+    def test_changes_nothing_at_the_limit_of_questions(self) -> None:
+        world = World()
+        task = asked_often(world, MOST_QUESTIONS - 1)
+        token = world.ask(task.task_id, "last")
+        before = world.stored(task)
+
+        world.ask(task.task_id, "last", token=token)
+
+        assert world.stored(task) == before
+        assert world.workflows.waiting == {token}
+
+    def test_changes_nothing_even_if_there_is_no_space_for_a_second(self) -> None:
+        world = World()
+        task = world.call()
+        for number in range(3):
+            world.ask(task.task_id, f"large-{number}", large_form(16_000))
+        before = world.stored(task)
+
+        world.ask(task.task_id, "large-2", large_form(16_000))
+
+        assert world.stored(task) == before
+        assert world.workflows.resumptions == []
+
+    def test_changes_nothing_while_the_answer_is_undelivered(self) -> None:
+        world = World()
+        task = asked_often(world, MOST_QUESTIONS - 1)
+        token = world.ask(task.task_id, "last")
+        world.workflows.is_available = False
+        world.dialogue.respond(ALICE, task.task_id, {"last": {"action": "decline"}})
+        world.workflows.is_available = True
+
+        world.ask(task.task_id, "last", token=token)
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.resumptions[-1] == Resumption(token, output='{"action":"decline"}')
+
+
+def asked_often(world: World, times: int) -> Task:
+    """Give a task that has asked so often, and got its answers."""
+    task = world.call(modes=BOTH_MODES)
+    for number in range(times):
+        world.ask(task.task_id, f"question-{number}")
+        world.dialogue.respond(ALICE, task.task_id, {f"question-{number}": {"action": "cancel"}})
+    world.workflows.resumptions.clear()
+    return world.stored(task)

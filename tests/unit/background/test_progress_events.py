@@ -1,0 +1,249 @@
+"""What workflows say of their progress reaches their tasks; what nobody understands is dropped and named."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepwire.aws.bootstrap import ExecutionEventsHandler
+from stepwire.aws.workflows.status_events import MalformedProgress, execution_event_of
+from stepwire.background.execution_events import ExecutionProgress
+from stepwire.json_text import LARGEST_INTEGER
+from stepwire.tasks.ids import TaskId
+from stepwire.tasks.task import Execution, Progress, Working
+from tests.kits import ALICE, OPTIONAL, OUTPUT, World, state_machine_arn
+from tests.recorded import recorded
+
+WAIT_AND_ECHO = replace(OPTIONAL, name="wait_and_echo", state_machine_arn=state_machine_arn("WaitAndEcho"))
+ANOTHER = "arn:aws:states:eu-central-1:123456789012:execution:Another:a-name"
+
+
+def made(event: dict[str, Any]) -> ExecutionProgress:
+    """Read an event that must be about progress."""
+    news = execution_event_of(event)
+    assert isinstance(news, ExecutionProgress)
+    return news
+
+
+def event_of(**changes: Any) -> dict[str, Any]:
+    """Give the sample event with another detail."""
+    event = recorded("progress_reported")
+    event["detail"] = {name: value for name, value in {**event["detail"], **changes}.items() if value is not ...}
+    return event
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def test_the_sample_event_contains_the_execution_and_its_progress() -> None:
+    task = World().call(WAIT_AND_ECHO)
+
+    news = made(recorded("progress_reported"))
+
+    assert news == ExecutionProgress(task.execution, Progress(40, 100), "40 of 100 rows: grüße")
+
+
+@pytest.mark.parametrize(
+    ("changes", "progress", "message"),
+    [
+        ({"total": ..., "message": ...}, Progress(40), None),
+        ({"total": None, "message": None}, Progress(40), None),
+        ({"progress": 0, "message": ""}, Progress(0, 100), ""),
+        ({"progress": 0.5, "total": 1, "message": "half"}, Progress(0.5, 1), "half"),
+        ({"progress": LARGEST_INTEGER, "message": "m"}, Progress(LARGEST_INTEGER, 100), "m"),
+    ],
+)
+def test_total_and_message_are_optional(changes: dict[str, Any], progress: Progress, message: str | None) -> None:
+    news = made(event_of(**changes))
+
+    assert (news.progress, news.message) == (progress, message)
+
+
+def test_a_workflow_may_report_on_behalf_of_another() -> None:
+    news = made(event_of(execution_arn=ANOTHER))
+
+    assert news.execution == Execution(state_machine_arn("Another"), "a-name")
+
+
+def test_the_execution_is_found_wherever_it_stands_among_the_resources() -> None:
+    event = recorded("progress_reported")
+    event["resources"] = ["arn:aws:s3:::data", *reversed(event["resources"])]
+
+    assert made(event) == made(recorded("progress_reported"))
+
+
+@pytest.mark.parametrize("name", ["progress", "total"])
+@pytest.mark.parametrize("value", ["40", -1, -0.1, True, [40], float("nan"), float("inf"), 2**53, 1e300])
+def test_an_invalid_amount_is_named(name: str, value: Any) -> None:
+    """An amount travels in event ids, which every JSON reader must hold."""
+    with pytest.raises(MalformedProgress, match="progress must be a number from 0 to"):
+        execution_event_of(event_of(**{name: value}))
+
+
+@pytest.mark.parametrize("progress", [None, ...])
+def test_progress_itself_must_be_there(progress: Any) -> None:
+    with pytest.raises(MalformedProgress, match="progress must be a number"):
+        execution_event_of(event_of(progress=progress))
+
+
+@pytest.mark.parametrize("message", [7, True, ["reading"], {"text": "reading"}])
+def test_the_message_must_be_a_string(message: Any) -> None:
+    with pytest.raises(MalformedProgress, match="message must be a string"):
+        execution_event_of(event_of(message=message))
+
+
+@pytest.mark.parametrize("arn", [7, ["arn"], {"arn": 1}])
+def test_the_execution_arn_must_be_a_string(arn: Any) -> None:
+    with pytest.raises(MalformedProgress, match="names no execution"):
+        execution_event_of(event_of(execution_arn=arn))
+
+
+def test_an_event_put_outside_an_execution_must_name_one() -> None:
+    event = recorded("progress_reported")
+    event["resources"] = ["arn:aws:s3:::data"]
+
+    with pytest.raises(MalformedProgress, match="names no execution"):
+        execution_event_of(event)
+
+
+@pytest.mark.parametrize("detail", [None, [], "40", 40])
+def test_a_detail_that_is_no_object_is_no_progress(detail: Any) -> None:
+    event = {**recorded("progress_reported"), "detail": detail}
+
+    with pytest.raises(MalformedProgress):
+        execution_event_of(event)
+
+
+def test_an_invalid_event_is_dropped_without_a_retry(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A logger keeps the stream that it was made with, and there is one for each name.
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "dropped progress")
+    ExecutionEventsHandler()(event_of(progress="all"), None)
+
+    logged = capsys.readouterr().out
+    assert "a workflow's progress event is not valid" in logged
+    assert "progress must be a number" in logged
+
+
+# ---------------------------------------------------------------------------------------------------------- recording
+
+
+def test_progress_reaches_its_task() -> None:
+    world = World()
+    task = world.call(WAIT_AND_ECHO)
+    world.store.calls.clear()
+
+    world.events.record_progress(made(recorded("progress_reported")))
+
+    assert world.stored(task).progress == Progress(40, 100)
+    assert world.stored(task).status == Working("40 of 100 rows: grüße")
+    assert world.store.calls == ["load", "save"]
+
+
+def test_duplicate_progress_is_recorded_once() -> None:
+    world = World()
+    task = world.call()
+    world.progress(task.task_id, 40)
+    once = world.stored(task)
+    world.clock.advance(seconds=1)
+    world.store.calls.clear()
+
+    world.progress(task.task_id, 40)
+
+    assert world.stored(task) == once
+    assert world.store.calls == ["load"]
+
+
+def test_late_progress_does_not_decrease_it() -> None:
+    """T33."""
+    world = World()
+    task = world.call()
+    world.progress(task.task_id, 60, message="nearly done")
+
+    world.progress(task.task_id, 40, message="not yet half done")
+
+    assert world.stored(task).progress == Progress(60, 100)
+    assert world.stored(task).status == Working("nearly done")
+
+
+def test_progress_of_a_finished_task_changes_nothing() -> None:
+    """T33."""
+    world = World()
+    task = world.call()
+    world.succeed(task.task_id, OUTPUT)
+    ended = world.stored(task)
+
+    world.progress(task.task_id, 100)
+
+    assert world.stored(task) == ended
+
+
+def test_progress_that_races_with_the_end_is_ignored() -> None:
+    world = World()
+    task = world.call()
+    world.store.before_save = lambda: world.succeed(task.task_id, OUTPUT)
+
+    world.progress(task.task_id, 100)
+
+    assert world.stored(task).has_ended
+    assert world.stored(task).progress is None
+
+
+def test_progress_leaves_questions_open() -> None:
+    world = World()
+    task = world.call()
+    world.ask(task.task_id)
+
+    world.progress(task.task_id, 40, message="the rest goes on")
+
+    assert len(world.stored(task).input_requests) == 1
+    assert world.stored(task).status.message == "the rest goes on"
+
+
+@pytest.mark.parametrize(
+    "execution",
+    [
+        Execution("", "nonsense"),
+        Execution(WAIT_AND_ECHO.state_machine_arn, "nightly-import"),
+        Execution(state_machine_arn("Other"), World().call(WAIT_AND_ECHO).execution.name),
+    ],
+    ids=["no ARN", "somebody else's name", "another state machine"],
+)
+def test_progress_of_a_foreign_execution_is_ignored(execution: Execution) -> None:
+    world = World()
+    task = world.call(WAIT_AND_ECHO)
+
+    world.events.record_progress(ExecutionProgress(execution, Progress(40)))
+
+    assert world.stored(task) == task
+
+
+def test_progress_of_a_deleted_task_is_ignored() -> None:
+    world = World()
+    task = world.call(WAIT_AND_ECHO)
+    world.store.delete(task)
+
+    world.events.record_progress(made(recorded("progress_reported")))
+
+    assert world.recorder.load(task.key) is None
+
+
+def test_progress_does_not_prevent_finding_a_lost_end() -> None:
+    world = World()
+    task = world.call()
+    world.progress(task.task_id, 99)
+    world.workflows.succeed(task.execution, OUTPUT)
+    world.clock.time += world.intervals.repair
+
+    after = world.operations.get(ALICE, TaskId(task.task_id))
+
+    assert after.has_ended
+
+
+def test_a_lone_surrogate_in_the_message_is_refused() -> None:
+    event = recorded("progress_reported")
+    event["detail"]["message"] = "half \ud83d"
+
+    with pytest.raises(MalformedProgress, match="message must be a string"):
+        execution_event_of(event)

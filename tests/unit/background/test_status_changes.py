@@ -1,0 +1,355 @@
+"""What the event bus hears of: the changes of a task's status, as the stream of the table has them."""
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count, pairwise
+from typing import Any, Final, cast
+
+import pytest
+from hypothesis import given
+from mypy_boto3_events import EventBridgeClient
+
+from stepwire.aws.publishing.event_bus import EventBus
+from stepwire.aws.publishing.outbox import StatusChangesHandler, status_change_of
+from stepwire.aws.settings import SettingsError
+from stepwire.aws.storage.items import Item, item_of
+from stepwire.background.status_changes import Removal, change_on_removal, change_on_save
+from stepwire.rendering import modern_status
+from stepwire.tasks.task import (
+    Cancelled,
+    Completed,
+    Failed,
+    Progress,
+    ResultInExecution,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Working,
+)
+from tests.kits import ALICE, FORM, OPTIONAL, OUTPUT, World
+from tests.recorded import recorded
+from tests.strategies import tasks
+
+AT: Final = datetime(2026, 8, 1, 12, 0, 2, tzinfo=UTC)
+BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+NAMES: Final = {
+    "event_id",
+    "task_id",
+    "tool",
+    "status",
+    "previous_status",
+    "principal",
+    "version",
+    "created_at",
+    "last_updated_at",
+    "expires_at",
+}
+Record = dict[str, Any]
+_numbers = count(1)
+
+
+def record(kind: str, before: Task | None, after: Task | None, **more: Any) -> Record:
+    """Make the record of a change of the table."""
+    images = {"OldImage": before, "NewImage": after}
+    return {
+        "eventName": kind,
+        "dynamodb": {
+            "ApproximateCreationDateTime": AT.timestamp(),
+            "SequenceNumber": str(next(_numbers)),
+            **{name: item_of(task) for name, task in images.items() if task is not None},
+        },
+        **more,
+    }
+
+
+def task_with(status: Status, version: int = 1) -> Task:
+    """Make a task that stands so."""
+    return replace(World().call(), status=status, version=version)
+
+
+def ended(number: int) -> Record:
+    """Make the record of a task that ended; the number tells it from others."""
+    tool = replace(OPTIONAL, name=f"tool {number}")
+    task = World().call(tool)
+    return record("MODIFY", replace(task, version=1), replace(task, status=Cancelled(), version=2))
+
+
+@dataclass
+class Bus:
+    """EventBridge; keeps what it is told, and refuses some of it."""
+
+    told: list[Record] = field(default_factory=list[Record])
+    calls: list[int] = field(default_factory=list[int])
+    """How many entries each call had."""
+    deaf_to: set[str] = field(default_factory=set[str])
+    """The tools of which it takes nothing."""
+    is_available: bool = True
+
+    def client(self) -> EventBridgeClient:
+        return cast(EventBridgeClient, self)
+
+    def put_events(self, *, Entries: list[Record]) -> Record:  # noqa: N803 - AWS's own name
+        if not self.is_available:
+            raise TimeoutError
+        self.calls.append(len(Entries))
+        answers = [self._take(entry) for entry in Entries]
+        return {"FailedEntryCount": sum("ErrorCode" in answer for answer in answers), "Entries": answers}
+
+    def _take(self, entry: Record) -> dict[str, str]:
+        if json.loads(entry["Detail"])["tool"] in self.deaf_to:
+            return {"ErrorCode": "ThrottlingException", "ErrorMessage": "Rate exceeded."}
+        self.told.append(entry)
+        return {"EventId": "an id"}
+
+    def tools(self) -> list[str]:
+        return [json.loads(entry["Detail"])["tool"] for entry in self.told]
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch) -> Bus:
+    """The bus that the function is told of."""
+    monkeypatch.setenv("EVENT_BUS", "agents")
+    return Bus()
+
+
+def handle(bus: Bus, *records: Record) -> list[str]:
+    """Give a batch to the function; the sequence numbers that it reports as failed."""
+    answer = StatusChangesHandler(bus.client)({"Records": list(records)}, None)
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def number_of(one: Record) -> str:
+    return one["dynamodb"]["SequenceNumber"]
+
+
+# ------------------------------------------------------------------------------------------------- which are told
+
+
+def test_a_new_task_is_published() -> None:
+    change = change_on_save(None, task_with(Working()), AT)
+
+    assert change is not None
+    assert (change.previous_status, change.status, change.at) == (None, "working", AT)
+
+
+@given(tasks(), tasks())
+def test_a_task_is_published_exactly_when_its_status_changes(before: Task, after: Task) -> None:
+    change = change_on_save(before, after, AT)
+
+    assert (change is None) == (modern_status(before.status) == modern_status(after.status))
+
+
+def test_progress_and_messages_are_not_published() -> None:
+    before = task_with(Working("The first half."))
+
+    assert (
+        change_on_save(before, replace(before, status=Working("The second half."), progress=Progress(60)), AT) is None
+    )
+
+
+@pytest.mark.parametrize("why", Removal)
+def test_a_task_removed_before_its_end_is_published_with_the_next_version(why: Removal) -> None:
+    change = change_on_removal(task_with(Working(), version=7), why, AT)
+
+    assert change is not None
+    assert (change.previous_status, change.status, change.version) == ("working", why.value, 8)
+
+
+@pytest.mark.parametrize(
+    "status", [Completed(ResultInExecution(is_error=False)), Failed(TaskError(1, "m")), Cancelled()]
+)
+@pytest.mark.parametrize("why", Removal)
+def test_a_task_removed_after_its_end_is_not_published(status: Status, why: Removal) -> None:
+    assert change_on_removal(task_with(status), why, AT) is None
+
+
+# ------------------------------------------------------------------------------------------------ and what is told
+
+
+@given(tasks())
+def test_an_event_contains_only_names_ids_and_times(task: Task) -> None:
+    change = change_on_save(None, task, AT)
+
+    assert change is not None
+    assert set(change.detail()) - {"is_error"} == NAMES
+
+
+def test_an_event_contains_no_content_of_its_task() -> None:
+    world = World()
+    task = world.call(arguments={"text": "xyzzy"})
+    world.ask(task.task_id, key="xyzzy", elicitation={**FORM, "message": "xyzzy"})
+    asking = world.stored(task)
+    failed = replace(asking, status=Failed(TaskError(1, "xyzzy", "xyzzy"), "xyzzy"))
+    answered = replace(asking, status=Completed(ToolResult('{"content":"xyzzy"}', is_error=True), "xyzzy"))
+
+    told = [change.detail() for one in (asking, failed, answered) if (change := change_on_save(None, one, AT))]
+
+    assert [one["status"] for one in told] == ["input_required", "failed", "completed"]
+    assert "xyzzy" in repr(asking)
+    assert "xyzzy" not in repr(told)
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+def test_only_a_completed_task_has_is_error(is_error: bool) -> None:
+    before = task_with(Working())
+
+    told = change_on_save(before, replace(before, status=Completed(ResultInExecution(is_error))), AT)
+
+    assert told is not None
+    assert told.detail()["is_error"] is is_error
+
+
+def test_the_sample_event_is_what_is_published() -> None:
+    sample = recorded("task_status_changed")
+    images = recorded("table_changed")["Records"][1]
+
+    change = status_change_of(images)
+    assert change is not None
+    bus = Bus()
+    EventBus("default", bus.client).put([change])
+
+    assert bus.told == [
+        {
+            "EventBusName": "default",
+            "Source": sample["source"],
+            "DetailType": sample["detail-type"],
+            "Time": datetime.fromisoformat(sample["time"]),
+            "Detail": json.dumps(sample["detail"], separators=(",", ":")),
+        }
+    ]
+
+
+def test_each_change_in_the_life_of_a_task_has_an_id_of_its_own() -> None:
+    world = World()
+    images: list[Task | None] = [None, world.call()]
+    assert images[1] is not None
+    world.ask(images[1].task_id)
+    images.append(world.stored(images[1]))
+    world.succeed(images[1].task_id, OUTPUT)
+    images.append(world.stored(images[1]))
+
+    changes = [change_on_save(before, after, AT) for before, after in pairwise(images) if after]
+
+    ids = [change.detail()["event_id"] for change in changes if change]
+    assert len(set(ids)) == 3
+    assert all(one.startswith(f"{images[1].task_id}-") for one in ids)
+
+
+# -------------------------------------------------------------------------------------------------- reading the stream
+
+
+def test_a_record_of_a_new_item_has_no_previous_status() -> None:
+    change = status_change_of(record("INSERT", None, task_with(Working())))
+
+    assert change is not None
+    assert (change.previous_status, change.at) == (None, AT)
+
+
+def test_a_record_of_a_change_has_both_statuses() -> None:
+    before = task_with(Working(), version=1)
+
+    change = status_change_of(record("MODIFY", before, replace(before, status=Cancelled(), version=2)))
+
+    assert change is not None
+    assert (change.previous_status, change.status, change.version) == ("working", "cancelled", 2)
+
+
+@pytest.mark.parametrize(
+    ("identity", "ttl", "status"),
+    [
+        (BY_TTL, timedelta(hours=1), "expired"),
+        (None, timedelta(hours=1), "removed"),
+        (None, timedelta(seconds=3), "removed"),
+        (None, timedelta(seconds=2, milliseconds=999), "expired"),
+        (None, timedelta(seconds=1), "expired"),
+    ],
+)
+def test_a_task_removed_after_its_ttl_is_published_as_expired(identity: Any, ttl: timedelta, status: str) -> None:
+    """The sweep removes too; the time of a record is rounded down to a second, AT."""
+    more = {} if identity is None else {"userIdentity": identity}
+
+    change = status_change_of(record("REMOVE", replace(task_with(Working()), ttl=ttl), None, **more))
+
+    assert change is not None
+    assert change.status == status
+
+
+# --------------------------------------------------------------------------------------------------------- the function
+
+
+def test_a_batch_is_published_in_order_ten_at_a_time(bus: Bus) -> None:
+    failed = handle(bus, *map(ended, range(23)))
+
+    assert failed == []
+    assert bus.tools() == [f"tool {number}" for number in range(23)]
+    assert bus.calls == [10, 10, 3]
+    assert {entry["EventBusName"] for entry in bus.told} == {"agents"}
+
+
+def test_a_batch_without_status_changes_makes_no_call(bus: Bus) -> None:
+    working = task_with(Working())
+
+    failed = handle(bus, record("MODIFY", working, replace(working, progress=Progress(3), version=2)))
+
+    assert failed == []
+    assert bus.calls == []
+
+
+def test_records_from_the_first_rejected_event_on_are_retried(bus: Bus) -> None:
+    records = [ended(number) for number in range(30)]
+    bus.deaf_to = {"tool 12", "tool 15"}
+
+    failed = handle(bus, *records)
+
+    assert failed == [number_of(records[12])]
+    assert bus.calls == [10, 10], "what comes after a failure comes again anyway"
+    bus.deaf_to = set()
+    assert handle(bus, *records[12:]) == []
+    assert set(bus.tools()) == {f"tool {number}" for number in range(30)}
+
+
+def test_an_unreadable_record_delays_only_later_records(bus: Bus) -> None:
+    records = [ended(number) for number in range(3)]
+    item: Item = records[1]["dynamodb"]["NewImage"]
+    del item["tool"]
+
+    failed = handle(bus, *records)
+
+    assert failed == [number_of(records[1])]
+    assert bus.tools() == ["tool 0"]
+
+
+def test_the_earlier_of_two_failures_is_reported(bus: Bus) -> None:
+    records = [ended(number) for number in range(3)]
+    del records[2]["dynamodb"]["NewImage"]["tool"]
+    bus.deaf_to = {"tool 0"}
+
+    assert handle(bus, *records) == [number_of(records[0])]
+
+
+def test_a_batch_fails_if_the_call_fails(bus: Bus) -> None:
+    """Lambda then tries it again, in halves."""
+    bus.is_available = False
+
+    with pytest.raises(TimeoutError):
+        handle(bus, ended(1))
+
+
+def test_a_function_without_its_bus_names_the_missing_variable(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVENT_BUS")
+
+    with pytest.raises(SettingsError, match="EVENT_BUS"):
+        handle(bus, ended(1))
+
+
+def test_a_ttl_deletion_is_published_once(bus: Bus) -> None:
+    working = task_with(Working(), version=4)
+    late = replace(working, ttl=timedelta(seconds=1))
+
+    handle(bus, record("REMOVE", late, None, userIdentity=BY_TTL))
+
+    (entry,) = bus.told
+    detail = json.loads(entry["Detail"])
+    assert (detail["status"], detail["version"], detail["principal"]) == ("expired", 5, ALICE)

@@ -1,0 +1,205 @@
+"""What a manifest says of the question before the work, and of its states; and how the question is put."""
+
+from pathlib import Path
+
+import pytest
+
+from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.tools import Confirmation, Tool, read_catalog
+from stepwire.errors import CatalogError
+from stepwire.json_text import Json, write
+from stepwire.tasks.question_schemas import LONGEST_QUESTION
+from stepwire.tasks.task import Causes
+from tests.kits import state_machine_arn
+
+EMPTY_FORM = '{"type":"object","properties":{}}'
+
+
+def manifest(folder: Path, *lines: str) -> None:
+    """Write a manifest of a tool that takes `text` and `count`, with some more lines."""
+    text = """\
+name: wipe
+description: Wipes.
+state_machine: Wipe
+input_schema: {type: object, properties: {text: {type: string}, count: {type: integer}}}
+"""
+    (folder / "wipe.yaml").write_text(text + "\n".join(lines), encoding="utf-8")
+
+
+def compiled(folder: Path) -> Tool:
+    (tool,) = read_catalog(compile_directory(folder), {"Wipe": state_machine_arn("Wipe")}).in_order
+    return tool
+
+
+def fault(folder: Path) -> str:
+    """Give what is wrong with the manifest."""
+    with pytest.raises(CatalogError) as error:
+        compile_directory(folder)
+    return str(error.value).replace(f"{folder}/", "")
+
+
+def question(message: str, **arguments: Json) -> str:
+    """Put a question about a call."""
+    return Confirmation("confirm", message, EMPTY_FORM, None).elicitation(arguments).message
+
+
+# ------------------------------------------------------------------------------------------------------ the manifest
+
+
+def test_without_a_word_of_it_nothing_is_asked_and_states_are_named(tmp_path: Path) -> None:
+    manifest(tmp_path)
+
+    tool = compiled(tmp_path)
+
+    assert tool.confirmation is None
+    assert tool.shows_state
+
+
+def test_names_of_states_can_be_kept_back(tmp_path: Path) -> None:
+    manifest(tmp_path, "show_state: false")
+
+    assert not compiled(tmp_path).shows_state
+
+
+def test_a_question_needs_words_and_no_more(tmp_path: Path) -> None:
+    manifest(tmp_path, "confirm: {message: 'Really?'}")
+
+    assert compiled(tmp_path).confirmation == Confirmation("confirm", "Really?", EMPTY_FORM, None)
+
+
+def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
+    manifest(
+        tmp_path,
+        "confirm:",
+        "  message: 'Really wipe {text}, {count} times?'",
+        "  key: sure",
+        "  schema: {type: object, properties: {b: {type: boolean}, a: {type: string}}, required: [b]}",
+        "  input_key: confirmation",
+    )
+
+    assert compiled(tmp_path).confirmation == Confirmation(
+        "sure",
+        "Really wipe {text}, {count} times?",
+        '{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"string"}},"required":["b"]}',
+        "confirmation",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("confirm: {}", "confirm.message: Field required"),
+        ("confirm: Really?", "confirm: must have fields, each as `name: value`"),
+        ("confirm: {message: ''}", "confirm: at /message: "),
+        (f"confirm: {{message: {'x' * (LONGEST_QUESTION + 1)}}}", "confirm: at /message: "),
+        ("confirm: {message: m, key: ''}", "confirm.key: String should match pattern"),
+        ("confirm: {message: m, key: a b}", "confirm.key: String should match pattern"),
+        ('confirm: {message: m, key: "a\\n"}', "confirm.key: String should match pattern"),
+        (
+            "confirm: {message: m, url: 'https://a.example'}",
+            "confirm.url: unknown field; there are message, key, schema, input_key",
+        ),
+        ("confirm: {message: m, schema: {type: object}}", "confirm: at /schema: "),
+        (
+            "confirm: {message: m, schema: {type: object, properties: {a: {type: object}}}}",
+            "confirm: at /schema/properties/a: ",
+        ),
+        (
+            "confirm: {message: m, schema: {type: object, properties: {}, required: [a]}}",
+            "confirm: at /schema/required",
+        ),
+        ("confirm: {message: m, input_key: ''}", "confirm.input_key: String should have at least 1 character"),
+        (f"confirm: {{message: m, input_key: {'k' * 65}}}", "confirm.input_key: String should have at most 64"),
+        (
+            "confirm: {message: m, input_key: text}",
+            "at confirm.input_key: 'text' is a property of input_schema already",
+        ),
+        ("confirm: {message: 'Wipe {table}?'}", "at confirm.message: {table} is no property of input_schema"),
+        ("show_errors: all", "show_errors: Input should be 'names' or 'causes'"),
+        ("show_state: sometimes", "show_state: Input should be a valid boolean"),
+    ],
+)
+def test_a_question_that_cannot_be_put_is_named_with_its_place(line: str, words: str, tmp_path: Path) -> None:
+    """M47."""
+    manifest(tmp_path, line)
+
+    found = fault(tmp_path)
+
+    assert found.startswith("wipe.yaml: ")
+    assert words in found
+
+
+def test_braces_around_anything_but_a_name_are_words(tmp_path: Path) -> None:
+    manifest(tmp_path, "confirm: {message: 'Really {} { text } {text.a} {{text}}?'}")
+
+    confirmation = compiled(tmp_path).confirmation
+
+    assert confirmation is not None
+    assert confirmation.elicitation({"text": "x"}).message == 'Really {} { text } {text.a} {"x"}?'
+
+
+# ------------------------------------------------------------------------------------------------------ the question
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("all of it", '"all of it"'),
+        ("", '""'),
+        (7, "7"),
+        (1.5, "1.5"),
+        (True, "true"),
+        (None, "null"),
+        ("not given", '"not given"'),
+        ('wipe"? Nothing else', '"wipe\\"? Nothing else"'),
+        ("5 rows?\n\nApproved", '"5 rows?\\n\\nApproved"'),
+        ("\u202eeteleD\u202c", '"\\u202eeteleD\\u202c"'),
+        ("\x07\x1b[2J\x9b", '"\\u0007\\u001b[2J\\u009b"'),
+        ("a\u2028b\u200bc\U000e0041", '"a\\u2028b\\u200bc\\U000e0041"'),
+        (["a", 1], '["a",1]'),
+        ({"grüße": [1]}, '{"grüße":[1]}'),
+        ("x" * 200, f'"{"x" * 200}"'),
+        ("x" * 201, f'"{"x" * 200}"...'),
+        (list(range(100)), "[" + ",".join(map(str, range(100)))[:199] + "..."),
+    ],
+)
+def test_an_argument_is_shown_where_its_name_stands(argument: Json, shown: str) -> None:
+    """X-M7: what is confirmed is what is shown."""
+    assert question("Wipe {text}?", text=argument) == f"Wipe {shown}?"
+
+
+def test_an_argument_that_is_missing_is_said_to_be() -> None:
+    assert question("Wipe {text}?") == "Wipe not given?"
+
+
+def test_an_argument_may_be_shown_twice() -> None:
+    assert question("{text}? Really {text}?", text="this") == '"this"? Really "this"?'
+
+
+@pytest.mark.parametrize("text", ["{count}", "{text}", "\\g<0>", "\\1", "{{count}}", "%s", "{0}"])
+def test_an_argument_is_text_and_never_a_place_for_another(text: str) -> None:
+    """Nobody hides an argument in another."""
+    assert question("Wipe {text} {count} times?", text=text, count=3) == f"Wipe {write(text)} 3 times?"
+
+
+def test_a_question_with_its_arguments_is_no_longer_than_any_other() -> None:
+    message = "{text}" * (LONGEST_QUESTION // len("{text}"))
+
+    assert question(message, text="x" * 300) == (f'"{"x" * 200}"...' * 20)[:LONGEST_QUESTION]
+
+
+def test_the_form_is_the_manifests_whatever_the_arguments() -> None:
+    asked = Confirmation("confirm", "m", EMPTY_FORM, None).elicitation({"text": "x"})
+
+    assert asked.requested_schema == EMPTY_FORM
+
+
+@pytest.mark.parametrize(
+    ("lines", "causes"),
+    [((), Causes.REDACTED), (("show_errors: names",), Causes.HIDDEN), (("show_errors: causes",), Causes.SHOWN)],
+)
+def test_how_much_of_a_failure_is_told_is_the_manifests(lines: tuple[str, ...], causes: Causes, tmp_path: Path) -> None:
+    """B16."""
+    manifest(tmp_path, *lines)
+
+    assert compiled(tmp_path).causes is causes

@@ -1,0 +1,106 @@
+"""What a manifest says of repeated calls: the arguments that make them equal, and for how long."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.tools import Idempotency, Tool, read_catalog
+from stepwire.errors import CatalogError
+from tests.kits import state_machine_arn
+
+PLAIN = "{customer: {type: string}, month: {type: [integer, 'null']}, size: {enum: [s, 1]}, unit: {const: eur}}"
+PROPERTIES = (
+    f"{PLAIN[:-1]}, note: {{type: string}}, any: {{}}, all: true, items: {{type: array}}, part: {{enum: [{{}}]}}}}"
+)
+REQUIRED = "[customer, month, size, unit, any, all, items, part, odd]"
+
+
+def manifest(folder: Path, *lines: str) -> None:
+    """Write a manifest of a tool that takes arguments of each kind, with some more lines."""
+    text = f"""\
+name: settle
+description: Settles.
+state_machine: Settle
+input_schema: {{type: object, properties: {PROPERTIES}, required: {REQUIRED}}}
+"""
+    (folder / "settle.yaml").write_text(text + "\n".join(lines), encoding="utf-8")
+
+
+def compiled(folder: Path) -> Tool:
+    """Compile the folder and read its only tool as the function does."""
+    (tool,) = read_catalog(compile_directory(folder), {"Settle": state_machine_arn("Settle")}).in_order
+    return tool
+
+
+def fault(folder: Path) -> str:
+    """Give what is wrong with the manifest."""
+    with pytest.raises(CatalogError) as error:
+        compile_directory(folder)
+    return str(error.value).replace(f"{folder}/settle.yaml: ", "")
+
+
+def test_without_the_field_no_calls_are_equal(tmp_path: Path) -> None:
+    manifest(tmp_path)
+
+    assert compiled(tmp_path).idempotency is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "window"),
+    [
+        (["idempotency: [customer, month]"], timedelta(hours=1)),
+        (["idempotency: {arguments: [customer, month]}"], timedelta(hours=1)),
+        (["idempotency: {arguments: [customer, month], window: P2D}"], timedelta(days=2)),
+        (["idempotency: {arguments: [customer, month], window: PT1M}"], timedelta(minutes=1)),
+        (["idempotency: {arguments: [customer, month], window: P30D}", "ttl: P30D"], timedelta(days=30)),
+        (["idempotency: [customer, month]", "ttl: PT5M"], timedelta(minutes=5)),
+    ],
+)
+def test_the_arguments_are_a_list_and_the_window_is_an_hour_or_as_it_says(
+    tmp_path: Path, lines: list[str], window: timedelta
+) -> None:
+    manifest(tmp_path, *lines)
+
+    assert compiled(tmp_path).idempotency == Idempotency(("customer", "month"), window)
+
+
+@pytest.mark.parametrize("name", ["customer", "month", "size", "unit"])
+def test_an_argument_of_any_plain_type_can_be_in_a_key(tmp_path: Path, name: str) -> None:
+    manifest(tmp_path, f"idempotency: [{name}]")
+
+    found = compiled(tmp_path).idempotency
+
+    assert found is not None
+    assert found.arguments == (name,)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("[custommer]", "at idempotency.arguments: 'custommer' is no property of input_schema"),
+        ("[odd]", "at idempotency.arguments: 'odd' is no property of input_schema"),
+        ("[customer, note]", "at idempotency.arguments: 'note' is not required by input_schema"),
+        ("[any]", "at idempotency.arguments: 'any' must have a type in input_schema"),
+        ("[all]", "at idempotency.arguments: 'all' must have a type in input_schema"),
+        ("[items]", "at idempotency.arguments: 'items' may be nested"),
+        ("[part]", "at idempotency.arguments: 'part' may be nested"),
+        ("[customer, customer]", "at idempotency.arguments: a name is given twice"),
+        ("[]", "idempotency.arguments: List should have at least 1 item"),
+        ("[{customer: true}]", "idempotency.arguments.0: Input should be a valid string"),
+        ("customer", "idempotency: must have fields, each as `name: value`"),
+        ("{window: PT1H}", "idempotency.arguments: Field required"),
+        ("{arguments: [customer], windov: PT1H}", "idempotency.windov: unknown field; did you mean window?"),
+        ("{arguments: [customer], window: PT0S}", "idempotency.window: Input should be greater than or equal to"),
+        ("{arguments: [customer], window: -PT1H}", "idempotency.window: Input should be greater than or equal to"),
+        ("{arguments: [customer], window: PT59S}", "idempotency.window: Input should be greater than or equal to"),
+        ("{arguments: [customer], window: P31D}", "idempotency.window: Input should be less than or equal to"),
+        ("{arguments: [customer], window: P8D}", "at idempotency.window: must not be longer than ttl"),
+        ("{arguments: [customer], window: soon}", "idempotency.window: Input should be a valid timedelta"),
+    ],
+)
+def test_what_makes_no_key_is_refused_by_name(tmp_path: Path, value: str, words: str) -> None:
+    manifest(tmp_path, f"idempotency: {value}")
+
+    assert words in fault(tmp_path)

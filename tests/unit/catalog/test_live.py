@@ -1,0 +1,138 @@
+"""The catalog of the moment: read when tools are wanted, and at most once in 30 seconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from stepwire.catalog.live import REREAD_AFTER, LiveCatalog, Published
+from stepwire.catalog.tools import FORMAT, Catalog
+from stepwire.errors import CatalogError, StoreBusy, UnknownTool
+from stepwire.json_text import write
+from tests.fakes import FixedClock
+from tests.kits import OPTIONAL, catalog_of, state_machine_arn
+
+
+def shard(*names: str) -> str:
+    entry = {
+        "description": "Runs.",
+        "input_schema": {"type": "object"},
+        "task_support": "optional",
+        "source": "a parameter",
+        "state_machine": state_machine_arn("Registered"),
+        "ttl_ms": 60_000,
+        "poll_interval_ms": 1000,
+        "longest_poll_interval_ms": 1000,
+        "show_state": True,
+    }
+    return write({"format": FORMAT, "tools": [{**entry, "name": name} for name in names]})
+
+
+@dataclass
+class Source:
+    """A source that counts how often it is read."""
+
+    published: Published | None = None
+    reads: list[str | None] = field(default_factory=list[str | None])
+    is_silent: bool = False
+
+    def read(self, known: str | None) -> Published | None:
+        self.reads.append(known)
+        if self.is_silent:
+            raise StoreBusy
+        is_new = self.published is not None and self.published.version != known
+        return self.published if is_new else None
+
+
+@dataclass
+class Live:
+    """A live catalog with the release's tool `optional`."""
+
+    source: Source = field(default_factory=Source)
+    clock: FixedClock = field(default_factory=FixedClock)
+    troubles: list[Exception] = field(default_factory=list[Exception])
+
+    def __post_init__(self) -> None:
+        self.catalog = LiveCatalog(catalog_of(OPTIONAL), self.source, self.clock.now, self.troubles.append)
+
+    def names(self) -> list[str]:
+        return [tool.name for tool in self.catalog.in_order]
+
+
+def test_registered_tools_stand_among_those_of_the_release_by_name() -> None:
+    live = Live(Source(Published("1", (shard("a", "z"), shard("zz")))))
+
+    assert live.names() == ["a", "optional", "z", "zz"]
+    assert live.catalog.find("zz").state_machine_arn == state_machine_arn("Registered")
+    assert set(live.catalog.tools) == set(live.names())
+
+
+def test_a_tool_of_the_release_wins_over_a_registered_one_of_its_name() -> None:
+    live = Live(Source(Published("1", (shard("optional"),))))
+
+    assert live.catalog.find("optional").state_machine_arn == OPTIONAL.state_machine_arn
+
+
+def test_nothing_is_read_before_tools_are_wanted_and_then_once_in_30_seconds() -> None:
+    live = Live()
+    assert live.source.reads == []
+
+    for _ in range(3):
+        live.names()
+    live.clock.advance(seconds=(REREAD_AFTER - timedelta(seconds=1)).total_seconds())
+    live.names()
+    assert live.source.reads == [None]
+
+    live.clock.advance(seconds=1)
+    live.names()
+    assert live.source.reads == [None, None]
+
+
+def test_a_change_is_seen_after_30_seconds() -> None:
+    live = Live(Source(Published("1", (shard("a"),))))
+    assert live.names() == ["a", "optional"]
+
+    live.source.published = Published("2", ())
+    assert live.names() == ["a", "optional"]
+    live.clock.advance(seconds=30)
+
+    assert live.names() == ["optional"]
+    with pytest.raises(UnknownTool):
+        live.catalog.find("a")
+    assert live.source.reads == [None, "1"]
+
+
+def test_tools_stay_as_they_are_while_the_table_gives_no_answer() -> None:
+    live = Live(Source(Published("1", (shard("a"),))))
+    live.names()
+
+    live.source.is_silent = True
+    live.clock.advance(seconds=30)
+
+    assert live.names() == ["a", "optional"]
+    assert [type(trouble) for trouble in live.troubles] == [StoreBusy]
+
+
+def test_an_instance_that_has_read_nothing_yet_denies_no_tool_but_fails() -> None:
+    live = Live(Source(is_silent=True))
+
+    with pytest.raises(StoreBusy):
+        live.catalog.find("a")
+    live.source.is_silent, live.source.published = False, Published("1", (shard("a"),))
+
+    assert live.catalog.find("a").name == "a"
+
+
+def test_what_another_version_compiled_is_not_served_and_hinders_nothing() -> None:
+    live = Live(Source(Published("1", (shard("a").replace(f'"format":{FORMAT}', '"format":0'), shard("b")))))
+
+    assert live.names() == ["b", "optional"]
+    assert [type(trouble) for trouble in live.troubles] == [CatalogError]
+
+
+def test_a_catalog_and_the_live_one_are_used_alike() -> None:
+    catalog: Catalog = catalog_of(OPTIONAL)
+    tools: Mapping[str, object] = Live().catalog.tools
+
+    assert dict(tools) == dict(catalog.tools)

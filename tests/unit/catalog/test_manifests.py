@@ -1,0 +1,444 @@
+"""Manifests: what is taken, and that every fault is named with its file and field, all at once."""
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+import yaml
+
+from stepwire.catalog.manifests import LARGEST_SCHEMA, compile_directory, main
+from stepwire.catalog.tools import Tool, read_catalog
+from stepwire.errors import CatalogError
+from stepwire.json_text import parse
+from tests.kits import state_machine_arn
+
+STATE_MACHINES = {"Greet": state_machine_arn("Greet")}
+
+SMALLEST = """\
+    name: greet
+    description: Greets.
+    state_machine: Greet
+    input_schema: {type: object}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def put(folder: Path, text: str, name: str = "greet") -> Path:
+    """Write a manifest."""
+    path = folder / f"{name}.yaml"
+    path.write_text(dedent(text), encoding="utf-8")
+    return path
+
+
+def with_line(line: str) -> str:
+    """Give the smallest manifest with one more line, which replaces the line of the same key."""
+    key = line.partition(":")[0]
+    kept = [known for known in dedent(SMALLEST).splitlines() if not known.startswith(f"{key}:")]
+    return "\n".join([*kept, dedent(line)])
+
+
+def compiled(folder: Path) -> Tool:
+    """Compile the folder and read its only tool as the function does."""
+    (tool,) = read_catalog(compile_directory(folder), STATE_MACHINES).in_order
+    return tool
+
+
+def faults(folder: Path) -> list[str]:
+    """Give what is wrong with a folder, line by line, without the path of the folder."""
+    with pytest.raises(CatalogError) as error:
+        compile_directory(folder)
+    return [line.replace(f"{folder}/", "") for line in str(error.value).splitlines()]
+
+
+# -------------------------------------------------------------------------------------------------------- what is taken
+
+
+def test_the_smallest_manifest_gets_all_the_rest_by_default(folder: Path) -> None:
+    put(folder, SMALLEST)
+
+    tool = compiled(folder)
+
+    assert tool.state_machine_arn == state_machine_arn("Greet")
+    assert tool.task_support.value == "optional"
+    assert (tool.ttl.days, tool.poll_interval.total_seconds()) == (7, 2)
+    assert (tool.title, tool.output_schema, tool.annotations, tool.client_capabilities) == (None, None, None, {})
+    assert (tool.keep_result.days, tool.result_bucket, tool.result_prefix) == (1, None, None)
+
+
+def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
+    put(
+        folder,
+        f"""\
+        name: A.tool_of-128
+        title: A tool
+        description: Does all.
+        state_machine: {state_machine_arn("Elsewhere")}
+        input_schema: {{type: object, properties: {{b: {{}}, a: {{default: null}}}}}}
+        output_schema: {{type: [object, "null"], enum: [null]}}
+        task_support: required
+        ttl: P1DT1H
+        keep_result: PT2H
+        result_bucket: my-reports
+        result_prefix: results/{{principal}}/{{task_id}}/
+        poll_interval: 1.5
+        annotations: {{readOnlyHint: true, title: A}}
+        client_capabilities: {{elicitation: {{form: {{}}}}}}
+        """,
+    )
+
+    tool = compiled(folder)
+
+    assert (tool.name, tool.title, tool.description) == ("A.tool_of-128", "A tool", "Does all.")
+    assert tool.state_machine_arn == state_machine_arn("Elsewhere")
+    assert tool.input_schema == '{"type":"object","properties":{"b":{},"a":{"default":null}}}'
+    assert tool.output_schema == '{"type":["object","null"],"enum":[null]}'
+    assert tool.task_support.value == "required"
+    assert (tool.ttl.total_seconds(), tool.poll_interval.total_seconds()) == (90_000, 1.5)
+    assert tool.keep_result.total_seconds() == 7_200
+    assert (tool.result_bucket, tool.result_prefix) == ("my-reports", "results/{principal}/{task_id}/")
+    assert tool.annotations == {"readOnlyHint": True, "title": "A"}
+    assert tool.client_capabilities == {"elicitation": {"form": {}}}
+
+
+def test_the_compiled_form_is_the_same_whenever_it_is_compiled(folder: Path) -> None:
+    """M33: a stable order."""
+    for name in ("b", "c", "a"):
+        put(folder, with_line(f"name: {name}"), name)
+
+    catalog = read_catalog(compile_directory(folder), STATE_MACHINES)
+
+    assert compile_directory(folder) == compile_directory(folder)
+    assert [tool.name for tool in catalog.in_order] == ["a", "b", "c"]
+
+
+def test_the_manifests_of_this_repository_are_good() -> None:
+    folder = Path(__file__).parents[3] / "functions" / "mcp" / "tools"
+
+    assert parse(compile_directory(folder))["tools"]
+
+
+# ------------------------------------------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("name: ''", "greet.yaml: name: String should match pattern"),
+        (f"name: {'n' * 129}", "greet.yaml: name: String should match pattern"),
+        ("name: has space", "greet.yaml: name: String should match pattern"),
+        ("name: grüße", "greet.yaml: name: String should match pattern"),
+        ("name: 5", "greet.yaml: name: Input should be a valid string"),
+        ("title: ''", "greet.yaml: title: String should have at least 1 character"),
+        ("description: ''", "greet.yaml: description: String should have at least 1 character"),
+        ("state_machine: ''", "greet.yaml: state_machine: String should have at least 1 character"),
+        ("input_schema: text", "greet.yaml: input_schema: Input should be a valid dictionary"),
+        ("input_schema: null", "greet.yaml: input_schema: Input should be a valid dictionary"),
+        ("input_schema: {}", "greet.yaml: input_schema: at type: must be 'object'"),
+        ("input_schema: {type: array}", "greet.yaml: input_schema: at type: must be 'object'"),
+        (
+            "input_schema: {type: object, properties: {a: {type: strin}}}",
+            "greet.yaml: input_schema: at /properties/a/type: 'strin' is no type of JSON Schema; write 'string'",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {type: array, items: {anyOf: [{type: int}]}}}}",
+            "greet.yaml: input_schema: at /properties/a/items/anyOf/0/type: 'int' is no type of JSON Schema; "
+            "write 'integer'",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {type: [date, 'null']}}}",
+            "greet.yaml: input_schema: at /properties/a/type: 'date' is no type of JSON Schema; the types are string, ",
+        ),
+        (
+            "input_schema: {type: object, properties: {type: {default: {type: int}}, b: {minLength: -1}}}",
+            "greet.yaml: input_schema: at /properties/b/minLength: ",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {$ref: 'https://schemas.example/a'}}}",
+            "greet.yaml: input_schema: at the top level: ",
+        ),
+        (
+            "input_schema: {type: object, $schema: 'http://json-schema.org/draft-07/schema#'}",
+            "greet.yaml: input_schema: at $schema: ",
+        ),
+        (
+            "input_schema: {type: object, properties: {a: {type: number, x-mcp-header: A}}}",
+            "greet.yaml: input_schema: at /properties/a: x-mcp-header needs a type of ",
+        ),
+        (
+            "output_schema: {type: Bool}",
+            "greet.yaml: output_schema: at /type: 'Bool' is no type of JSON Schema; write 'bo",
+        ),
+        (
+            f"output_schema: {{description: {'x' * LARGEST_SCHEMA}}}",
+            "greet.yaml: output_schema: larger than 32768 bytes",
+        ),
+        ("task_support: sometimes", "greet.yaml: task_support: Input should be 'optional', 'required' or 'forbidden'"),
+        ("ttl: PT59S", "greet.yaml: ttl: Input should be greater than or equal to"),
+        ("ttl: P31D", "greet.yaml: ttl: Input should be less than or equal to"),
+        ("ttl: a week", "greet.yaml: ttl: Input should be a valid timedelta"),
+        ("keep_result: -PT1S", "greet.yaml: keep_result: Input should be greater than or equal to"),
+        ("keep_result: P31D", "greet.yaml: keep_result: Input should be less than or equal to"),
+        ("result_prefix: '{task_id}/'", "greet.yaml: the file: at result_prefix: there is no result_bucket"),
+        ("poll_interval: 0", "greet.yaml: poll_interval: Input should be greater than or equal to"),
+        ("poll_interval: PT2H", "greet.yaml: poll_interval: Input should be less than or equal to"),
+        ("annotations: {readOnlyHint: 'yes'}", "greet.yaml: annotations.readOnlyHint: Input should be a valid boolean"),
+        (
+            "annotations: {read_only: true}",
+            "greet.yaml: annotations.read_only: unknown field; did you mean readOnlyHint?",
+        ),
+        ("client_capabilities: {elicitation: true}", "greet.yaml: client_capabilities.elicitation: Input should be"),
+        ("retries: 5", "greet.yaml: retries: unknown field; there are name, title, description, state_machine, "),
+        ("poll_intervall: 5", "greet.yaml: poll_intervall: unknown field; did you mean poll_interval?"),
+        (
+            "confirm: {mesage: Really, message: Really}",
+            "greet.yaml: confirm.mesage: unknown field; did you mean message?",
+        ),
+        ("confirm: {message: a, shema: {}}", "greet.yaml: confirm.shema: unknown field; did you mean schema?"),
+        ("confirm: Really?", "greet.yaml: confirm: must have fields, each as `name: value`"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_file(line: str, fault: str, folder: Path) -> None:
+    """M28, M34, M35, M39."""
+    put(folder, with_line(line))
+
+    (found,) = faults(folder)
+
+    assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "/",
+        "reports/",
+        "{principal}",
+        "/{principal}/",
+        "{owner}/",
+        "../{principal}/",
+        "{principal}/./",
+        "a//{task_id}/",
+    ],
+)
+def test_a_prefix_that_is_not_a_tasks_or_its_callers_own_is_refused(prefix: str, folder: Path) -> None:
+    put(folder, f"{dedent(SMALLEST)}result_bucket: my-reports\nresult_prefix: '{prefix}'\n")
+
+    (found,) = faults(folder)
+
+    assert "result_prefix" in found
+
+
+@pytest.mark.parametrize("field", ["name", "description", "state_machine", "input_schema"])
+def test_a_field_that_is_missing_is_named(field: str, folder: Path) -> None:
+    put(folder, "\n".join(line for line in dedent(SMALLEST).splitlines() if not line.startswith(field)))
+
+    assert faults(folder) == [f"greet.yaml: {field}: Field required"]
+
+
+def test_all_faults_of_all_files_are_said_at_once(folder: Path) -> None:
+    put(folder, "name: a b\nttl: never", "one")
+    put(folder, with_line("task_support: sometimes"), "two")
+    put(folder, with_line("name: good"), "three")
+
+    found = faults(folder)
+
+    assert [line.rsplit(": ", 1)[0] for line in found] == [
+        "one.yaml: name",
+        "one.yaml: description",
+        "one.yaml: state_machine",
+        "one.yaml: input_schema",
+        "one.yaml: ttl",
+        "two.yaml: task_support",
+    ]
+
+
+def test_two_tools_of_one_name_are_both_named(folder: Path) -> None:
+    """M34."""
+    put(folder, SMALLEST, "first")
+    put(folder, SMALLEST, "second")
+
+    assert faults(folder) == ["second.yaml: name: 'greet' is also the name in first.yaml"]
+
+
+def test_a_tag_of_cloudformation_means_nothing_also_where_a_template_was_read_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def learnt(*_: Any) -> str:
+        return "what a template means by it"
+
+    monkeypatch.setattr(yaml.SafeLoader, "yaml_multi_constructors", {"!": learnt})
+    put(folder, "state_machine: !Ref Greet")
+
+    (found,) = faults(folder)
+
+    assert found.startswith("greet.yaml: line 1: the tag !Ref means nothing here")
+
+
+def test_names_are_told_apart_by_case(folder: Path) -> None:
+    """M34."""
+    put(folder, SMALLEST, "first")
+    put(folder, with_line("name: Greet"), "second")
+
+    assert len(parse(compile_directory(folder))["tools"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("name: greet\nname: greet", "greet.yaml: line 2: the key 'name' is given twice"),
+        ("input_schema:\n  type: object\n  type: array", "greet.yaml: line 3: the key 'type' is given twice"),
+        ("name: [greet", "greet.yaml: line "),
+        ("name: greet\n\tdescription: tab", "greet.yaml: line 2: "),
+        ("name: *nobody", "greet.yaml: line 1: "),
+        ("name: !!python/object/apply:os.getcwd []", "greet.yaml: line 1: "),
+        ("description: 2026-08-01", "greet.yaml: line 1: 2026-08-01 is read as a date: put it in quotes"),
+        ("a: 1\nb: {default: 2026-08-01T12:00:00Z}", "greet.yaml: line 2: 2026-08-01T12:00:00Z is read as a date"),
+        ("name: .nan", "greet.yaml: no JSON: "),
+        ("name: 9007199254740992", "greet.yaml: no JSON: "),
+        ("name: !!binary aGk=", "greet.yaml: no JSON: "),
+        ("", "greet.yaml: the file is empty: write the tool's fields, `name: ...` first"),
+        ("# nothing but words", "greet.yaml: the file is empty: "),
+        ("- name: greet", "greet.yaml: the file: must have fields, each as `name: value`"),
+        (
+            "state_machine: !Ref Greet",
+            "greet.yaml: line 1: the tag !Ref means nothing here: write the name itself, or quote a text that begins",
+        ),
+        (
+            "name: greet\ntitle: Wait: and echo",
+            "greet.yaml: line 2: mapping values are not allowed here: quote texts with a colon",
+        ),
+        ("name: a\n---\nname: b", "greet.yaml: line 2: "),
+    ],
+)
+def test_what_is_no_manifest_at_all_is_named_with_its_file(text: str, fault: str, folder: Path) -> None:
+    put(folder, text)
+
+    (found,) = faults(folder)
+
+    assert found.startswith(fault)
+
+
+def test_a_file_that_is_not_utf_8_is_named(folder: Path) -> None:
+    (folder / "greet.yaml").write_bytes(b"name: greet\ntitle: Gr\xfc\xdfe")
+
+    (found,) = faults(folder)
+
+    assert found == "greet.yaml: line 2: byte 0xfc is not UTF-8: save the file as UTF-8"
+
+
+def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
+    (folder / "greet.yaml").mkdir()
+
+    (found,) = faults(folder)
+
+    assert found.startswith("greet.yaml: ")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."])
+def test_a_folder_without_manifests_is_a_fault(name: str, folder: Path) -> None:
+    with pytest.raises(CatalogError, match=r"no manifest \(\*.yaml\) there"):
+        compile_directory(folder / name)
+
+
+def test_a_manifest_with_another_ending_is_not_passed_over_in_silence(folder: Path) -> None:
+    put(folder, SMALLEST)
+    (folder / "other.yml").write_text(dedent(SMALLEST))
+
+    assert faults(folder) == ["other.yml: a manifest must end in .yaml"]
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_writes_the_compiled_form(folder: Path) -> None:
+    put(folder, SMALLEST)
+
+    status = main([str(folder), "--output", str(folder / "catalog.json")])
+
+    assert status == 0
+    assert (folder / "catalog.json").read_text(encoding="utf-8") == compile_directory(folder)
+
+
+def test_the_command_says_what_is_wrong_and_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(folder, with_line("ttl: never"))
+
+    status = main([str(folder), "--output", str(folder / "catalog.json")])
+
+    assert status == 1
+    assert "greet.yaml: ttl: " in capsys.readouterr().err
+    assert not (folder / "catalog.json").exists()
+
+
+# ---------------------------------------------------------------------------------------------------------- the catalog
+
+
+@pytest.mark.parametrize(
+    "state_machines",
+    [
+        {},
+        {"Other": state_machine_arn("Other")},
+        {"Greet": "greet"},
+        {"Greet": "arn:aws:states:eu-central-1:123456789012:activity:Greet"},
+        {"Greet": "arn:aws:states:eu-central-1:123456789012:execution:Greet:1"},
+    ],
+)
+def test_an_unknown_state_machine_stops_the_start_with_file_and_field(
+    state_machines: dict[str, str], folder: Path
+) -> None:
+    path = put(folder, SMALLEST)
+
+    with pytest.raises(CatalogError) as error:
+        read_catalog(compile_directory(folder), state_machines)
+
+    assert str(error.value).startswith(
+        f"{path}: state_machine: 'Greet' is neither an ARN of a state machine nor a name"
+    )
+
+
+def test_a_catalog_of_another_format_stops_the_start() -> None:
+    with pytest.raises(CatalogError, match="make catalog"):
+        read_catalog('{"format":99,"tools":[]}', {})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"tools":[]}'])
+def test_what_is_no_catalog_stops_the_start(text: str) -> None:
+    with pytest.raises(CatalogError, match="make catalog"):
+        read_catalog(text, {})
+
+
+def test_a_catalog_reads_a_schema_of_any_depth_that_a_manifest_may_have(folder: Path) -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(99):
+        schema = {"properties": {"a": schema}}
+    put(folder, with_line("input_schema: " + str({"type": "object", **schema})))
+
+    tool = compiled(folder)
+
+    assert tool.input_schema.count("properties") == 99
+
+
+# --------------------------------------------------------------------------------------------------------------- scopes
+
+
+def test_a_tool_may_need_scopes(folder: Path) -> None:
+    put(folder, with_line("scopes: ['refunds:write', 'https://mcp.example/mcp/audit']"))
+
+    assert compiled(folder).scopes == ("refunds:write", "https://mcp.example/mcp/audit")
+
+
+def test_a_tool_needs_none_by_default(folder: Path) -> None:
+    put(folder, SMALLEST)
+
+    assert compiled(folder).scopes == ()
+
+
+@pytest.mark.parametrize("scope", ["''", "'two words'", "'quo\"ted'", "'back\\slash'", "ümlaut", "7", "null"])
+def test_a_scope_is_one_word_that_a_header_can_hold(folder: Path, scope: str) -> None:
+    put(folder, with_line(f"scopes: [{scope}]"))
+
+    assert faults(folder)[0].startswith("greet.yaml: scopes.0: ")

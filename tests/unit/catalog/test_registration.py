@@ -1,0 +1,245 @@
+"""What becomes of what owners register: a bad manifest disables its own tool alone, and consent is the owner's."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pytest
+
+from stepwire.catalog.compiled import LARGEST_REFUSALS, LARGEST_SHARD, Compiled, Endpoint, Refusal, entries_in
+from stepwire.catalog.registration import Compiler, Kind, Registered
+from stepwire.catalog.tools import read_catalog
+from stepwire.errors import WorkflowsUnavailable
+from tests.kits import state_machine_arn
+
+PREFIX: Final = state_machine_arn("")
+GOOD: Final = {
+    "name": "settle",
+    "description": "Settles.",
+    "state_machine": state_machine_arn("Settle"),
+    "input_schema": {"type": "object"},
+}
+
+
+@dataclass
+class Machines:
+    """State machines with the consent of their owners, and what each is."""
+
+    kinds: dict[str, Kind] = field(default_factory=lambda: {state_machine_arn("Settle"): Kind.STANDARD})
+    consenting: set[str] = field(default_factory=lambda: {state_machine_arn("Settle")})
+    described: list[str] = field(default_factory=list[str])
+    is_silent: bool = False
+
+    def has_consent(self, arn: str) -> bool:
+        if self.is_silent:
+            raise WorkflowsUnavailable
+        return arn in self.consenting
+
+    def kind_of(self, arn: str) -> Kind:
+        if self.is_silent:
+            raise WorkflowsUnavailable
+        self.described.append(arn)
+        return self.kinds.get(arn, Kind.MISSING)
+
+
+def registered(text: str | None = None, tool: str = "settle", **changes: Any) -> Registered:
+    manifest = {**GOOD, **changes} if text is None else {}
+    return Registered(tool, f"/stepwire/mine/tools/{tool}", json.dumps(manifest) if text is None else text)
+
+
+def compiled(
+    *tools: Registered,
+    machines: Machines | None = None,
+    previous: Compiled | None = None,
+    recheck: bool = False,
+    checks_scopes: bool = True,
+) -> Compiled:
+    compiler = Compiler(Endpoint("mine", PREFIX, checks_scopes), machines or Machines(), recheck)
+    return compiler.compile(tools, previous.tools if previous else {})
+
+
+def reason(found: Compiled) -> str:
+    (refusal,) = found.refusals
+    return refusal.reason
+
+
+def test_a_registered_tool_is_served_with_the_arn_of_its_state_machine() -> None:
+    found = compiled(registered(state_machine="Settle"))
+
+    (tool,) = read_catalog(found.shards()[0], {}).in_order
+
+    assert (tool.name, tool.state_machine_arn) == ("settle", state_machine_arn("Settle"))
+    assert found.refusals == ()
+
+
+def test_a_version_or_an_alias_is_described_as_such_and_consent_is_the_state_machine_s() -> None:
+    alias = state_machine_arn("Settle") + ":live"
+    machines = Machines(kinds={alias: Kind.STANDARD})
+
+    found = compiled(registered(state_machine=alias), machines=machines)
+
+    assert found.tools["settle"]["state_machine"] == alias
+    assert machines.described == [alias]
+
+
+BROKEN: Final[dict[str, tuple[Registered, str]]] = {
+    "no YAML": (registered("a: [b"), "line 1"),
+    "empty": (registered(""), "the file is empty"),
+    "a bomb of aliases": (registered("a: &a [x]\nb: [*a, *a]"), "line 2: aliases (*name) are not supported"),
+    "a SecureString": (registered("# a SecureString is not read: use the type String"), "empty"),
+    "an unknown field": (registered(descriptoin="x"), "descriptoin: unknown field; did you mean description?"),
+    "half a character": (registered(title="\ud800"), "no JSON"),
+    "a schema that is none": (registered(output_schema={"type": "int"}), "write 'integer'"),
+    "a schema that is too large": (
+        registered(input_schema={"type": "object", "description": "x" * 33_000}),
+        "larger than 32768 bytes",
+    ),
+    "another name": (registered(name="other"), "'other' must be the last part of the parameter's name, 'settle'"),
+    "another account": (
+        registered(state_machine=state_machine_arn("Settle").replace("123456789012", "999999999999")),
+        "is in another account or Region",
+    ),
+    "a Lambda function": (registered(state_machine="arn:aws:lambda:eu-central-1:123456789012:function:f"), "neither"),
+    "an internal field": (registered(confirm={"message": "Sure?", "key": "a b"}), "confirm.key"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_bad_manifest_disables_its_own_tool_alone_and_says_why(how: str) -> None:
+    bad, words = BROKEN[how]
+
+    found = compiled(bad, registered(tool="fine", name="fine"))
+
+    assert set(found.tools) == {"fine"}
+    assert words in reason(found)
+    assert found.refusals[0].source == "/stepwire/mine/tools/settle"
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_the_last_good_manifest_goes_on_serving(how: str) -> None:
+    before = compiled(registered())
+
+    after = compiled(BROKEN[how][0], previous=before)
+
+    assert after.tools == before.tools
+    assert after.refusals[0].serves_previous
+
+
+def without_consent(machines: Machines) -> None:
+    machines.consenting.clear()
+
+
+def removed(machines: Machines) -> None:
+    machines.kinds.clear()
+
+
+def turned_express(machines: Machines) -> None:
+    machines.kinds[state_machine_arn("Settle")] = Kind.EXPRESS
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (without_consent, "with the tag stepwire:endpoint=mine: its owner adds the tag"),
+        (removed, "there is no arn:aws:states"),
+        (turned_express, "is of type EXPRESS"),
+    ],
+)
+def test_a_state_machine_that_cannot_be_started_is_not_served(change: Callable[[Machines], None], words: str) -> None:
+    machines = Machines()
+    change(machines)
+
+    found = compiled(registered(), machines=machines)
+
+    assert found.tools == {}
+    assert words in reason(found)
+
+
+@pytest.mark.parametrize("recheck", [True, False])
+def test_a_tool_whose_owner_consents_no_more_is_gone_though_its_manifest_is_good(recheck: bool) -> None:
+    before = compiled(registered())
+
+    after = compiled(registered(), machines=Machines(consenting=set()), previous=before, recheck=recheck)
+
+    assert after.tools == {}
+    assert not after.refusals[0].serves_previous
+
+
+def test_a_bad_manifest_does_not_keep_a_tool_whose_owner_consents_no_more() -> None:
+    before = compiled(registered())
+
+    after = compiled(registered("a: [b"), machines=Machines(consenting=set()), previous=before)
+
+    assert after.tools == {}
+
+
+def test_a_tool_stays_while_aws_gives_no_answer() -> None:
+    before = compiled(registered())
+
+    after = compiled(registered(title="New"), machines=Machines(is_silent=True), previous=before)
+
+    assert after.tools == before.tools
+    assert "tried again later" in reason(after)
+
+
+def test_a_tool_that_is_registered_no_more_is_gone_without_a_word() -> None:
+    before = compiled(registered())
+
+    assert compiled(previous=before) == Compiled({})
+
+
+def test_what_has_not_changed_is_not_described_again_but_by_the_schedule() -> None:
+    before = compiled(registered())
+    machines = Machines()
+
+    compiled(registered(), machines=machines, previous=before)
+    on_event = list(machines.described)
+    compiled(registered(), machines=machines, previous=before, recheck=True)
+
+    assert on_event == []
+    assert machines.described == [state_machine_arn("Settle")]
+
+
+def test_scopes_that_nobody_would_check_keep_their_tool_from_being_served() -> None:
+    found = compiled(registered(scopes=["refunds"]), checks_scopes=False)
+
+    assert "the endpoint's sign-in knows no scopes" in reason(found)
+    assert set(compiled(registered(scopes=["refunds"])).tools) == {"settle"}
+
+
+def test_five_hundred_tools_of_8_kb_fit_the_items_of_the_table() -> None:
+    names = [f"tool_{number:03}" for number in range(500)]
+    filler = {f"property_{number}": {"type": "string", "description": "é" * 60} for number in range(40)}
+    manifests = [
+        registered(tool=name, name=name, input_schema={"type": "object", "properties": filler}) for name in names
+    ]
+    assert min(len(one.text.encode()) for one in manifests) > 8_192
+
+    found = compiled(*manifests)
+
+    shards = found.shards()
+    assert max(len(shard.encode()) for shard in shards) < 409_600
+    assert [name for shard in shards for name in entries_in(shard)] == names
+    assert len(shards) < 100, "one BatchGetItem reads them"
+
+
+def test_a_change_of_one_tool_leaves_the_other_shards_as_they_are() -> None:
+    names = [f"tool_{number:03}" for number in range(100)]
+    manifests = [registered(tool=name, name=name, description="x" * 9_000) for name in names]
+    changed = [*manifests[:-1], registered(tool=names[-1], name=names[-1], description="y" * 9_000)]
+
+    before, after = compiled(*manifests).shards(), compiled(*changed).shards()
+
+    assert len(before) > 2
+    assert before[:-1] == after[:-1]
+    assert max(map(len, before)) < LARGEST_SHARD + 10_000
+
+
+def test_reasons_fit_one_item_however_many_there_are() -> None:
+    refusals = tuple(Refusal(f"tool_{number}", "s" * 1_000, "ü" * 10_000, False) for number in range(1_000))
+
+    text = Compiled({}, refusals).refusals_text()
+
+    assert len(text.encode()) < LARGEST_REFUSALS + 1_000
+    assert len(json.loads(text)["refused"]) + json.loads(text)["left_out"] == 1_000

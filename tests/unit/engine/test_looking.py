@@ -1,0 +1,282 @@
+"""Looking at a task: steady, overdue, gone; and waiting for its end."""
+
+from datetime import timedelta
+
+import pytest
+
+from stepwire.engine.operations import PAGE_SIZE
+from stepwire.engine.upkeep import Intervals
+from stepwire.errors import UnknownTask
+from stepwire.json_text import write
+from stepwire.server.kit import Patience
+from stepwire.server.tool_calls import has_ended
+from stepwire.tasks.outcomes import (
+    LARGEST_INLINE_RESULT,
+    Aborted,
+    ExecutionEnd,
+    ExecutionFailed,
+    Succeeded,
+    TimedOut,
+    event_of,
+)
+from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
+from tests.fakes import Start
+from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
+
+REPAIR_AFTER = Intervals().repair
+INPUT = write(ARGUMENTS)
+
+
+class TestGet:
+    def test_of_a_task_in_its_steady_state_is_one_read(self) -> None:
+        world = World()
+        task = world.call()
+        world.store.calls.clear()
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.store.calls == ["load"]
+        assert world.workflows.described == []
+
+    def test_of_a_finished_task_is_one_read_however_old_it_is(self) -> None:
+        world = World()
+        task = world.call()
+        world.succeed(task.task_id, OUTPUT)
+        world.clock.advance(minutes=59)
+        world.store.calls.clear()
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.store.calls == ["load"]
+        assert world.workflows.described == []
+
+    @pytest.mark.parametrize(
+        "end",
+        [
+            Succeeded(write(OUTPUT)),
+            ExecutionFailed("E", "why"),
+            TimedOut(),
+            Aborted(),
+            ExecutionFailed("Stepwire.ProtocolError", "{}"),
+        ],
+    )
+    def test_repairs_a_task_whose_end_was_never_reported(self, end: ExecutionEnd) -> None:
+        """T13, X10: events are best effort."""
+        world, reported = World(), World()
+        task = world.overdue()
+        world.workflows.end(task.execution, end)
+        expected = reported.recorder.record(reported.call(), event_of(end, None))
+        assert expected is not None
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.status == expected.status
+        assert after == world.stored(task)
+
+    def test_leaves_a_result_too_large_for_an_item_in_the_execution(self) -> None:
+        world = World()
+        task = world.overdue()
+        world.workflows.succeed(task.execution, "x" * LARGEST_INLINE_RESULT)
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.status == Completed(ResultInExecution(is_error=False))
+
+    def test_repairs_a_task_whose_start_was_lost_in_a_crash(self) -> None:
+        """X8: written, never started, and the function instance gone."""
+        world = World()
+        task = world.overdue()
+        world.workflows.states.clear()
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.starts[-1] == Start(task.execution, INPUT)
+        assert world.workflows.running() == (task.execution,)
+
+    def test_calls_step_functions_once_per_interval_for_all_readers(self) -> None:
+        world = World()
+        task = world.overdue()
+
+        for _ in range(5):
+            world.operations.get(ALICE, task.task_id)
+            world.clock.advance(seconds=1)
+
+        assert world.workflows.described == [task.execution]
+
+    def test_calls_step_functions_again_after_the_interval(self) -> None:
+        world = World()
+        task = world.overdue()
+
+        world.operations.get(ALICE, task.task_id)
+        world.clock.time += REPAIR_AFTER
+        world.operations.get(ALICE, task.task_id)
+
+        assert len(world.workflows.described) == 2
+
+    def test_of_two_concurrent_readers_one_calls_step_functions(self) -> None:
+        world = World()
+        task = world.overdue()
+        world.workflows.succeed(task.execution, OUTPUT)
+        others: list[Task] = []
+        world.store.before_save = lambda: others.append(world.operations.get(ALICE, task.task_id))
+
+        mine = world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.described == [task.execution]
+        assert isinstance(others[0].status, Completed)
+        assert mine.task_id == task.task_id
+        assert isinstance(world.stored(task).status, Completed)
+
+    def test_returns_the_recorded_state_while_step_functions_is_unavailable(self) -> None:
+        world = World()
+        task = world.overdue()
+        world.workflows.is_available = False
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.status == Working()
+
+    def test_keeps_the_last_update_when_a_check_finds_nothing_new(self) -> None:
+        """T11: the task did not change."""
+        world = World()
+        task = world.overdue()
+
+        after = world.operations.get(ALICE, task.task_id)
+
+        assert after.last_updated_at == task.last_updated_at
+
+    def test_answers_alike_for_every_task_that_is_not_the_callers(self) -> None:
+        """X21, X28, T13, T24: unknown, expired, foreign and malformed."""
+        world = World()
+        foreign, expired = world.call(owner=BOB, ttl_ms=7_200_000), world.call()
+        unknown = expired.task_id[:-1] + "z"
+        world.clock.advance(hours=1)
+
+        answers: set[str] = set()
+        wrong: list[object] = [unknown, foreign.task_id, expired.task_id, "nonsense", "", None, 7, ["a"]]
+        for task_id in wrong:
+            with pytest.raises(UnknownTask) as refused:
+                world.operations.get(ALICE, task_id)
+            answers.add(refused.value.message)
+
+        assert len(answers) == 1
+        assert world.operations.get(BOB, foreign.task_id).task_id == foreign.task_id
+
+    def test_of_a_malformed_id_never_reaches_the_store(self) -> None:
+        world = World()
+
+        with pytest.raises(UnknownTask):
+            world.operations.get(ALICE, "../other")
+
+        assert world.store.calls == []
+
+
+def waited(world: World, task: Task) -> Task:
+    """Follow a task to its end, or to the end of patience."""
+    return list(world.operations.watch(task, world.patience.wait, has_ended))[-1]
+
+
+class TestFollow:
+    def test_of_an_ended_task_ends_at_once(self) -> None:
+        world = World()
+        task = world.call()
+        world.succeed(task.task_id, OUTPUT)
+
+        waited(world, world.stored(task))
+
+        assert world.clock.slept == []
+
+    def test_ends_when_the_task_ends(self) -> None:
+        """T15."""
+        world = World()
+        task = world.call()
+        naps = iter(range(3))
+
+        def meanwhile() -> None:
+            if next(naps) == 2:
+                world.succeed(task.task_id, OUTPUT)
+
+        world.clock.on_sleep = meanwhile
+
+        after = waited(world, task)
+
+        assert isinstance(after.status, Completed)
+        assert len(world.clock.slept) == 3
+
+    @pytest.mark.parametrize("seconds", [0, 0.05, 1, 20, 25])
+    def test_ends_when_patience_runs_out(self, seconds: float) -> None:
+        """T15, K8: API Gateway ends at 30 seconds."""
+        world = World(patience=Patience(wait=timedelta(seconds=seconds)))
+        task = world.call()
+
+        after = waited(world, task)
+
+        assert after.status == Working()
+        assert sum(world.clock.slept) == pytest.approx(seconds)
+
+    def test_polls_often_at_first_and_once_a_second_later(self) -> None:
+        world = World()
+
+        waited(world, world.call())
+
+        assert world.clock.slept[:5] == [0.1, 0.2, 0.4, 0.8, 1.0]
+        assert max(world.clock.slept) == 1.0
+
+    def test_sees_an_end_that_arrives_with_the_last_read(self) -> None:
+        world = World(patience=Patience(wait=timedelta(seconds=0.1)))
+        task = world.call()
+        world.clock.on_sleep = lambda: world.succeed(task.task_id, OUTPUT)
+
+        after = waited(world, task)
+
+        assert isinstance(after.status, Completed)
+
+    def test_ends_when_the_task_expires(self) -> None:
+        world = World()
+        task = world.call()
+        world.clock.on_sleep = lambda: world.clock.advance(hours=1)
+
+        with pytest.raises(UnknownTask):
+            waited(world, task)
+
+
+class TestPage:
+    def test_lists_only_the_callers_tasks_newest_first(self) -> None:
+        """T20, T21."""
+        world = World()
+        tasks = [world.call() for _ in range(3)]
+        world.call(owner=BOB)
+
+        page = world.operations.page(ALICE, None)
+
+        assert page.tasks == tuple(reversed(tasks))
+        assert page.next_after is None
+
+    def test_continues_after_the_cursor_until_all_are_listed(self) -> None:
+        """T19, T20."""
+        world = World()
+        tasks = [world.call() for _ in range(PAGE_SIZE + 1)]
+
+        first = world.operations.page(ALICE, None)
+        second = world.operations.page(ALICE, first.next_after)
+
+        assert first.tasks + second.tasks == tuple(reversed(tasks))
+        assert second.next_after is None
+
+    def test_leaves_out_what_has_expired(self) -> None:
+        """T20: what tasks/get does not find is not listed."""
+        world = World()
+        world.call()
+        lasting = world.call(ttl_ms=7_200_000)
+        world.clock.advance(hours=1)
+
+        assert world.operations.page(ALICE, None).tasks == (lasting,)
+
+    def test_costs_one_read_and_no_call_to_step_functions(self) -> None:
+        world = World()
+        world.overdue()
+
+        world.operations.page(ALICE, None)
+
+        assert world.store.calls == ["page"]
+        assert world.workflows.described == []

@@ -1,0 +1,163 @@
+"""Quotas of Step Functions are weather: a look that is throttled is put off, and costs nobody anything (A6)."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger
+from botocore.exceptions import ClientError
+
+from stepwire.aws.bootstrap import log_fault
+from stepwire.engine.allowance import Allowance
+from stepwire.engine.upkeep import Intervals
+from stepwire.errors import StartThrottled, StopThrottled, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.tasks.task import Completed, Task, Working
+from tests.fakes import START_OF_TIME
+from tests.kits import ALICE, OUTPUT, TELLING, World
+
+INTERVALS = Intervals()
+
+
+def due(world: World, *, count: int = 1) -> list[Task]:
+    """Call a tool that tells its state, and let time pass until somebody asks for it."""
+    tasks = [world.call(TELLING) for _ in range(count)]
+    for task in tasks:
+        world.workflows.current_states[task.execution] = "Counting"
+    world.clock.time += INTERVALS.state
+    return tasks
+
+
+# ------------------------------------------------------------------------------------------------- what readers look at
+
+
+def test_a_throttled_history_does_not_prevent_finding_an_end() -> None:
+    world = World()
+    (task,) = due(world)
+    world.workflows.throttled = {"current_state"}
+    world.workflows.succeed(task.execution, OUTPUT)  # and its event is lost
+
+    after = world.operations.get(ALICE, task.task_id)
+
+    assert isinstance(after.status, Completed)
+
+
+def test_a_throttled_check_is_postponed_and_its_caller_is_answered() -> None:
+    world = World()
+    (task,) = due(world)
+    world.workflows.throttled = {"current_state", "describe"}
+
+    after = world.operations.get(ALICE, task.task_id)
+
+    assert after.status == Working()
+    assert [type(trouble) for trouble in world.troubles] == [WorkflowsThrottled] * 2
+    world.workflows.throttled = set()
+    world.clock.time += INTERVALS.repair
+    assert world.operations.get(ALICE, task.task_id).status.message == "The workflow is in its state Counting."
+
+
+def test_a_throttled_instance_pauses_history_calls_and_still_repairs() -> None:
+    world = World()
+    first, second = due(world, count=2)
+    world.workflows.throttled = {"current_state"}
+    world.operations.get(ALICE, first.task_id)
+
+    world.operations.get(ALICE, second.task_id)
+
+    assert world.workflows.looked_at == [first.execution]
+    assert world.workflows.described == [first.execution, second.execution]
+
+
+def test_an_instance_uses_only_its_share_of_the_history_quota() -> None:
+    """600 tasks a minute in an account that allows 20 looks a second, of which this instance takes one."""
+    world = World()
+    tasks = [world.call(TELLING) for _ in range(100)]
+    for task in tasks:
+        world.workflows.current_states[task.execution] = "Counting"
+    world.clock.time += INTERVALS.state
+
+    for task in tasks:
+        world.operations.get(ALICE, task.task_id)
+
+    assert len(world.workflows.looked_at) == Allowance().burst
+    assert len(world.workflows.described) == len(tasks) - Allowance().burst
+
+
+def test_a_state_is_not_refreshed_early_when_the_quota_is_low() -> None:
+    """The interval of the state is shorter than that of repairs: there is nothing else to look for yet."""
+    world = World(intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)))
+    task = world.call(TELLING)
+    world.clock.advance(seconds=30)
+    world.upkeep.history_calls.pause(world.clock.now())
+    world.store.calls.clear()
+
+    world.operations.get(ALICE, task.task_id)
+
+    assert world.store.calls == ["load"]
+
+
+def test_fetching_a_large_result_is_retried_when_throttled() -> None:
+    """Without an answer there is no result to give, and clients give a task up on an error."""
+    world = World()
+    task = world.call()
+    world.succeed(task.task_id, "x" * 200_000)
+    world.workflows.throttled = {"describe"}
+    world.clock.on_sleep = world.workflows.throttled.clear
+
+    answer = world.operations.result_of(world.stored(task))
+
+    assert "x" * 100 in str(answer)
+    assert world.troubles == []
+
+
+# ------------------------------------------------------------------------------------------------------- the allowance
+
+
+def test_an_allowance_allows_a_burst_and_then_its_rate() -> None:
+    allowance, now = Allowance(per_second=2, burst=3), START_OF_TIME
+
+    at_once = [allowance.take(now) for _ in range(5)]
+    later = [allowance.take(now + timedelta(seconds=0.5)) for _ in range(2)]
+
+    assert at_once == [True, True, True, False, False]
+    assert later == [True, False]
+
+
+def test_a_pause_ends() -> None:
+    allowance, now = Allowance(), START_OF_TIME
+
+    allowance.pause(now)
+
+    assert not allowance.take(now + timedelta(seconds=30))
+    assert allowance.take(now + timedelta(seconds=31))
+
+
+# ------------------------------------------------------------------------------------------------------------- the log
+
+
+def caused(fault: Exception, code: str) -> Exception:
+    """Let a fault come of an error of AWS."""
+    fault.__cause__ = ClientError({"Error": {"Code": code, "Message": "arguments"}}, "DescribeExecution")
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "level", "message"),
+    [
+        (caused(WorkflowsThrottled(), "ThrottlingException"), "WARNING", "check postponed"),
+        (caused(StartThrottled(), "ThrottlingException"), "WARNING", "check postponed"),
+        (caused(StopThrottled(), "ThrottlingException"), "WARNING", "check postponed"),
+        (caused(WorkflowsUnavailable(), "AccessDeniedException"), "ERROR", "a request met a fault"),
+        (ValueError("arguments"), "ERROR", "a request met a fault"),
+    ],
+    ids=["look", "start", "stop", "denied", "a defect"],
+)
+def test_throttling_has_another_log_message_than_a_fault(fault: Exception, level: str, message: str) -> None:
+    log = StringIO()  # loggers of one service are one: this one's is its own
+
+    log_fault(fault, "a request met a fault", "check postponed", Logger(service=repr(fault), stream=log))
+
+    line: dict[str, Any] = json.loads(log.getvalue())
+    assert (line["level"], line["message"]) == (level, message)
+    assert "arguments" not in json.dumps({**line, "service": ""})

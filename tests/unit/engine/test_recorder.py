@@ -1,0 +1,162 @@
+"""Recording what happened to a task, and losing races well."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from stepwire.engine.recorder import MOST_TRIES, Recorder, is_check_due
+from stepwire.errors import InternalError, SaveConflict
+from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkStopped
+from stepwire.tasks.task import Cancelled, Completed, Task, ToolResult
+from tests.fakes import FixedClock, InMemoryTaskStore
+from tests.kits import OPTIONAL, World
+
+COMPLETED = WorkCompleted(ToolResult('{"content":[]}', is_error=False))
+STOPPED = WorkStopped("stopped")
+
+
+class ContendedStore(InMemoryTaskStore):
+    """A store in which somebody else is always faster."""
+
+    def save(self, task: Task) -> Task:
+        self.calls.append("save")
+        raise SaveConflict
+
+
+def test_an_event_is_saved() -> None:
+    world = World()
+    task = world.call()
+    world.clock.advance(seconds=5)
+
+    after = world.recorder.record(task, COMPLETED)
+
+    assert after is not None
+    assert after.status == Completed(COMPLETED.result)
+    assert after.last_updated_at == task.created_at + timedelta(seconds=5)
+    assert after == world.stored(task)
+
+
+def test_an_event_that_changes_nothing_is_not_saved() -> None:
+    """T10."""
+    world = World()
+    ended = world.recorder.record(world.call(), COMPLETED)
+    assert ended is not None
+    world.store.calls.clear()
+
+    after = world.recorder.record(ended, STOPPED)
+
+    assert after is ended
+    assert world.store.calls == []
+
+
+def test_a_lost_race_is_retried_from_the_new_state() -> None:
+    world = World()
+    task = world.call()
+    world.clock.advance(seconds=5)
+    world.store.before_save = lambda: world.recorder.save_if_unchanged(task, WorkChecked())
+
+    world.recorder.record(task, COMPLETED)
+
+    assert world.stored(task).status == Completed(COMPLETED.result)
+    assert world.stored(task).checked_at == task.created_at + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [(COMPLETED, STOPPED, Completed(COMPLETED.result)), (STOPPED, COMPLETED, Cancelled("stopped"))],
+    ids=["the end comes first", "the cancel comes first"],
+)
+def test_of_two_ends_the_first_saved_wins(first: TaskEvent, second: TaskEvent, status: object) -> None:
+    """T10, T23, X30."""
+    world = World()
+    task = world.call()
+    world.store.before_save = lambda: world.recorder.record(task, first)
+
+    after = world.recorder.record(task, second)
+
+    assert after == world.stored(task)
+    assert world.stored(task).status == status
+
+
+def test_a_task_that_is_deleted_meanwhile_is_gone() -> None:
+    world = World()
+    task = world.call()
+    world.store.before_save = lambda: world.store.delete(task)
+
+    assert world.recorder.record(task, COMPLETED) is None
+    assert world.store.tasks == {}
+
+
+def test_a_task_that_expires_meanwhile_is_gone() -> None:
+    world = World()
+    task = world.call()
+
+    def meanwhile() -> None:
+        world.recorder.save_if_unchanged(task, WorkChecked())
+        world.clock.advance(hours=1)
+
+    world.store.before_save = meanwhile
+
+    assert world.recorder.record(task, COMPLETED) is None
+
+
+def test_retries_are_bounded() -> None:
+    world = World(store=ContendedStore())
+    task = world.call()
+    world.store.calls.clear()
+
+    with pytest.raises(InternalError):
+        world.recorder.record(task, COMPLETED)
+
+    assert world.store.calls.count("save") == MOST_TRIES
+
+
+def test_only_the_first_of_two_conditional_saves_succeeds() -> None:
+    world = World()
+    task = world.call()
+
+    first, second = (
+        world.recorder.save_if_unchanged(task, WorkChecked()),
+        world.recorder.save_if_unchanged(task, WorkChecked()),
+    )
+
+    assert first == world.stored(task)
+    assert second is None
+
+
+def test_a_task_is_visible_until_it_expires() -> None:
+    """X13, T12."""
+    world = World()
+    task = world.call()
+
+    world.clock.time = task.created_at + OPTIONAL.ttl - timedelta(milliseconds=1)
+    assert world.recorder.load(task.key) == task
+
+    world.clock.time = task.created_at + OPTIONAL.ttl
+    assert world.recorder.load(task.key) is None
+
+
+def test_the_time_is_in_utc_and_whole_milliseconds() -> None:
+    """X7, T11: what the wire and the store hold."""
+    elsewhere = datetime(2026, 8, 1, 14, 0, 0, 123_987, tzinfo=timezone(timedelta(hours=2)))
+
+    now = Recorder(InMemoryTaskStore(), FixedClock(elsewhere)).now()
+
+    assert now == datetime(2026, 8, 1, 12, 0, 0, 123_000, tzinfo=UTC)
+    assert now.tzinfo is UTC
+
+
+def test_a_check_is_due_after_the_interval() -> None:
+    task = World().call()
+    interval = timedelta(seconds=60)
+
+    assert not is_check_due(task, task.created_at + timedelta(seconds=59.999), interval)
+    assert is_check_due(task, task.created_at + interval, interval)
+
+
+def test_a_check_of_an_ended_task_is_never_due() -> None:
+    world = World()
+    ended = world.recorder.record(world.call(), COMPLETED)
+    assert ended is not None
+
+    assert not is_check_due(ended, ended.created_at + timedelta(days=1), timedelta(seconds=60))

@@ -1,0 +1,173 @@
+"""The requestState of a call: signed, bound to its call, and valid for a limited time."""
+
+import base64
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from stepwire.errors import InvalidRequestState
+from stepwire.json_text import JsonObject
+from stepwire.protocol.request_state import LONGEST_STATE, seal, unseal
+from stepwire.server.continuations import NO_PROGRESS_SENT, Continuation, Kind, Subject, issue, redeem
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
+from tests.fakes import START_OF_TIME
+from tests.kits import ALICE, BOB
+from tests.strategies import json_objects, moments, principals, task_ids
+
+SECRET: Final = b"a secret"
+SUBJECT: Final = Subject(ALICE, "refund", {"order": 7, "why": "broken"})
+CONTINUATION: Final = Continuation(Kind.CONFIRM, "0" * 36)
+UNTIL: Final = START_OF_TIME + LONGEST_CONFIRMATION
+ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+
+continuations = st.builds(
+    Continuation,
+    st.sampled_from(Kind),
+    task_ids,
+    st.integers(0, 10_000),
+    st.floats(0, 2**53) | st.just(NO_PROGRESS_SENT),
+)
+subjects = st.builds(Subject, principals, st.text(max_size=128), json_objects)
+
+
+def issued(subject: Subject = SUBJECT) -> str:
+    return issue(CONTINUATION, subject, UNTIL, SECRET)
+
+
+def is_refused(state: str, subject: Subject = SUBJECT, secret: bytes = SECRET) -> bool:
+    """Tell whether a requestState is refused, and make sure that nothing else ever happens."""
+    try:
+        redeem(state, subject, START_OF_TIME, secret)
+    except InvalidRequestState:
+        return True
+    return False
+
+
+# ------------------------------------------------------------------------------------------------------------ the seal
+
+
+@given(json_objects, st.binary(min_size=1))
+def test_what_was_sealed_is_read_with_the_same_secret(payload: JsonObject, secret: bytes) -> None:
+    assert unseal(seal(payload, secret), secret) == payload
+
+
+@given(json_objects, st.binary(min_size=1, max_size=32), st.binary(min_size=1, max_size=32))
+def test_what_was_sealed_with_another_secret_is_refused(payload: JsonObject, secret: bytes, other: bytes) -> None:
+    """M45."""
+    # A shorter secret and the same with zeros behind are one to HMAC.
+    assume(secret.rstrip(b"\0") != other.rstrip(b"\0"))
+
+    with pytest.raises(InvalidRequestState):
+        unseal(seal(payload, secret), other)
+
+
+def test_another_character_anywhere_is_refused() -> None:
+    """M45."""
+    state = issued()
+
+    for place, before in enumerate(state):
+        for character in {*ALPHABET} - {before}:
+            assert is_refused(state[:place] + character + state[place + 1 :])
+
+
+@given(st.integers(0, len(issued()) - 1))
+def test_a_truncated_state_is_refused(length: int) -> None:
+    assert is_refused(issued()[:length])
+
+
+@given(st.text())
+def test_any_text_is_refused_and_so_is_any_text_behind(text: str) -> None:
+    assume(text)
+
+    assert is_refused(text)
+    assert is_refused(issued() + text)
+
+
+def test_a_state_with_the_seal_of_another_is_refused() -> None:
+    body, _, _ = issued().partition(".")
+    _, _, tag = issued(replace(SUBJECT, tool="other")).partition(".")
+
+    assert is_refused(f"{body}.{tag}")
+
+
+def test_a_payload_that_somebody_writes_himself_is_refused() -> None:
+    forged = base64.urlsafe_b64encode(b'{"kind":"confirm"}').decode().rstrip("=")
+
+    assert is_refused(forged)
+    assert is_refused(f"{forged}.")
+    assert is_refused(seal({"kind": "confirm"}, b""))
+
+
+def test_a_state_that_is_longer_than_any_is_refused() -> None:
+    assert is_refused(seal({"kind": "x" * LONGEST_STATE}, SECRET))
+
+
+def test_a_state_says_nothing_of_why_it_is_refused() -> None:
+    with pytest.raises(InvalidRequestState) as refused:
+        unseal("nonsense", SECRET)
+
+    assert refused.value.message == "The requestState is not valid: call the tool again without it."
+
+
+# --------------------------------------------------------------------------------------------------------- what it says
+
+
+@given(continuations, subjects, moments)
+@example(CONTINUATION, SUBJECT, datetime(4706, 3, 17, 23, 36, 15, 798995, UTC))
+def test_a_call_goes_on_where_it_was(continuation: Continuation, subject: Subject, at: Any) -> None:
+    state = issue(continuation, subject, at + timedelta(milliseconds=1), SECRET)
+
+    assert redeem(state, subject, at, SECRET) == continuation
+    assert state.isascii()
+    assert state.isprintable()
+    assert len(state) <= LONGEST_STATE
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SUBJECT, owner=BOB),
+        replace(SUBJECT, tool="refund_all"),
+        replace(SUBJECT, arguments={"order": 8, "why": "broken"}),
+        replace(SUBJECT, arguments={"order": "7", "why": "broken"}),
+        replace(SUBJECT, arguments={"order": 7}),
+        replace(SUBJECT, arguments={}),
+    ],
+    ids=["caller", "tool", "value", "type", "fewer", "none"],
+)
+def test_what_was_given_for_one_call_is_refused_for_another(other: Subject) -> None:
+    """M45, X28."""
+    with pytest.raises(InvalidRequestState, match="belongs to another call"):
+        redeem(issued(), other, START_OF_TIME, SECRET)
+
+
+def test_the_members_of_the_arguments_may_come_in_another_order() -> None:
+    again = replace(SUBJECT, arguments={"why": "broken", "order": 7})
+
+    assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
+
+
+def test_a_whole_number_may_come_in_another_form() -> None:
+    """JSON Schema takes 7 and 7.0 for the same."""
+    again = replace(SUBJECT, arguments={"why": "broken", "order": 7.0})
+
+    assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
+
+
+def test_a_state_is_good_until_its_time_is_over_and_not_from_then_on() -> None:
+    """M45."""
+    assert redeem(issued(), SUBJECT, UNTIL - timedelta(milliseconds=1), SECRET) == CONTINUATION
+
+    with pytest.raises(InvalidRequestState, match="has expired"):
+        redeem(issued(), SUBJECT, UNTIL, SECRET)
+
+
+def test_a_state_holds_no_arguments() -> None:
+    """They are the caller's own, and may be as large as a workflow takes."""
+    small, large = issued(), issued(replace(SUBJECT, arguments={"text": "x" * 250_000}))
+
+    assert len(small) == len(large)

@@ -1,0 +1,169 @@
+"""The life of a task, as properties of every status and every event."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.tasks.events import (
+    InputRefused,
+    TaskEvent,
+    WorkChecked,
+    WorkCompleted,
+    WorkConfirmed,
+    WorkFailed,
+    WorkStopped,
+)
+from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.task import (
+    LONGEST_MESSAGE,
+    Cancelled,
+    Completed,
+    Failed,
+    InputRequired,
+    Inputs,
+    Status,
+    Task,
+    TaskError,
+    ToolResult,
+    Working,
+)
+from tests.kits import World
+from tests.strategies import asking, ending_events, ends, events, moments, statuses, tasks, working
+
+RESULT = ToolResult('{"content":[]}', is_error=False)
+ERROR = TaskError(-32603, "it broke")
+
+
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [
+        (WorkCompleted(RESULT, "done"), Completed(RESULT, "done")),
+        (WorkFailed(ERROR), Failed(ERROR, "it broke")),
+        (WorkStopped("stopped"), Cancelled("stopped")),
+        (WorkChecked(), Working()),
+    ],
+)
+def test_a_working_task_reaches_the_status_of_the_event(event: TaskEvent, status: Status) -> None:
+    """T10, X30."""
+    task = World().call()
+
+    after = advance(task, event, task.created_at)
+
+    assert after.status == status
+
+
+def stays_the_same_task(task: Task, event: TaskEvent, after: Task) -> None:
+    unchanged = replace(
+        after,
+        ttl=task.ttl,
+        status=task.status,
+        last_updated_at=task.last_updated_at,
+        checked_at=task.checked_at,
+        inputs=task.inputs,
+        progress=task.progress,
+    )
+    assert replace(unchanged, work=replace(after.work, input=task.work.input)) == task
+
+
+def lives_longer_only_if_it_ends_in_time_and_then_as_long_as_its_tool_promises(
+    task: Task, event: TaskEvent, after: Task
+) -> None:
+    is_end = after.has_ended and not task.has_ended and after.last_updated_at < task.expires_at
+    promised = after.last_updated_at + task.keep_result if is_end else task.expires_at
+    assert after.expires_at == max(task.expires_at, promised)
+
+
+def changes_the_workflows_input_only_when_it_is_confirmed(task: Task, event: TaskEvent, after: Task) -> None:
+    assert after.work == task.work or (isinstance(event, WorkConfirmed) and task.awaits_confirmation)
+
+
+def has_times_that_never_go_back(task: Task, event: TaskEvent, after: Task) -> None:
+    assert after.last_updated_at >= task.last_updated_at
+    assert after.checked_at >= task.checked_at
+
+
+def requires_input_if_and_only_if_a_question_is_open(task: Task, event: TaskEvent, after: Task) -> None:
+    assert isinstance(after.status, InputRequired) == bool(after.input_requests)
+
+
+STEP_RULES = (
+    stays_the_same_task,
+    lives_longer_only_if_it_ends_in_time_and_then_as_long_as_its_tool_promises,
+    changes_the_workflows_input_only_when_it_is_confirmed,
+    has_times_that_never_go_back,
+    requires_input_if_and_only_if_a_question_is_open,
+)
+"""What holds after any event: one test for all, because most of its time goes into making tasks."""
+
+
+@given(tasks(statuses), events, moments)
+def test_every_step_keeps_every_rule(task: Task, event: TaskEvent, at: datetime) -> None:
+    after = advance(task, event, at)
+
+    for rule in STEP_RULES:
+        rule(task, event, after)
+
+
+@given(tasks(statuses), events, moments)
+def test_a_repeated_event_leaves_the_status_unchanged(task: Task, event: TaskEvent, at: datetime) -> None:
+    """X30: except for a question that is asked again, which counts each time."""
+    first = advance(task, event, at)
+
+    second = advance(first, event, at)
+
+    assert second.status == first.status or isinstance(event, InputRefused)
+
+
+@given(tasks(ends), events, moments)
+def test_an_ended_task_ignores_any_event(task: Task, event: TaskEvent, at: datetime) -> None:
+    """T10, X30."""
+    assert advance(task, event, at) is task
+
+
+@given(tasks(working | ends), moments)
+def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: datetime) -> None:
+    after = advance(task, WorkChecked(), at)
+
+    assert (after.status, after.last_updated_at) == (task.status, task.last_updated_at)
+
+
+@given(tasks(working | asking), ending_events, moments)
+def test_an_end_has_the_time_of_its_event_and_clears_all_questions(task: Task, event: TaskEvent, at: datetime) -> None:
+    """Nobody waits for an answer any more, and tokens are secrets."""
+    after = advance(task, event, at)
+
+    assert after.has_ended
+    assert (after.inputs, after.input_requests) == (Inputs(), ())
+    unconfirmed = as_of(task, at)
+    if unconfirmed.has_ended:
+        assert after == unconfirmed
+    else:
+        assert after.last_updated_at == max(at, task.last_updated_at)
+
+
+@given(tasks(working | asking), st.lists(st.tuples(events, moments)), ending_events, moments)
+def test_the_first_end_wins_over_all_later_events(
+    task: Task, history: list[tuple[TaskEvent, datetime]], first: TaskEvent, at: datetime
+) -> None:
+    """T10, T23: repeated, reordered and contradicting events."""
+    ended = advance(task, first, at)
+
+    after = ended
+    for event, later in history:
+        after = advance(after, event, later)
+
+    assert ended.has_ended
+    assert after is ended
+
+
+def test_the_words_of_an_error_are_cut_for_the_status_but_kept_in_the_error() -> None:
+    """X12."""
+    task = World().call()
+    error = TaskError(-32603, "x" * (LONGEST_MESSAGE + 1))
+
+    after = advance(task, WorkFailed(error), task.created_at)
+
+    assert after.status == Failed(error, "x" * LONGEST_MESSAGE)

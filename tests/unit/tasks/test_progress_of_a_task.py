@@ -1,0 +1,101 @@
+"""How far a task says it is: never back, and the same whatever the order of the news."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import reduce
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwire.tasks.events import ProgressReported, StateEntered, TaskEvent
+from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.task import LONGEST_MESSAGE, Progress, Task, Working
+from tests.fakes import START_OF_TIME
+from tests.kits import World
+from tests.strategies import amounts, asking, ends, events, moments, progress_events, tasks, working
+
+
+def after(reports: Iterable[TaskEvent]) -> Task:
+    """Give a task after some events that came at once."""
+    return reduce(lambda task, event: advance(task, event, START_OF_TIME), reports, World().call())
+
+
+def reported(done: float, message: str | None = None) -> ProgressReported:
+    return ProgressReported(Progress(done, 100), message)
+
+
+@given(tasks(working | asking), events, moments)
+def test_progress_never_decreases(task: Task, event: TaskEvent, at: datetime) -> None:
+    """T33."""
+    then = advance(task, event, at)
+
+    if task.progress is not None:
+        assert then.progress is not None
+        assert then.progress == task.progress or then.progress.done > task.progress.done
+
+
+@given(tasks(ends), progress_events, moments)
+def test_an_ended_task_makes_no_progress(task: Task, event: TaskEvent, at: datetime) -> None:
+    """T33."""
+    assert advance(task, event, at) is task
+
+
+@given(st.lists(amounts, min_size=1))
+def test_reports_in_any_order_lead_to_the_highest_progress(order: list[float]) -> None:
+    task = after(reported(done) for done in order)
+
+    assert task.progress == Progress(max(order), 100)
+
+
+@given(st.lists(amounts, unique=True).flatmap(lambda done: st.tuples(st.just(done), st.permutations(done))))
+def test_reports_in_any_order_and_duplicated_lead_to_the_same_message(orders: tuple[list[float], list[float]]) -> None:
+    one, other = ([reported(done, f"{done} done") for done in order] for order in orders)
+
+    expected, found = after(one), after([*other, *other])
+
+    assert (found.progress, found.status) == (expected.progress, expected.status)
+
+
+def test_the_message_of_a_report_is_the_status_message() -> None:
+    task = after([reported(40, "40 of 100 rows")])
+
+    assert task.status == Working("40 of 100 rows")
+    assert task.progress == Progress(40, 100)
+
+
+def test_a_report_without_a_message_keeps_the_last_message() -> None:
+    task = after([reported(40, "reading"), reported(50)])
+
+    assert task.status == Working("reading")
+    assert task.progress == Progress(50, 100)
+
+
+def test_a_report_without_higher_progress_is_ignored() -> None:
+    once = after([reported(40, "reading")])
+
+    assert advance(once, reported(40, "still reading"), START_OF_TIME) is once
+    assert advance(once, reported(39.9, "back again"), START_OF_TIME) is once
+
+
+def test_a_long_message_is_cut() -> None:
+    assert after([reported(1, "x" * 5_000)]).status == Working("x" * LONGEST_MESSAGE)
+
+
+def test_the_first_report_may_be_zero() -> None:
+    assert after([reported(0)]).progress == Progress(0, 100)
+
+
+def test_the_name_of_the_state_is_shown_while_the_workflow_reports_nothing() -> None:
+    assert after([StateEntered("Reading")]).status == Working("The workflow is in its state Reading.")
+
+
+def test_the_name_of_the_state_never_replaces_a_report() -> None:
+    told = after([reported(40, "reading")])
+
+    assert advance(told, StateEntered("Reading"), START_OF_TIME) is told
+
+
+def test_the_same_state_again_is_no_change() -> None:
+    once = after([StateEntered("Reading")])
+
+    assert advance(once, StateEntered("Reading"), START_OF_TIME) is once
