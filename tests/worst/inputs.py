@@ -23,6 +23,7 @@ from stepwire.catalog.tools import Tool, read_catalog
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, ToolResult
+from stepwire.tasks.usage import Limits
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
 from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_machine_arn
@@ -75,7 +76,8 @@ def _tools() -> Iterator[Tool]:
 @cache
 def _world() -> World:
     """Make a world with a task that waits for an answer."""
-    world = World(catalog=catalog_of(*_tools()), polls_per_second=10)
+    no_limits = Limits(active=1_000, per_minute=1_000)  # its clock stands still while each part of the test starts tasks
+    world = World(limits=no_limits, catalog=catalog_of(*_tools()), polls_per_second=10)
     world.catalog.compile_schemas()
     return world
 
