@@ -13,13 +13,13 @@ from typing import Any
 from stepwire.json_text import as_object
 from stepwire.server.kit import Patience
 from tests.kits import World
+from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     META_CAPABILITIES,
     META_VERSION,
     PLAIN_HEADERS,
     TASKS_CAPABILITY,
-    Json,
     LegacyClient,
     ModernClient,
 )

@@ -21,7 +21,8 @@ from stepwire.server.modern import MOST_SUBSCRIPTIONS
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, BOB, SECRET, World
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Endpoint, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
 from tests.simulated.counted import CountedCall, counted_dynamodb_client
 from tests.tables import new_table
 

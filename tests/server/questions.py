@@ -1,9 +1,7 @@
 """What a client is shown of a question, and the answers that the tests give."""
 
-from tests.server.clients import (
-    Json,
-    ModernClient,
-)
+from tests.server.answers import Json
+from tests.server.clients import ModernClient
 
 ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 DECLINE: Json = {"action": "decline"}

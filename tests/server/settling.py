@@ -9,7 +9,8 @@ import pytest
 from stepwire.catalog.tools import Idempotency
 from stepwire.json_text import write
 from tests.kits import CONFIRMED, OPTIONAL, TOOLS, World, catalog_of
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 MARK: Final = "stepwire/repeated"
 WINDOW: Final = timedelta(minutes=10)

@@ -12,14 +12,13 @@ from stepwire.errors import InvalidRequest
 from stepwire.protocol.opaque import wrap
 from stepwire.protocol.positions import position_of
 from tests.kits import ALICE, BOB, World
+from tests.server.answers import Answer, Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     PLAIN_HEADERS,
     STREAM_HEADERS,
     TASKS_CAPABILITY,
-    Answer,
     Door,
-    Json,
     LegacyClient,
     ModernClient,
 )

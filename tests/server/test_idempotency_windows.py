@@ -9,7 +9,7 @@ import pytest
 from stepwire.json_text import write
 from stepwire.tasks.usage import Limits
 from tests.kits import World
-from tests.server.clients import Answer
+from tests.server.answers import Answer
 from tests.server.settling import ARGUMENTS, WINDOW, begun, client_of, eras, id_of, is_marked, world, world_with
 
 __all__ = ["world"]  # the fixture

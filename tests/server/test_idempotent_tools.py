@@ -7,7 +7,8 @@ import pytest
 from stepwire.engine.idempotency import idempotency_key_of
 from stepwire.json_text import write
 from tests.kits import BOB, OUTPUT, RESUMING, World
-from tests.server.clients import ASKING_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.server.settling import ARGUMENTS, MARK, SETTLE, begun, client_of, eras, id_of, is_marked, world, world_with
 
 __all__ = ["world"]  # the fixture

@@ -6,12 +6,12 @@ import pytest
 
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import FORM, OUTPUT, URL, World
+from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     TASKS_CAPABILITY,
     URL_CAPABILITY,
-    Json,
     LegacyClient,
     ModernClient,
 )

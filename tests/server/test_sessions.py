@@ -4,13 +4,8 @@ import pytest
 
 from stepwire.protocol.opaque import wrap
 from tests.kits import BOB, OUTPUT, World
-from tests.server.clients import (
-    ASKING_CAPABILITY,
-    SESSION,
-    Json,
-    LegacyClient,
-    ModernClient,
-)
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, SESSION, LegacyClient, ModernClient
 from tests.server.messages import failures_of, questions
 from tests.wire_oracle import LEGACY
 

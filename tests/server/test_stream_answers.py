@@ -6,13 +6,8 @@ import pytest
 
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import BOB, OUTPUT, World
-from tests.server.clients import (
-    ASKING_CAPABILITY,
-    PLAIN_HEADERS,
-    Door,
-    Json,
-    LegacyClient,
-)
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, Door, LegacyClient
 from tests.server.messages import answers_of, failures_of, questions
 from tests.server.stream_answers import ACCEPT
 

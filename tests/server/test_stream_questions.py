@@ -7,13 +7,12 @@ import pytest
 from stepwire.background.input_requests import INVALID
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import FORM, OUTPUT, URL, World
+from tests.server.answers import Answer, Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     RELATED_TASK,
     URL_CAPABILITY,
-    Answer,
-    Json,
     LegacyClient,
     ModernClient,
 )

@@ -15,7 +15,8 @@ from stepwire.errors import StoreBusy, WorkflowsUnavailable
 from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
 from tests.kits import BOB, OUTPUT, World
-from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Answer, Door, LegacyClient
+from tests.server.answers import Answer
+from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Door, LegacyClient
 from tests.server.messages import answers_of, only_task, questions
 from tests.wire_oracle import LEGACY, MODERN
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from stepwire.json_text import LARGEST_INTEGER
 from stepwire.server.kit import Patience
 from tests.kits import OUTPUT, World
-from tests.server.clients import RELATED_TASK, Answer, LegacyClient, ModernClient
+from tests.server.answers import Answer
+from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient
 from tests.server.messages import of, only_task, progress_of
 from tests.wire_oracle import StreamJudge
 

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from tests.server.clients import Json
+from tests.server.answers import Json
 from tests.upgrades.recording import (
     FOLDER,
 )

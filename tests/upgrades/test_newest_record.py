@@ -13,7 +13,8 @@ from stepwire.protocol.opaque import wrap
 from stepwire.protocol.request_state import seal
 from stepwire.server.continuations import Continuation, Kind, Subject, issue
 from tests.kits import ALICE, ARGUMENTS, SECRET, World
-from tests.server.clients import ASKING_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.upgrades.recording import (
     Table,
     all_recorded,

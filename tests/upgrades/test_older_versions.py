@@ -20,7 +20,8 @@ from stepwire.tasks.inputs import Callback, WorkflowInput
 from stepwire.tasks.outcomes import Running, Succeeded
 from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
 from tests.kits import ARGUMENTS, OUTPUT, World
-from tests.server.clients import ASKING_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMING, answers_of, questions
 from tests.upgrades.recording import (
     ACCEPT,

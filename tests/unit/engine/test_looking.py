@@ -20,7 +20,7 @@ from stepwire.tasks.outcomes import (
     event_of,
 )
 from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
-from tests.fakes import Start
+from tests.fake_workflows import Start
 from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
 
 REPAIR_AFTER = Intervals().repair
