@@ -88,7 +88,7 @@ class _Scene:
 def _scene() -> _Scene:
     """Make a world with one caller's tasks in every status, and with tasks of another that must stay hidden."""
     world = World(
-        patience=Patience(wait=timedelta(), inline=timedelta()),
+        patience=Patience(unresumable_request=timedelta(), first_request=timedelta()),
         catalog=catalog_of(*TOOLS, SAMPLE, SCOPED, ROUTED),
         store=StrictStore(),
         workflows=StrictWorkflows(),

@@ -69,7 +69,7 @@ class Handler(Protocol):
 def _populated() -> World:
     """Make a world with the running task that the recorded events are about."""
     world = World(
-        patience=Patience(wait=timedelta(), inline=timedelta()),
+        patience=Patience(unresumable_request=timedelta(), first_request=timedelta()),
         catalog=catalog_of(TOOL),
         store=StrictStore(),
         workflows=StrictWorkflows(),

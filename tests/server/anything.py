@@ -47,7 +47,7 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 
 def lively() -> World:
     """Make a world in which one task runs, has made progress and asks something."""
-    world = World(patience=Patience(wait=timedelta(), inline=timedelta()))
+    world = World(patience=Patience(unresumable_request=timedelta(), first_request=timedelta()))
     task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).start()
     assert task_id == TASK_ID
     world.progress(task_id, 10)

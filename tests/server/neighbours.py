@@ -50,7 +50,7 @@ class CountedWorld(World):
         store: Any = DynamoDbTaskStore(table, lambda: client)
         wait_slots: Any = DynamoDbWaitSlots(table, lambda: client)
         super().__init__(
-            Patience(wait=timedelta(seconds=1)),
+            Patience(unresumable_request=timedelta(seconds=1)),
             limits=LIMITS,
             polls_per_second=POLLS_PER_SECOND,
             waits=WAITS,

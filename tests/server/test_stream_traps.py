@@ -270,7 +270,7 @@ def test_a_stream_goes_on_while_the_store_gives_no_answer(resuming: LegacyClient
 
 # L8
 def test_a_stream_goes_on_where_the_store_falls_silent_while_its_client_is_held() -> None:
-    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world)
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
     first = client.task("result", task_id)

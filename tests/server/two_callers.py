@@ -23,7 +23,7 @@ from tests.server.messages import CONFIRMING
 
 T = TypeVar("T")
 
-IMPATIENT: Final = Patience(wait=timedelta(), inline=timedelta(), hold=timedelta())
+IMPATIENT: Final = Patience(unresumable_request=timedelta(), first_request=timedelta(), resuming_request=timedelta())
 NOBODYS: Final = "01kyyk41g" + "z" * 26
 """The id of a task that there is not."""
 INVALID_PARAMS: Final = -32602
