@@ -3,20 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.kits import World
 from tests.server.answers import Answer, Json
 from tests.server.clients import (
-    ASKING_CAPABILITY,
     ModernClient,
 )
-
-
-@pytest.fixture
-def plain(world: World) -> ModernClient:
-    """A client that can ask its user, and does not support tasks."""
-    return ModernClient(world, capabilities=ASKING_CAPABILITY)
 
 
 def again(client: ModernClient, answer: Answer, responses: Json | None = None, **more: Any) -> Answer:
