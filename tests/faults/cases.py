@@ -90,11 +90,11 @@ def tried(case: Case, account: Account) -> Outcome:
     Raises:
         AssertionError: something that must never be was so for longer than it may, or was lost.
     """
-    returning = _tried(case, account, comes_back=True)
+    returning = _tried(case, account, client_returns=True)
     if returning.mended == (ITSELF,) and returning.saw is Seen.RESULT:
         gone = returning
     else:
-        gone = _tried(case, account, comes_back=case.operation.caller.always_comes_again)
+        gone = _tried(case, account, client_returns=case.operation.caller.always_comes_again)
     return Outcome(returning.saw.value, ", ".join(returning.mended), ", ".join(gone.mended))
 
 
@@ -104,13 +104,13 @@ class _Run:
     mended: tuple[str, ...]
 
 
-def _tried(case: Case, account: Account, *, comes_back: bool) -> _Run:
+def _tried(case: Case, account: Account, *, client_returns: bool) -> _Run:
     site = Site(account, case.operation.limits)
     try:
         act = case.operation.arrange(site)
         saw = _seen(site, case, act)
-        mended = _Repair(site, case.operation, act).by(saw, comes_back=comes_back)
-        leaked = settle(site, comes_back=comes_back)
+        mended = _Repair(site, case.operation, act).by(saw, client_returns=client_returns)
+        leaked = settle(site, client_returns=client_returns)
         return _Run(saw, (*mended, *leaked))
     finally:
         site.close()
@@ -136,14 +136,14 @@ class _Repair:
     operation: Operation
     act: Act
 
-    def by(self, saw: Seen, *, comes_back: bool) -> tuple[str, ...]:
+    def by(self, saw: Seen, *, client_returns: bool) -> tuple[str, ...]:
         """Make all right again, and say by what."""
         used: list[str] = []
-        if comes_back and saw in {Seen.ERROR, Seen.NOTHING, Seen.UNFINISHED}:
+        if client_returns and saw in {Seen.ERROR, Seen.NOTHING, Seen.UNFINISHED}:
             saw = self.act()
             assert saw is not Seen.ERROR, "asking again does not help"
             used.append(self.operation.caller.value + (" (refused)" if saw is Seen.REFUSAL else ""))
-        if comes_back and (saw is Seen.UNFINISHED or self._wrongs()):
+        if client_returns and (saw is Seen.UNFINISHED or self._wrongs()):
             self._read()
             used.append(READER)
             assert saw is not Seen.UNFINISHED or self.act() is Seen.RESULT, "the response never comes"
@@ -151,7 +151,7 @@ class _Repair:
             self._sweep()
             used.append(SWEPT)
         assert self._wrongs() == []
-        if not (self.operation.repeats and comes_back):
+        if not (self.operation.repeats and client_returns):
             assert len({*self.site.executions(), *self.site.tasks()}) <= 1, "a second execution"
         return tuple(used) or (ITSELF,)
 
@@ -185,11 +185,11 @@ def wrongs(site: Site) -> list[str]:
     ]
 
 
-def settle(site: Site, *, comes_back: bool) -> tuple[str, ...]:
+def settle(site: Site, *, client_returns: bool) -> tuple[str, ...]:
     """Bring all work to its end, check that nothing was lost, and say whether a slot was left over."""
     ended = {arn: task for arn, task in site.tasks().items() if task.has_ended}
     site.succeed(OUTPUT)
-    _tell(site, comes_back=comes_back)
+    _tell(site, client_returns=client_returns)
     tasks = site.tasks()
     for arn, task in tasks.items():
         if task.awaits_confirmation:
@@ -202,9 +202,9 @@ def settle(site: Site, *, comes_back: bool) -> tuple[str, ...]:
     return _slots(site)
 
 
-def _tell(site: Site, *, comes_back: bool) -> None:
+def _tell(site: Site, *, client_returns: bool) -> None:
     """Let the ends be known: by the events, or where nobody comes, by the sweep."""
-    if comes_back:
+    if client_returns:
         site.deliver()
         return
     for _ in range(2):

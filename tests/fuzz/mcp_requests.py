@@ -28,7 +28,7 @@ from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
 from tests.kits import BOB, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.recorded import FOLDER, recorded
 from tests.server.answers import Answer, Json, judge
-from tests.server.anything import ACCEPT, IN_SESSION, STREAM, TASK_ID, Sent, right_requests, version_of
+from tests.server.anything import ACCEPT, IN_SESSION, STREAM, TASK_ID, Sent, valid_requests, version_of
 from tests.server.clients import (
     ASKING_CAPABILITY,
     PLAIN_HEADERS,
@@ -224,7 +224,7 @@ def seeds() -> list[bytes]:
 
 
 def _right_events() -> Iterator[Json]:
-    for number, sent in enumerate((*right_requests(), *_of_modern_clients(), *_of_legacy_clients())):
+    for number, sent in enumerate((*valid_requests(), *_of_modern_clients(), *_of_legacy_clients())):
         body = json.dumps(sent.message)
         is_encoded = number % 4 == 3
         yield {

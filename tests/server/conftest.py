@@ -1,4 +1,6 @@
-"""A fresh world for each test, in which the server must not have had a fault of its own."""
+"""Fixtures of the server tests: a new world for each test, which checks that the server had no internal error, and
+clients.
+"""
 
 from collections.abc import Iterator
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cold_start import CREDENTIALS, ROOT, Aws, agreeable_aws, run, write_catalog
+from tests.cold_start import CREDENTIALS, ROOT, Aws, always_succeeding_aws, run, write_catalog
 
 SNAP_START: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 ON_DEMAND: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand"}
@@ -94,7 +94,7 @@ def task_root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def aws() -> Generator[Aws]:
-    with agreeable_aws() as started:
+    with always_succeeding_aws() as started:
         yield started
 
 

@@ -80,7 +80,7 @@ class TestAFailure:
         [
             (Causes.HIDDEN, "The workflow failed with Some.Error."),
             (Causes.REDACTED, f"The workflow failed with Some.Error: {REDACTED_CAUSE}"),
-            (Causes.SHOWN, f"The workflow failed with Some.Error: {CAUSE}"),
+            (Causes.ESCAPED, f"The workflow failed with Some.Error: {CAUSE}"),
         ],
     )
     def test_shows_as_much_of_the_cause_as_the_tool_allows(self, causes: Causes, words: str) -> None:
@@ -160,7 +160,7 @@ class TestAProtocolError:
 
     @pytest.mark.parametrize(
         ("causes", "words"),
-        [(Causes.HIDDEN, "."), (Causes.REDACTED, f": {REDACTED_CAUSE}"), (Causes.SHOWN, f": {CAUSE}")],
+        [(Causes.HIDDEN, "."), (Causes.REDACTED, f": {REDACTED_CAUSE}"), (Causes.ESCAPED, f": {CAUSE}")],
     )
     def test_that_is_malformed_shows_as_much_of_the_cause_as_the_tool_allows(self, causes: Causes, words: str) -> None:
         """B16."""
