@@ -22,10 +22,10 @@ from tests.wire_oracle_samples import (
     TEXT,
     URL,
     WRONG_PARAMS,
-    question_message,
+    error_message,
     legacy_body,
     progress,
-    error_message,
+    question_message,
     request_of,
     result_message,
 )
@@ -39,7 +39,15 @@ RIGHT_LEGACY_BODIES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     (CALL, [progress(0), progress(0.5, total=3), progress(2, message="Half.", _meta={"example/a": 1})]),
     (CALL, [result_message(CALL, TEXT)]),
     (CALL, [error_message(CALL)]),
-    (CALL, [progress(1), question_message(), question_message("q2", mode="form"), question_message("q3", {**URL, "elicitationId": "e"}, _meta={})]),
+    (
+        CALL,
+        [
+            progress(1),
+            question_message(),
+            question_message("q2", mode="form"),
+            question_message("q3", {**URL, "elicitationId": "e"}, _meta={}),
+        ],
+    ),
     (WAIT, [progress(1, "t", _meta=RELATED), progress(1, 1, _meta=RELATED)]),
     (WAIT, [STATUS, {**STATUS, "params": {**LEGACY_TASK, "status": "input_required", "_meta": {}}}]),
     (WAIT, [question_message(_meta=RELATED), result_message(WAIT, {**TEXT, "_meta": RELATED})]),
@@ -249,7 +257,9 @@ def test_a_legacy_stream_may_continue_over_several_bodies() -> None:
     first = stream.check(legacy_body(STATUS, progress(1, _meta=RELATED)))
     nothing = stream.check(legacy_body(first=10))
     unfinished = stream.response
-    last = stream.check(legacy_body(progress(2, _meta=RELATED), result_message(WAIT, {**TEXT, "_meta": RELATED}), first=20))
+    last = stream.check(
+        legacy_body(progress(2, _meta=RELATED), result_message(WAIT, {**TEXT, "_meta": RELATED}), first=20)
+    )
 
     assert (nothing, unfinished) == ([], None)
     assert stream.messages == first + last

@@ -23,10 +23,10 @@ from tests.wire_oracle_samples import (
     MODERN_TASK,
     RELATED,
     TEXT,
-    question_message,
+    error_message,
     legacy_body,
     progress,
-    error_message,
+    question_message,
     request_of,
     result_message,
 )

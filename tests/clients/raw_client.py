@@ -185,7 +185,7 @@ class RawClient:
         for message in stream.messages:
             if message.get("id") == pending.message_id and "method" not in message:
                 return Dropped() if pending.is_cancelled else _returned(message)
-            self._hear(pending, message)
+            self._record_published(pending, message)
         return self._remember(pending, stream)
 
     def _remember(self, pending: Pending, stream: EventStream) -> Outcome | None:
@@ -200,7 +200,7 @@ class RawClient:
         too_often = how.same_ids is not None and pending.same_ids >= how.same_ids
         return SessionLost("the same event id again and again") if too_often else None
 
-    def _hear(self, pending: Pending, message: Json) -> None:
+    def _record_published(self, pending: Pending, message: Json) -> None:
         if message.get("method") == "notifications/progress":
             self.told.append((self.timeline.seconds, message["params"]["progress"]))
             if self.behaviour.progress_resets:

@@ -92,7 +92,7 @@ def _shown(report: Report) -> str | None:
 
 
 def fault_of(report: Report) -> str | None:
-    """Say what is wrong with how a scenario ended; None where nothing is."""
+    """Return what is wrong with how a scenario ended; None where nothing is."""
     one = report.scenario
     if one.reason_not_served is None:
         return _fault_of_served(report)

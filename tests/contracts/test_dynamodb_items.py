@@ -199,7 +199,7 @@ def test_dynamodb_never_deletes_a_visible_task(created_at: datetime, ttl: timede
 
 
 def _largest_task() -> Task:
-    """Give the largest task that can be working: every part as large as the kit lets it become."""
+    """Return the largest task that can be working: every part as large as the kit lets it become."""
     schema = {"type": "object", "description": "x" * (LARGEST_SCHEMA - len('{"type":"object","description":""}'))}
     assert len(write(schema).encode()) == LARGEST_SCHEMA
     tool = replace(

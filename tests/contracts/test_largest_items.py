@@ -72,7 +72,7 @@ class Filling:
 
 
 def filled(filling: Filling, most_answers: int) -> Task:
-    """Give a task that is as full as it gets: of undelivered answers first, then of open questions and refusals."""
+    """Return a task that is as full as it gets: of undelivered answers first, then of open questions and refusals."""
     world = World()
     task = called(world)
     world.progress(task.task_id, 1.2345678901234567e-300, 1.2345678901234567e-300, LARGEST_SQUARE * 2_000)

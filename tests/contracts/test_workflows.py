@@ -63,7 +63,7 @@ class Place(Protocol):
         ...
 
     def machine(self, kind: str) -> str:
-        """Give the ARN of a state machine of that kind."""
+        """Return the ARN of a state machine of that kind."""
         ...
 
     def settle(self, execution: Execution) -> ExecutionState:

@@ -55,7 +55,7 @@ class Emulator:
 
     @property
     def credentials(self) -> dict[str, str]:
-        """Give the environment in which AWS's own tools and libraries talk to the emulator, and to nothing else."""
+        """Return the environment in which AWS's own tools and libraries talk to the emulator, and to nothing else."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_REGION": REGION,

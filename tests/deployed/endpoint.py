@@ -46,7 +46,7 @@ class Endpoint:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def token(self, caller: Caller) -> str:
-        """Give a caller's token.
+        """Return a caller's token.
 
         Raises:
             Skipped: there is none.
@@ -54,12 +54,12 @@ class Endpoint:
         return self.token_of(caller) or pytest.skip(f"needs sign-in: {TOKENS[caller]} is not set")
 
     def headers(self, token: str | None) -> dict[str, str]:
-        """Give the headers of a request with this token, or with none."""
+        """Return the headers of a request with this token, or with none."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         return headers | ({"host": self.host} if self.host else {})
 
     def looked_at(self) -> Stack:
-        """Give the stack.
+        """Return the stack.
 
         Raises:
             Skipped: nobody says which it is.

@@ -48,7 +48,7 @@ class Stack:
         return [resource for resource in self.resources if resource.kind == kind]
 
     def named(self, name: str) -> str:
-        """Give the physical id of a resource."""
+        """Return the physical id of a resource."""
         return next(resource.physical_id for resource in self.resources if resource.name == name)
 
 

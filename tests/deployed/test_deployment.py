@@ -88,7 +88,7 @@ def test_a_function_may_do_what_its_policies_allow_and_nothing_else(emulated: En
 
 
 def as_function(name: str, emulated: Endpoint) -> Mapping[str, str]:
-    """Give an environment in which AWS's libraries are what a function is."""
+    """Return an environment in which AWS's libraries are what a function is."""
     function = emulated.looked_at().named(name)
     role = aws("lambda", emulated.environment).get_function_configuration(FunctionName=function)["Role"]
     given = aws("sts", emulated.environment).assume_role(RoleArn=role, RoleSessionName="e2e")["Credentials"]
@@ -102,5 +102,5 @@ def as_function(name: str, emulated: Endpoint) -> Mapping[str, str]:
 
 
 def code(raised: Any) -> str:
-    """Give the code of AWS's error."""
+    """Return the code of AWS's error."""
     return raised.value.response["Error"]["Code"]

@@ -61,7 +61,7 @@ def first_word(command: str) -> str:
 
 
 def fault_of(name: str, command: str) -> str | None:
-    """Say what is wrong with a command; None if it is known to work, or why nobody can tell."""
+    """Return what is wrong with a command; None if it is known to work, or why nobody can tell."""
     if name in RUN_BY or (name, first_word(command)) in UNTESTABLE:
         return None
     if found := _MAKE.match(command):

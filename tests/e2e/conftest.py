@@ -110,7 +110,7 @@ def legacy_client_of(legacy_process: LegacyProcess) -> Callable[[str], LegacyCli
 
 
 def command_for(url: str) -> list[str]:
-    """Give the beginning of the command that runs a scenario against an endpoint."""
+    """Return the beginning of the command that runs a scenario against an endpoint."""
     return [*_driver(), url]
 
 

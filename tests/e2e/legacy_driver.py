@@ -36,12 +36,12 @@ THREE_DAYS = 259_200_000  # milliseconds
 
 
 def shown(model: Any) -> dict[str, Any]:
-    """Give a message as it was on the wire."""
+    """Return a message as it was on the wire."""
     return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 async def error_of(request: Any) -> dict[str, Any]:
-    """Give the error that a request gets."""
+    """Return the error that a request gets."""
     try:
         return {"unexpected": shown(await request)}
     except McpError as error:
@@ -199,7 +199,7 @@ class Recorder:
         return mcp.types.ElicitResult.model_validate(self._answer)
 
     def http_client(self) -> Any:
-        """Give the library's own client, with an ear on what it gets."""
+        """Return the library's own client, with an ear on what it gets."""
         client = create_mcp_http_client(headers=self._headers)
         client.event_hooks["response"].append(self._note)
         return client

@@ -59,7 +59,7 @@ class Consent:
         return AuthorizationCodeResult(code="the-code", state=self.asked[-1]["state"])
 
     def token(self, form: dict[str, list[str]]) -> dict[str, Any]:
-        """Give a token for a code, and for the verifier that belongs to it."""
+        """Return a token for a code, and for the verifier that belongs to it."""
         asked = self.asked[-1]
         digest = hashlib.sha256(form["code_verifier"][0].encode()).digest()
         assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked["code_challenge"]

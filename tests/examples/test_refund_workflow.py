@@ -47,7 +47,7 @@ def anyio_backend() -> str:
 
 
 def form_of(request: InputRequest) -> ElicitRequestFormParams:
-    """Give the form that is asked for."""
+    """Return the form that is asked for."""
     assert isinstance(request, ElicitRequest)
     assert isinstance(request.params, ElicitRequestFormParams)
     return request.params

@@ -51,7 +51,7 @@ class Server:
 
 
 def task() -> Json:
-    """Give what every task shows."""
+    """Return what every task shows."""
     moment = "2026-11-21T00:00:00Z"
     return {"taskId": "t1", "createdAt": moment, "lastUpdatedAt": moment, "ttlMs": None, "pollIntervalMs": 1}
 

@@ -1,7 +1,7 @@
-"""Everything that Stepwire does with AWS, each with the calls that it makes where nothing goes wrong, in their order.
+"""Every operation of Stepwire that uses AWS, with the calls that it makes if nothing fails, in order.
 
-An operation is arranged on a fresh site; what is given back does it, and does it again whenever it is called again: a
-client that repeats its request, or an event that is delivered once more.
+An operation is arranged on a new site. The arrangement returns a function that performs the operation, and repeats it
+when it is called again: as a client repeats a request, or AWS delivers an event again.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ from tests.faults.site import Site
 
 
 class Caller(Enum):
-    """Who asks for an operation; the value says what it is called when he asks again."""
+    """Who triggers an operation; the value describes a repetition by them."""
 
     CLIENT = "retry"
     RESUMING = "next GET"
@@ -68,12 +68,12 @@ class Caller(Enum):
 
     @property
     def always_comes_again(self) -> bool:
-        """Tell whether he asks again until he is heard; the others may not."""
+        """Tell whether this caller always retries until it succeeds; the others may not."""
         return self not in {Caller.CLIENT, Caller.RESUMING, Caller.EVENTBRIDGE}
 
 
 def nothing_more(site: Site) -> list[str]:
-    """Say that an operation has no aim but that all is well."""
+    """Check nothing more: the operation has no goal of its own."""
     return []
 
 
@@ -84,21 +84,21 @@ class Operation:
     name: str
     caller: Caller
     steps: tuple[str, ...]
-    """The calls to AWS."""
+    """The calls to AWS, in order."""
     arrange: Callable[[Site], Act]
     wrongs: Callable[[Site], list[str]] = nothing_more
-    """Says what is still missing afterwards, beside what must never be."""
+    """Returns what is still missing afterwards, besides the general `wrongs`."""
     limits: Limits = field(default_factory=Limits)
     first: int = 0
-    """The first call that is this operation's own; those before are tried with another."""
+    """The first call that gets faults here; the calls before it are tested with another operation."""
     last: int | None = None
-    """The last that is; None: all are."""
+    """The last call that gets faults here; None is the last of all."""
     repeats: bool = False
-    """Whether asking again is asking for another task."""
+    """Whether a repeated request creates another task."""
 
     @property
     def own_steps(self) -> range:
-        """The numbers of the calls that are tried with this operation."""
+        """The indexes of the calls that get faults here."""
         return range(self.first, len(self.steps) if self.last is None else self.last + 1)
 
 

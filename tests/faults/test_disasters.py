@@ -1,4 +1,4 @@
-"""A whole service is out, or what we may do there is: what a client sees meanwhile, and that nothing is lost after."""
+"""Outages of a whole service or permission: what a client sees meanwhile, and that nothing is lost afterwards."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def site(account: Account) -> Iterator[Site]:
 
 @contextmanager
 def out(site: Site, fault: Fault, *services: str) -> Generator[None]:
-    """Let every call to some services fail."""
+    """Let every call to these services fail."""
     site.account.boundary.outages |= dict.fromkeys(services, fault)
     yield
     site.account.boundary.outages.clear()
@@ -48,7 +48,7 @@ def test_after_a_lost_region_service_resumes_and_missed_ends_are_found(site: Sit
     with out(site, Fault.TIMEOUT_BEFORE, *EVERYTHING):
         seen = [seen_in(client.task("get", task.task_id)), seen_in(client.call("optional"))]
         site.restart()
-    site.succeed(OUTPUT)  # nobody is told
+    site.succeed(OUTPUT)  # no event is delivered
     site.clock.time += INTERVALS.repair
     found = client.task("get", task.task_id).result
 
@@ -161,7 +161,7 @@ def test_without_dynamodb_an_end_event_is_delivered_again(site: Site) -> None:
 
 
 def test_a_broken_deployment_is_rolled_back_and_its_tasks_continue(site: Site) -> None:
-    """A bad deploy is emulated by what it most often is: a permission that is missing."""
+    """A missing permission stands for a broken deployment, because that is the usual form."""
     task = created(site)
 
     with out(site, Fault.DENIED, STEP_FUNCTIONS):

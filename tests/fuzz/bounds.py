@@ -41,7 +41,7 @@ def bounded() -> Generator[None]:
 
 
 def _memory_now() -> int:
-    """Give the memory of this process in KB, and have the kernel forget its peak; 0 where it counts none."""
+    """Return the memory of this process in KB, and have the kernel forget its peak; 0 where it counts none."""
     if not (_KERNEL / "clear_refs").exists():
         return 0
     (_KERNEL / "clear_refs").write_text("5")

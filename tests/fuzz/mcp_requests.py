@@ -112,7 +112,7 @@ def _scene() -> _Scene:
 
 
 def fresh() -> World:
-    """Give the world that each input meets."""
+    """Return the world that each input meets."""
     return copied(_scene().world)
 
 
@@ -170,7 +170,7 @@ def _check_get(headers: Json, answer: Answer, world: World) -> None:
 
 
 def _opened_by(event_id: str, world: World) -> Json:
-    """Give the request that opened the stream of an event's id."""
+    """Return the request that opened the stream of an event's id."""
     _, message_id, task_id, is_call, *_ = json.loads(base64.urlsafe_b64decode(event_id + "=" * (-len(event_id) % 4)))
     task = world.store.tasks.get(TaskKey(OWNER, TaskId(task_id)))
     token = task.origin.progress_token if task else None

@@ -106,7 +106,7 @@ class _Change:
                 return self._other()
 
     def _other(self) -> Any:
-        """Give a value of any kind."""
+        """Return a value of any kind."""
         choices: tuple[Callable[[], Any], ...] = (
             lambda: copy.copy(self.chance.choice(_SMALL)),
             lambda: self.chance.choice(_NUMBERS),

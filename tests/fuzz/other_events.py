@@ -155,7 +155,7 @@ def _check_task(world: World) -> None:
 
 
 def _over(handler: Any, **parts: object) -> Handler:
-    """Give a handler what it builds from its environment when the first event needs it."""
+    """Return a handler what it builds from its environment when the first event needs it."""
     cast(dict[str, object], vars(handler)).update(parts)
     return handler
 

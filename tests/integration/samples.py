@@ -57,7 +57,7 @@ FOR_OTHERS: Final = {"task_status_changed"}
 
 
 def task_of_the_events() -> dict[str, Any]:
-    """Give the item of the task of which the events tell, as it was before them, but made now, by whom forms reach."""
+    """Return the item of the sample events' task before those events; its times are those of today."""
     (record,) = recorded("task_expired")["Records"]
     now = int(time.time())
     moments = {name: {"N": str(now * 1000)} for name in ("created_at", "last_updated_at", "checked_at")}

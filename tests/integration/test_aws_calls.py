@@ -40,8 +40,8 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """The same, where every task is overdue after a second, the shortest interval that the template allows."""
-    impatient = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
-    with deployed(ROOT / "template.yaml", never, 1, clock, **impatient) as stack:
+    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
+    with deployed(ROOT / "template.yaml", never, 1, clock, **no_waiting) as stack:
         yield stack
 
 

@@ -26,8 +26,10 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 @pytest.fixture(scope="module")
 def running_stack() -> Iterator[Deployed]:
     """The root template. No status event ever arrives, so that only what a test does asks anything of AWS."""
-    impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
-    with deployed(ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **impatient) as stack:
+    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
+    with deployed(
+        ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **no_waiting
+    ) as stack:
         yield stack
 
 

@@ -45,7 +45,7 @@ class Listener:
         return found
 
     def told(self) -> list[tuple[str | None, str]]:
-        """Give the changes of status: from what to what."""
+        """Return the changes of status: from what to what."""
         details = [event["detail"] for event in self.events()]
         return [(one["previous_status"], one["status"]) for one in sorted(details, key=lambda one: one["version"])]
 

@@ -138,7 +138,7 @@ def test_a_plain_call_that_is_given_up_is_stopped(resuming: LegacyClient, stack:
 
 
 def begun(stack: Deployed, answer: Answer) -> Any:
-    """Give what a modern task was begun with, which its workflow gives back."""
+    """Return what a modern task was begun with, which its workflow gives back."""
     modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     until(lambda: modern.task("get", answer.id_in()).result["status"] == "completed")
     return modern.task("get", answer.id_in()).result["result"]["structuredContent"]

@@ -69,13 +69,13 @@ class Watched:
     calls: list[Call]
 
     def roles(self) -> dict[str, Role]:
-        """Give the roles by their logical ids."""
+        """Return the roles by their logical ids."""
         names = self.deployed.stack.physical_ids.items()
         found = {logical_id: registered(f"arn:aws:iam::{ACCOUNT}:role/{name}") for logical_id, name in names}
         return {logical_id: role for logical_id, role in found.items() if role is not None}
 
     def unused(self) -> set[Grant]:
-        """Give what is allowed and was not asked for."""
+        """Return what is allowed and was not asked for."""
         return {
             Grant(holder, statement.sid, action, re.sub(r"local-\d+-", "", resource))
             for holder, role in self.roles().items()
@@ -99,8 +99,13 @@ def clock() -> Clock:
 def stack(clock: Clock) -> Iterator[Watched]:
     """The root template with a bucket. No status event arrives by itself; every task is overdue after a second."""
     calls = list[Call]()
-    impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "1"}
-    parameters = {**impatient, **SIGN_IN, "ProfileBucketName": BUCKET, "EventBus": "default"}
+    no_waiting = {
+        "WaitSeconds": "0",
+        "InlineWaitSeconds": "0",
+        "RepairAfterSeconds": "1",
+        "StateAfterSeconds": "1",
+    }
+    parameters = {**no_waiting, **SIGN_IN, "ProfileBucketName": BUCKET, "EventBus": "default"}
     with watched(calls.append), deployed(ROOT / "template.yaml", never, 1, clock, **parameters) as made:
         made.stack.client("s3").create_bucket(Bucket=BUCKET)
         made.stack.client("s3").put_object(Bucket=BUCKET, Key="a.csv", Body=b"a,b\n1,2\n")
@@ -216,7 +221,7 @@ def sweep(stack: Watched) -> None:
 
 
 def open_tasks(stack: Watched) -> tuple[Callable[[Json], object], list[Json]]:
-    """Give a way to write items, and those of the tasks that go on."""
+    """Return a way to write items, and those of the tasks that go on."""
     client, name = stack.deployed.stack.client("dynamodb"), stack.deployed.stack.physical_ids["TasksTable"]
     items = [item for item in client.scan(TableName=name)["Items"] if "open" in item]
     return lambda item: client.put_item(TableName=name, Item=item), items

@@ -155,7 +155,7 @@ def generated_text(*kind: str) -> str:
 
 
 def generated(kind: str) -> dict[str, Any]:
-    """Give the event that is made for a kind of resource."""
+    """Return the event that is made for a kind of resource."""
     return json.loads(generated_text(*KINDS[kind]))
 
 

@@ -120,7 +120,7 @@ def slots(stack: Deployed) -> set[str]:
 
 
 def task_of(execution_name: str) -> str:
-    """Give the task of an execution."""
+    """Return the task of an execution."""
     return execution_name.rpartition("-")[2]
 
 
@@ -141,7 +141,7 @@ def begin(client: Client, arguments: Json, key: str | None = None, tool: str = "
 
 
 def id_in(answer: Answer) -> str:
-    """Give the id of the task in the answer to a call, of either era."""
+    """Return the id of the task in the answer to a call, of either era."""
     return answer.result.get("task", answer.result)["taskId"]
 
 

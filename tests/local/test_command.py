@@ -126,8 +126,8 @@ def call(url: str, method: str, **params: Any) -> Json:
     return httpx.post(url, json=body, headers={**session, "user-agent": "test/1"}, timeout=HANG_GUARD).json()
 
 
-def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
-    """DuckDB is loaded, whose objects are reported as leaked when the interpreter is taken down."""
+def test_the_screen_has_one_line_per_request_and_task_and_no_output_of_functions(tmp_path: Path) -> None:
+    """DuckDB is loaded, which reports leaked objects when the interpreter exits."""
     with serving(tmp_path / "logs", ROOT / "template.yaml") as served:
         arguments = {"message": "hello", "seconds": 0}
         task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
@@ -149,7 +149,7 @@ def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions
     assert any(record.get("record", {}).get("audit") == "created" for record in served.records())
 
 
-def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_demand() -> None:
+def test_the_three_gravest_differences_from_aws_are_shown_and_all_on_demand() -> None:
     stack = LocalStack(TEMPLATE)
     stack.not_served = ("a: so", "b: its schedule never fires", "c: so", "d: X is not served", "e: so")
 
@@ -199,12 +199,12 @@ def test_a_parameter_without_a_value_is_refused() -> None:
     ("address", "words"),
     [("0.0.0.0", "is every address of this machine"), ("somewhere", "is not an IPv4 address")],
 )
-def test_services_listen_on_one_address_that_is_named(address: str, words: str) -> None:
+def test_services_listen_on_one_named_address(address: str, words: str) -> None:
     assert words in refused("--services", "--host", address)
 
 
 @pytest.mark.parametrize(("address", "warns"), [("127.0.0.1", False), ("172.17.0.1", True)])
-def test_services_that_others_may_reach_say_so(address: str, warns: bool) -> None:
+def test_services_that_other_machines_can_reach_show_a_warning(address: str, warns: bool) -> None:
     stack = LocalStack(TEMPLATE, services_at=address)
 
     text = services_welcome(stack, Namespace(host=IPv4Address(address), env_vars=Path("env.json")))

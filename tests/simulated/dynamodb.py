@@ -1,6 +1,6 @@
-"""moto's DynamoDB without moto's HTTP layer, which is most of what a call costs.
+"""moto's DynamoDB without moto's HTTP layer, which takes most of the time of a call.
 
-What moto refuses is asked again by way of that layer, which writes the errors; a refused call changes nothing.
+A call that moto rejects is repeated through that layer, which writes the errors; a rejected call changes nothing.
 """
 
 import json
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 def quick_dynamodb_client() -> "DynamoDBClient":
-    """Build a client of the simulated account's DynamoDB."""
+    """Return a client of the simulated account's DynamoDB."""
     client = dynamodb_client()
     events: Any = client.meta.events
-    events.unregister("before-send", botocore_stubber)  # all that is registered runs: each call would be made twice
+    events.unregister(
+        "before-send", botocore_stubber
+    )  # botocore runs all registered handlers, so each call would be made twice
     events.register_first("before-send", _answer)
     return client
 
@@ -35,7 +37,7 @@ def _answer(event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSRespon
 
 
 def answer(operation: str, request: AWSPreparedRequest) -> AWSResponse | None:
-    """Answer a call; None where moto refuses it."""
+    """Answer a call; None if moto rejects it."""
     handler: Any = DynamoHandler()
     handler.current_account, handler.region = ACCOUNT, REGION
     handler.body = json.loads(cast(Any, request.body))

@@ -27,7 +27,7 @@ class Stack:
     parameters: dict[str, ParameterValue]
 
     def reference(self, name: str) -> Any:
-        """Give the value of a parameter, or the id of a resource, which must then be there."""
+        """Return the value of a parameter, or the id of a resource, which must then be there."""
         if name in STACK:
             return STACK[name]
         if name.startswith("AWS::") or name in self.parameters:
@@ -48,11 +48,11 @@ class Stack:
         return "Condition" not in body or self.condition(body["Condition"])
 
     def properties(self, name: str) -> dict[str, Any]:
-        """Give the properties of a resource."""
+        """Return the properties of a resource."""
         return resolve(template()["Resources"][name].get("Properties", {}), self)
 
     def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Give the properties of all resources of a type."""
+        """Return the properties of all resources of a type."""
         return {
             name: self.properties(name)
             for name, body in template()["Resources"].items()
@@ -60,15 +60,15 @@ class Stack:
         }
 
     def routes(self) -> dict[str, dict[str, Any]]:
-        """Give the routes by their keys."""
+        """Return the routes by their keys."""
         return {route["RouteKey"]: route for route in self.all_of("AWS::ApiGatewayV2::Route").values()}
 
     def variables(self, function: str) -> dict[str, Any]:
-        """Give the environment of a function."""
+        """Return the environment of a function."""
         return self.properties(function)["Environment"]["Variables"]
 
     def output(self, name: str) -> Any:
-        """Give the value of an output."""
+        """Return the value of an output."""
         return resolve(template()["Outputs"][name]["Value"], self)
 
     def _found(self, name: str) -> str:
@@ -77,7 +77,7 @@ class Stack:
 
 
 def stack(authorizer: str, **given: str) -> Stack:
-    """Give the stack for a choice of sign-in; its rules must allow it."""
+    """Return the stack for a choice of sign-in; its rules must allow it."""
     values = parameter_values(template()["Parameters"], {"Authorizer": authorizer, **GIVEN[authorizer], **given})
     made = Stack(values)
     for rule in template()["Rules"].values():

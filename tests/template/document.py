@@ -33,7 +33,7 @@ class Resource:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """Give its properties, empty where it has none."""
+        """Return its properties, empty where it has none."""
         return self.body.get("Properties") or {}
 
 
@@ -73,7 +73,7 @@ def resources(*kinds: str) -> list[Resource]:
 
 
 def resource(logical_id: str) -> Resource:
-    """Give one resource."""
+    """Return one resource."""
     return Resource(logical_id, template()["Resources"][logical_id])
 
 
@@ -114,7 +114,7 @@ def references(value: Any) -> set[str]:
 
 
 def listed(value: Any) -> list[Any]:
-    """Give a list: YAML lets a list of one be written without its brackets."""
+    """Return a list: YAML lets a list of one be written without its brackets."""
     return cast(list[Any], value) if isinstance(value, list) else [value]
 
 

@@ -308,7 +308,7 @@ def resource_names() -> set[str]:
 
 
 def blocks(language: str) -> list[str]:
-    """Give the parts of the documentation that are in a language."""
+    """Return the parts of the documentation that are in a language."""
     text = (ROOT / "docs/completion_events.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 

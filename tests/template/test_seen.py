@@ -319,7 +319,7 @@ def test_no_more_metrics_are_in_an_alarm_than_cloudwatch_takes() -> None:
 
 
 def runbooks() -> dict[str, str]:
-    """Give the text of each runbook by its alarm."""
+    """Return the text of each runbook by its alarm."""
     text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
     return {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]}
 

@@ -321,7 +321,7 @@ def all_recorded(table: Table) -> Json:
 
 
 def events() -> Json:
-    """Give the sample events that workflows and AWS send to functions that record them."""
+    """Return the sample events that workflows and AWS send to functions that record them."""
     names = (path.stem for path in sorted(EVENTS.glob("*.json")))
     return {name: recorded(name) for name in names if name.startswith(("execution_", "progress_", "input_"))}
 

@@ -100,7 +100,7 @@ def test_a_later_items_new_attributes_do_not_hinder_an_earlier_reader() -> None:
 
 
 def shape_of(value: Any) -> Any:
-    """Give the shape of a recorded value: names and kinds, also of what is JSON in a text; not the values."""
+    """Return the shape of a recorded value: names and kinds, also of what is JSON in a text; not the values."""
     match value:
         case {"S": str(text)}:
             return {"S": _shape_of_text(text)}
@@ -121,7 +121,7 @@ def _shape_of_text(text: str) -> Any:
 
 
 def stored(scenarios: Json) -> Json:
-    """Give the shapes of the items of all scenarios, and in which status the task of each is."""
+    """Return the shapes of the items of all scenarios, and in which status the task of each is."""
     return {
         name: [[shape_of(item), item.get("status"), item.get("format")] for item in scene.get("items", [])]
         for name, scene in scenarios.items()

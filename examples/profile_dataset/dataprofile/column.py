@@ -6,7 +6,7 @@ So one thread, exact aggregates, a total order wherever some of many values are 
 Each present value has a kind of its own, and the column's type follows from the kinds (`_type`). What a number is:
 
 - An integer that begins with 0 or has more than 15 digits is text: such are codes and identifiers, and a double would
-  change_one_member them.
+  spoil them.
 - 1e300 is the largest magnitude, so that sums and fences stay finite; what is beyond is text.
 - Dates are ISO 8601: 2026-11-21, or 2026-11-21T18:30 with seconds, fractions and offset optional; a time without an
   offset is taken as UTC. 03/04/2026 is text, for it is March to some and April to others.

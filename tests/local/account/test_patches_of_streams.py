@@ -52,7 +52,7 @@ def test_an_item_that_an_update_creates_is_inserted_once(account: Account) -> No
 
 
 @proof("transactions_share_the_records")
-def test_a_transaction_does_not_copy_what_was_written_before(account: Account) -> None:
+def test_a_transaction_does_not_copy_earlier_records(account: Account) -> None:
     name = table(account)
     add(account, name, "x")
     before = shard(name).items[0]

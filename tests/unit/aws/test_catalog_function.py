@@ -1,4 +1,4 @@
-"""What function catalog makes of its events, and what it writes of tools that it refuses."""
+"""What function catalog compiles from its events, and what it logs about tools that it refuses."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def environment(table: str) -> dict[str, str]:
         "AUTHORIZER": "none",
         "STATE_MACHINE_PREFIX": MACHINES + f"{table}-",
         "STATE_MACHINE_ARNS": "",
-        "POWERTOOLS_SERVICE_NAME": table,  # a logger of its own, which writes where this test reads
+        "POWERTOOLS_SERVICE_NAME": table,  # a separate logger, whose output this test reads
     }
 
 
@@ -94,7 +94,7 @@ def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(
     assert (summary["message"], summary["tools"], summary["refused"]) == ("the catalog was compiled", 0, 1)
 
 
-def test_a_parameter_that_the_event_says_is_gone_is_gone_though_the_list_still_has_it(table: str) -> None:
+def test_a_deleted_parameter_is_ignored_even_if_the_list_still_has_it(table: str) -> None:
     machine(table, "M", endpoint=table)
     path = register(table, "gone")
     compile_at(SCHEDULED)
@@ -105,9 +105,7 @@ def test_a_parameter_that_the_event_says_is_gone_is_gone_though_the_list_still_h
 
 
 @pytest.mark.parametrize("tags", [{}, {"stepwire:endpoint": "other"}, {"a": "b"}])
-def test_a_tag_that_the_event_says_is_gone_is_gone_though_the_list_still_has_it(
-    table: str, tags: dict[str, str]
-) -> None:
+def test_a_removed_tag_is_ignored_even_if_the_list_still_has_it(table: str, tags: dict[str, str]) -> None:
     arn = machine(table, "M", endpoint=table)
     register(table, "tool")
     compile_at(SCHEDULED)
@@ -135,7 +133,7 @@ def test_consent_is_a_tag_or_a_name_that_the_endpoint_s_stack_allows(table: str)
     assert not machines.has_consent(f"{MACHINES}missing")
 
 
-def test_what_a_state_machine_is(table: str) -> None:
+def test_the_kind_of_a_state_machine_is_found(table: str) -> None:
     machines = TaggedStateMachines(table, (), lambda: None, lambda: aws_client("stepfunctions", REGION))
 
     standard = machine(table, "S")
@@ -165,7 +163,7 @@ def test_a_missing_setting_is_named() -> None:
 @pytest.mark.parametrize(
     ("authorizer", "unchecked", "checks"), [("jwt", "", True), ("iam", "", False), ("iam", "allow", True)]
 )
-def test_scopes_are_registered_where_somebody_checks_them_or_nobody_need(
+def test_tools_with_scopes_are_registered_only_if_scopes_are_checked_or_deliberately_unchecked(
     authorizer: str, unchecked: str, checks: bool
 ) -> None:
     settings = read_catalog_settings({**environment("t"), "AUTHORIZER": authorizer, "UNCHECKED_SCOPES": unchecked})

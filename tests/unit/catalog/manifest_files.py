@@ -28,7 +28,7 @@ def put(folder: Path, text: str, name: str = "greet") -> Path:
 
 
 def with_line(line: str) -> str:
-    """Give the smallest manifest with one more line, which replaces the line of the same key."""
+    """Return the smallest manifest with one more line, which replaces the line of the same key."""
     key = line.partition(":")[0]
     kept = [known for known in dedent(SMALLEST).splitlines() if not known.startswith(f"{key}:")]
     return "\n".join([*kept, dedent(line)])
@@ -41,7 +41,7 @@ def compiled(folder: Path) -> Tool:
 
 
 def faults(folder: Path) -> list[str]:
-    """Give what is wrong with a folder, line by line, without the path of the folder."""
+    """Return what is wrong with a folder, line by line, without the path of the folder."""
     with pytest.raises(CatalogError) as error:
         compile_directory(folder)
     return [line.replace(f"{folder}/", "") for line in str(error.value).splitlines()]

@@ -32,7 +32,7 @@ def compiled(folder: Path) -> Tool:
 
 
 def fault(folder: Path) -> str:
-    """Give what is wrong with the manifest."""
+    """Return what is wrong with the manifest."""
     with pytest.raises(CatalogError) as error:
         compile_directory(folder)
     return str(error.value).replace(f"{folder}/", "")
@@ -196,7 +196,7 @@ def test_the_form_is_the_manifests_whatever_the_arguments() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "causes"),
-    [((), Causes.REDACTED), (("show_errors: names",), Causes.HIDDEN), (("show_errors: causes",), Causes.ESCAPED)],
+    [((), Causes.REDACTED), (("show_errors: names",), Causes.HIDDEN), (("show_errors: causes",), Causes.SHOWN)],
 )
 def test_how_much_of_a_failure_is_told_is_the_manifests(lines: tuple[str, ...], causes: Causes, tmp_path: Path) -> None:
     """B16."""

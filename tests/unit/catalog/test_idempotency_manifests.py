@@ -35,7 +35,7 @@ def compiled(folder: Path) -> Tool:
 
 
 def fault(folder: Path) -> str:
-    """Give what is wrong with the manifest."""
+    """Return what is wrong with the manifest."""
     with pytest.raises(CatalogError) as error:
         compile_directory(folder)
     return str(error.value).replace(f"{folder}/settle.yaml: ", "")

@@ -34,7 +34,7 @@ def respond(world: World, task: Task, answer: Any) -> Task:
 
 
 def words_of(task: Task) -> str:
-    """Give what an ended task answers."""
+    """Return what an ended task answers."""
     assert isinstance(task.status, Completed)
     assert isinstance(task.status.result, ToolResult)
     assert task.status.result.is_error

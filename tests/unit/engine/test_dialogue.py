@@ -19,7 +19,7 @@ DELIVERED_YES = '{"action":"accept","content":{"amount":25}}'
 
 
 def asking(world: World, *keys: str) -> Task:
-    """Give a task that asks these."""
+    """Return a task that asks these."""
     task = world.call()
     for key in keys:
         world.ask(task.task_id, key)
@@ -31,7 +31,7 @@ def respond(world: World, task: Task, **responses: Any) -> Task:
 
 
 def got(world: World) -> dict[str, str | None]:
-    """Give what the states got that had been waiting, by their tokens."""
+    """Return what the states got that had been waiting, by their tokens."""
     return {one.token: one.output for one in world.workflows.resumptions}
 
 

@@ -87,7 +87,7 @@ class Invocation:
 
     @classmethod
     def current(cls) -> "Invocation":
-        """Give the one that runs."""
+        """Return the one that runs."""
         return cls._own.invocation
 
     def sleep(self, seconds: float) -> None:

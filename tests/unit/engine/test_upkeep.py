@@ -21,7 +21,7 @@ DELIVERED = Resumption("token of approval", output='{"action":"accept","content"
 
 
 def undelivered(world: World) -> Task:
-    """Give a task whose answer was recorded by somebody who died before he could deliver it."""
+    """Return a task whose answer was recorded by somebody who died before he could deliver it."""
     task = world.call()
     world.ask(task.task_id)
     answer = InputResponse(Action.ACCEPT, '{"amount":25}')

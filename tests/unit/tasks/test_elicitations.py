@@ -61,7 +61,7 @@ def form(field: Json = None, **more: Any) -> JsonObject:
 
 
 def refusal(value: Json) -> str:
-    """Give the words with which an elicitation is refused."""
+    """Return the words with which an elicitation is refused."""
     with pytest.raises(InvalidQuestion) as refused:
         elicitation_of(value)
     return str(refused.value)

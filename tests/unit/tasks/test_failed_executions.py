@@ -21,14 +21,14 @@ from tests.unit.tasks.outcomes import completed
 
 
 def error_of(cause: str) -> TaskError:
-    """Give the error of a workflow that ended with a protocol error."""
+    """Return the error of a workflow that ended with a protocol error."""
     event = event_of(ExecutionFailed(PROTOCOL_ERROR_NAME, cause), None)
     assert isinstance(event, WorkFailed)
     return event.error
 
 
 def words_of(event: WorkCompleted) -> str:
-    """Give the words of an answer that has nothing else."""
+    """Return the words of an answer that has nothing else."""
     assert isinstance(event.result, ToolResult)
     (block,) = event.result.value()["content"]
     return block["text"]
@@ -80,7 +80,7 @@ class TestAFailure:
         [
             (Causes.HIDDEN, "The workflow failed with Some.Error."),
             (Causes.REDACTED, f"The workflow failed with Some.Error: {REDACTED_CAUSE}"),
-            (Causes.ESCAPED, f"The workflow failed with Some.Error: {CAUSE}"),
+            (Causes.SHOWN, f"The workflow failed with Some.Error: {CAUSE}"),
         ],
     )
     def test_shows_as_much_of_the_cause_as_the_tool_allows(self, causes: Causes, words: str) -> None:
@@ -160,7 +160,7 @@ class TestAProtocolError:
 
     @pytest.mark.parametrize(
         ("causes", "words"),
-        [(Causes.HIDDEN, "."), (Causes.REDACTED, f": {REDACTED_CAUSE}"), (Causes.ESCAPED, f": {CAUSE}")],
+        [(Causes.HIDDEN, "."), (Causes.REDACTED, f": {REDACTED_CAUSE}"), (Causes.SHOWN, f": {CAUSE}")],
     )
     def test_that_is_malformed_shows_as_much_of_the_cause_as_the_tool_allows(self, causes: Causes, words: str) -> None:
         """B16."""

@@ -31,14 +31,14 @@ REFUND: Final = form({"amount": {"type": "number", "minimum": 1, "maximum": 100}
 
 
 def accepted(content: Json, elicitation: FormElicitation = REFUND) -> Json:
-    """Give what a workflow gets of an accepted form."""
+    """Return what a workflow gets of an accepted form."""
     response = response_of(elicitation, {"action": "accept", "content": content})
     assert response.action is Action.ACCEPT
     return parse(response.content or "null")
 
 
 def refusal(value: Json, elicitation: FormElicitation | UrlElicitation = REFUND) -> str:
-    """Give the words with which an answer is refused."""
+    """Return the words with which an answer is refused."""
     with pytest.raises(InvalidResponse) as refused:
         response_of(elicitation, value)
     return str(refused.value)

@@ -54,7 +54,7 @@ INEXACT = [
 
 
 def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
-    """Give the CallToolResult that an output becomes, and make sure that the task says of it what it says itself."""
+    """Return the CallToolResult that an output becomes, and make sure that the task says of it what it says itself."""
     result = completed(Succeeded(write(output)), output_schema).result
     assert isinstance(result, ToolResult)
     value = result.value()
@@ -63,7 +63,7 @@ def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
 
 
 def value_of(event: WorkCompleted) -> JsonObject:
-    """Give the CallToolResult of an answer."""
+    """Return the CallToolResult of an answer."""
     assert isinstance(event.result, ToolResult)
     return event.result.value()
 

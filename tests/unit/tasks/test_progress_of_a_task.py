@@ -16,7 +16,7 @@ from tests.strategies import amounts, asking, ends, events, moments, progress_ev
 
 
 def after(reports: Iterable[TaskEvent]) -> Task:
-    """Give a task after some events that came at once."""
+    """Return a task after some events that came at once."""
     return reduce(lambda task, event: advance(task, event, START_OF_TIME), reports, World().call())
 
 

@@ -62,12 +62,12 @@ def asked(key: str = "approval", token: str = "token", expires_at: datetime | No
 
 
 def lived(history: Iterable[tuple[TaskEvent, datetime]]) -> list[Task]:
-    """Give a new task, and again after each event."""
+    """Return a new task, and again after each event."""
     return list(accumulate(history, lambda task, step: advance(task, *step), initial=World().call()))
 
 
 def after(*history: TaskEvent) -> Task:
-    """Give a task after some events that came at once."""
+    """Return a task after some events that came at once."""
     return lived((event, START_OF_TIME) for event in history)[-1]
 
 
@@ -328,7 +328,7 @@ def test_all_refusals_together_have_a_bounded_length() -> None:
 
 
 def unconfirmed() -> Task:
-    """Give a task that waits to be confirmed."""
+    """Return a task that waits to be confirmed."""
     question = InputRequest("confirm", 1, FORM, WorkflowInput(None))
     return replace(World().call(), status=InputRequired((question,)), inputs=Inputs(asked=1, used_keys=(question.key,)))
 
