@@ -79,7 +79,7 @@ def test_a_throttled_read_differs_from_a_failed_one(
 def test_the_sdk_does_not_retry_a_throttled_read(
     look: Callable[[StepFunctionsWorkflows], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A6: a quota that is used up is not used up more, and the poll does not wait for it."""
+    """A6: a retry would use more of the exhausted quota, and delay the poll."""
     wire = Wire([refusal("ThrottlingException")] * 5)
     client = real_client(monkeypatch)
     client.meta.events.register_first("before-send.sfn", cast(Any, wire))
@@ -103,7 +103,9 @@ def test_the_sdk_retries_a_read_after_a_server_error(monkeypatch: pytest.MonkeyP
 def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B9: two tries of 1 + 3 seconds, and the pause between them, which standard retries keep below a second."""
+    """B9: two attempts of 1 + 3 seconds, and the pause between them, which is below a second in the standard retry
+    mode.
+    """
     config: Any = real_client(monkeypatch).meta.config
     tries: int = config.retries["total_max_attempts"]
 
@@ -115,7 +117,7 @@ def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
 
 
 def real_client(monkeypatch: pytest.MonkeyPatch) -> SFNClient:
-    """Build the client that function mcp has."""
+    """Return the client that function mcp uses."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
@@ -126,7 +128,7 @@ def real_client(monkeypatch: pytest.MonkeyPatch) -> SFNClient:
 
 
 def entered(name: str) -> dict[str, Any]:
-    """Make an event of a history."""
+    """Return the history event of entering a state."""
     return {**happened("TaskStateEntered"), "stateEnteredEventDetails": {"name": name}}
 
 
@@ -154,7 +156,7 @@ def test_the_current_state_is_the_one_entered_last(events: list[Any], state: str
 
 
 def test_only_the_newest_events_are_read_without_data() -> None:
-    """X26: nobody reads what the caller may not see."""
+    """X26: the server reads no data that the caller may not see."""
     wire = Wire([(200, {"events": []})])
 
     wire.workflows().current_state(EXECUTION)
@@ -168,12 +170,12 @@ def test_only_the_newest_events_are_read_without_data() -> None:
     }
 
 
-def test_the_state_of_an_execution_that_step_functions_does_not_know_is_not_known() -> None:
+def test_an_unknown_execution_has_no_current_state() -> None:
     assert Wire([refusal("ExecutionDoesNotExist")]).workflows().current_state(EXECUTION) is None
 
 
 @pytest.mark.parametrize("answer", SILENT, ids=SILENCES)
-def test_any_other_error_leaves_the_state_unknown_for_now(answer: Any) -> None:
+def test_any_other_error_makes_the_current_state_unavailable(answer: Any) -> None:
     with pytest.raises(WorkflowsUnavailable):
         Wire([answer]).workflows().current_state(EXECUTION)
 
@@ -202,7 +204,7 @@ def test_a_state_that_no_longer_waits_is_no_error(code: str) -> None:
 
 @pytest.mark.parametrize("answer", [*SILENT, refusal("InvalidOutput")], ids=[*SILENCES, "refused"])
 def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
-    """X8: the answer is kept, and delivered by the next reader."""
+    """X8: the answer is stored, and the next reader delivers it."""
     with pytest.raises(WorkflowsUnavailable):
         Wire([answer]).workflows().complete_callback("token", "{}")
     with pytest.raises(WorkflowsUnavailable):

@@ -1,4 +1,4 @@
-"""What is deployed to the emulated AWS differs from the template only where not_served.py says so."""
+"""The stack on the emulated AWS differs from the template only where not_served.py says so."""
 
 from copy import deepcopy
 from typing import Any
@@ -9,7 +9,7 @@ from tests.deployed.not_served import AN_HOUR, NEVER, with_plain_time_limits, wi
 from tests.template.document import ROOT, template
 
 
-def test_the_rest_of_the_template_stays_as_it_is() -> None:
+def test_the_rest_of_the_template_is_unchanged() -> None:
     whole = template()
 
     rest, taken = without_what_is_left_out(whole)
@@ -23,7 +23,7 @@ def test_the_rest_of_the_template_stays_as_it_is() -> None:
     assert {**rest, "Resources": None} == {**whole, "Resources": None, "Conditions": conditions}
 
 
-def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
+def test_a_gradual_deployment_is_left_out_and_listed() -> None:
     function = {
         "Type": "AWS::Serverless::Function",
         "Properties": {"AutoPublishAlias": "live", "DeploymentPreference": {"Type": "AllAtOnce"}},
@@ -35,7 +35,7 @@ def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
     assert rest["Resources"]["Answers"]["Properties"] == {"AutoPublishAlias": "live"}
 
 
-def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays() -> None:
+def test_an_alarm_on_an_expression_is_left_out_and_one_on_a_metric_is_kept() -> None:
     alarms = {
         "Rate": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"Expression": "a / b"}]}},
         "Count": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "Errors"}},
@@ -47,7 +47,7 @@ def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays()
     assert rest["Resources"] == {"Count": alarms["Count"]}
 
 
-def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_stay() -> None:
+def test_a_condition_that_the_emulator_cannot_evaluate_is_false_and_the_others_are_kept() -> None:
     conditions = {
         "HasEventBusArn": {"Fn::Equals": ["arn", {"Fn::Select": [0, "arn:aws"]}]},
         "HasTokens": {"Ref": "Yes"},
@@ -59,7 +59,7 @@ def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_st
     assert rest["Conditions"] == {**conditions, "HasEventBusArn": NEVER}
 
 
-def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:
+def test_only_time_limits_that_are_expressions_become_numbers() -> None:
     for path in sorted((ROOT / "statemachines").glob("*.asl.yaml")):
         definition: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
         expected = deepcopy(definition)
