@@ -1,13 +1,13 @@
-"""The endpoint that the scenarios run against, and the callers who do: on the emulator, or in a real account.
+"""The endpoint of the scenarios and its callers: on the emulator, or in a real account.
 
-In a real account the environment says which (`make e2e ENDPOINT=... TOKEN=...` puts it there):
+For a real account, set environment variables (`make e2e ENDPOINT=... TOKEN=...` sets them):
 
     ENDPOINT     the stack's output McpEndpoint
     TOKEN        an access token; none for an endpoint without sign-in
-    OTHER_TOKEN  one of another person
-    STACK        the stack's name, to look at its dead letters with the usual AWS credentials
+    OTHER_TOKEN  a token of another person
+    STACK        the stack's name, to read its dead letters with the usual AWS credentials
 
-The rule: what a scenario needs and is not there makes it skip with a reason that is printed.
+The rule: a scenario is skipped, with a printed reason, if something that it needs is missing.
 """
 
 import os
@@ -34,9 +34,10 @@ TOKENS: Final[Mapping[Caller, str]] = {"alice": "TOKEN", "bob": "OTHER_TOKEN"}
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint, the tokens of its callers, and its stack if we may look at that, with what AWS's clients then need.
+    """An endpoint, the tokens of its callers, and its stack if we may read that, with the environment for AWS's
+    clients.
 
-    `host` is the header Host to send, where that is not the URL's.
+    `host` is the header Host to send, if it is not that of the URL.
     """
 
     url: str
@@ -54,7 +55,7 @@ class Endpoint:
         return self.token_of(caller) or pytest.skip(f"needs sign-in: {TOKENS[caller]} is not set")
 
     def headers(self, token: str | None) -> dict[str, str]:
-        """Return the headers of a request with this token, or with none."""
+        """Return the headers of a request, with this token or without one."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         return headers | ({"host": self.host} if self.host else {})
 
@@ -62,7 +63,7 @@ class Endpoint:
         """Return the stack.
 
         Raises:
-            Skipped: nobody says which it is.
+            Skipped: the stack is not known.
         """
         return self.stack or pytest.skip("needs a look at the stack: STACK is not set")
 
@@ -70,14 +71,14 @@ class Endpoint:
     async def client(
         self, *, caller: Caller = "alice", watch: Watch | None = None, answer: Answer | None = None
     ) -> AsyncGenerator[Client]:
-        """Open a session at 2026-07-28 with a client that knows tasks."""
+        """Open a session at 2026-07-28 with a client that supports tasks."""
         token = self.token_of("alice") if caller == "alice" else self.token(caller)
         async with (
             create_mcp_http_client(headers=self.headers(token)) as http,
             Client(
                 streamable_http_client(self.url, http_client=http),
                 extensions=[Tasks(watch=watch, answer=answer)],
-                # Only declares that the client can ask its user; the questions of tasks go to `answer`.
+                # This only declares that the client can ask its user; the questions of tasks go to `answer`.
                 elicitation_callback=_never if answer else None,
             ) as client,
         ):
@@ -90,7 +91,7 @@ class Endpoint:
 
 
 def in_an_account(url: str, stack: Stack | None) -> Endpoint:
-    """Return an endpoint that already exists in an account, with the tokens of the environment."""
+    """Return an existing endpoint in an account, with the tokens of the environment."""
     return Endpoint(url, lambda caller: os.environ.get(TOKENS[caller]), stack=stack, environment=os.environ)
 
 

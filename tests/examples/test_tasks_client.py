@@ -1,4 +1,4 @@
-"""What the client piece does with whatever states a server shows: input requests, and their answers, first of all."""
+"""The tasks extension of the example client: how it handles each status of a task, above all questions and answers."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -28,7 +28,7 @@ def anyio_backend() -> str:
 
 
 class Server:
-    """A session whose server answers tasks/get with the states it was given, one after the other."""
+    """A session whose server answers tasks/get with the given statuses in order."""
 
     def __init__(self, *states: Json) -> None:
         self._states = list(states)
@@ -36,7 +36,7 @@ class Server:
         self.mirrored: list[str | None] = []
 
     async def send_request(self, request: Request[Any, Any], result_type: Any) -> Any:
-        """Keep the request; answer with the next state, or with an acknowledgement."""
+        """Record the request; answer with the next status, or with an acknowledgement."""
         self.sent.append(request.model_dump(by_alias=True, mode="json", exclude_none=True))
         self.mirrored.append(type(request).name_param)
         if request.method != "tasks/get":
@@ -57,7 +57,7 @@ def task() -> Json:
 
 
 async def resolve(tasks: Tasks, server: Server) -> Any:
-    """Let the extension finish a task, as the library's client does."""
+    """Let the extension follow a task to its end, as the library's client does."""
     claim = tasks.claims()[0]
     handle = TaskHandle.model_validate({**task(), "resultType": "task", "status": "working"})
     context = ClaimContext(session=cast("ClientSession", server), tool_name="tool", read_timeout_seconds=None)
@@ -106,7 +106,7 @@ async def test_a_cancelled_task_has_no_result() -> None:
         await resolve(Tasks(), Server({"status": "cancelled"}))
 
 
-async def test_the_watch_sees_the_handle_and_every_state() -> None:
+async def test_the_watch_callback_gets_the_handle_and_every_status() -> None:
     seen: list[str] = []
 
     watching = Tasks(watch=lambda task: seen.append(f"{type(task).__name__} {task.status}"))

@@ -1,6 +1,6 @@
-"""Every refusal, and the requests by which a released client gets it in an open session; or why none can.
+"""Every refusal, and the requests by which a released client gets it in an open session; or why no client can.
 
-The tree of `stepwire.errors` is the list: test_refusals.py holds each of its leaves against these tables.
+The tree of `stepwire.errors` is the list: test_refusals.py compares each of its leaves with these tables.
 """
 
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ MODERN: Final = "2026-07-28"
 BOTH: Final = (LEGACY, MODERN)
 TEXT: Final = {"text": "hello"}
 TASK: Final = "$task"
-"""In a request: the id of the task that the first one of its way has made."""
+"""In a request: the id of the task that the first request of its way created."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Requests, of which the last is refused."""
+    """Requests, the last of which is refused."""
 
     error: type[ProtocolError]
     requests: tuple[tuple[str, JsonObject], ...]
     versions: tuple[str, ...] = BOTH
     is_audited: bool = True
-    """Whether the name of the error is written down; what a task ended with is not refused, and many polls are not."""
+    """Whether the error is in the audit log; the end of a task is no refusal, and frequent polls are not logged."""
 
     @property
     def has_task(self) -> bool:
-        """Tell whether its client must know tasks."""
+        """Tell whether the client must support tasks."""
         return any(params.get("taskId") == TASK for _, params in self.requests)
 
 
@@ -90,16 +90,16 @@ BEFORE_THE_MESSAGE: Final = {
     errors.IncompleteIdentity: "the sign-in decides before the message is read: no session was ever opened",
     errors.UnsupportedProtocolVersion: "each library keeps to the version that was agreed on",
 }
-"""Refused before the message is understood; so these have HTTP statuses of their own in both eras."""
+"""Refused before the message is parsed; these have their own HTTP statuses in both eras."""
 
 AFTER_GIVING_UP: Final = {
     errors.RequestCancelled: "ends a stream whose caller waits no more; tests/clients shows that it harms no session"
 }
-"""Seen by no caller."""
+"""Never sent to a caller."""
 
 
 def leaves(error: type[ProtocolError] = ProtocolError) -> set[type[ProtocolError]]:
-    """Return the errors of the tree that nothing is more precise than, and those that are raised themselves."""
+    """Return the errors of the tree without subclasses, and those that are raised themselves."""
     children = error.__subclasses__()
     below = set[type[ProtocolError]]().union(*map(leaves, children))
     return below if children else {error}
