@@ -1,4 +1,4 @@
-"""Manifests in a folder of their own, and what compiling them gives."""
+"""Write manifests into a folder, and compile them."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -41,7 +41,7 @@ def compiled(folder: Path) -> Tool:
 
 
 def faults(folder: Path) -> list[str]:
-    """Return what is wrong with a folder, line by line, without the path of the folder."""
+    """Return the faults of a folder, line by line, without the path of the folder."""
     with pytest.raises(CatalogError) as error:
         compile_directory(folder)
     return [line.replace(f"{folder}/", "") for line in str(error.value).splitlines()]

@@ -1,4 +1,4 @@
-"""What a manifest says of repeated calls: the arguments that make them equal, and for how long."""
+"""The field `idempotency` of a manifest: the arguments that make calls equal, and for how long."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ REQUIRED = "[customer, month, size, unit, any, all, items, part, odd]"
 
 
 def manifest(folder: Path, *lines: str) -> None:
-    """Write a manifest of a tool that takes arguments of each kind, with some more lines."""
+    """Write a manifest of a tool with arguments of each type, with some more lines."""
     text = f"""\
 name: settle
 description: Settles.
@@ -35,7 +35,7 @@ def compiled(folder: Path) -> Tool:
 
 
 def fault(folder: Path) -> str:
-    """Return what is wrong with the manifest."""
+    """Return the fault of the manifest."""
     with pytest.raises(CatalogError) as error:
         compile_directory(folder)
     return str(error.value).replace(f"{folder}/settle.yaml: ", "")
@@ -58,7 +58,7 @@ def test_without_the_field_no_calls_are_equal(tmp_path: Path) -> None:
         (["idempotency: [customer, month]", "ttl: PT5M"], timedelta(minutes=5)),
     ],
 )
-def test_the_arguments_are_a_list_and_the_window_is_an_hour_or_as_it_says(
+def test_the_arguments_are_a_list_and_the_window_is_an_hour_by_default(
     tmp_path: Path, lines: list[str], window: timedelta
 ) -> None:
     manifest(tmp_path, *lines)
@@ -100,7 +100,7 @@ def test_an_argument_of_any_plain_type_can_be_in_a_key(tmp_path: Path, name: str
         ("{arguments: [customer], window: soon}", "idempotency.window: Input should be a valid timedelta"),
     ],
 )
-def test_what_makes_no_key_is_refused_by_name(tmp_path: Path, value: str, words: str) -> None:
+def test_an_argument_that_cannot_be_in_a_key_is_named(tmp_path: Path, value: str, words: str) -> None:
     manifest(tmp_path, f"idempotency: {value}")
 
     assert words in fault(tmp_path)
