@@ -147,6 +147,7 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "sqs.DeleteMessage": _queue("sqs:DeleteMessage"),
     "stepfunctions.DescribeExecution": _on("states:DescribeExecution", "executionArn"),
     "stepfunctions.DescribeStateMachine": _on("states:DescribeStateMachine", "stateMachineArn"),
+    "stepfunctions.DescribeStateMachineAlias": _on("states:DescribeStateMachineAlias", "stateMachineAliasArn"),
     "stepfunctions.ListTagsForResource": _on("states:ListTagsForResource", "resourceArn"),
     "stepfunctions.GetExecutionHistory": _on("states:GetExecutionHistory", "executionArn"),
     "stepfunctions.ListExecutions": _on("states:ListExecutions", "stateMachineArn"),

@@ -21,6 +21,7 @@ from local.account.moto_patches import (
     integrations,
     jsonata,
     streams,
+    versions,
 )
 
 Replace = Callable[[object, str, object], None]
@@ -28,6 +29,7 @@ Patch = Callable[[Replace], None]
 
 _ALL: tuple[Patch, ...] = (
     *executions.PATCHES,
+    *versions.PATCHES,
     *callbacks.PATCHES,
     *branches.PATCHES,
     *integrations.PATCHES,
