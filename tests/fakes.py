@@ -35,7 +35,7 @@ from stepwire.tasks.outcomes import (
     TimedOut,
 )
 from stepwire.tasks.task import Execution, Task
-from stepwire.tasks.usage import Limits, Usage, admit, may_reclaim, without_task
+from stepwire.tasks.usage import Limits, Usage, admit, may_reclaim, pace_after, without_task
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
@@ -291,6 +291,39 @@ class Resumption:
     output: str | None = None
     error: str | None = None
     cause: str | None = None
+
+
+@dataclass
+class FakeSyncWorkflows:
+    """Executions that end at once, as a test has said."""
+
+    clock: FixedClock
+    answer: ExecutionEnd | Exception = field(default_factory=lambda: Succeeded("{}"))
+    """How every execution ends, or what is raised instead."""
+    seconds: float = 0
+    """How long every execution takes."""
+    starts: list[Start] = field(default_factory=list[Start])
+
+    def run(self, execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
+        self.starts.append(Start(execution, input_text, trace_header))
+        self.clock.time += timedelta(seconds=self.seconds)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@dataclass
+class InMemoryCallRate:
+    """The rate of calls, in the usage that the store keeps."""
+
+    store: InMemoryTaskStore
+
+    def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
+        self.store.calls.append("count")
+        decided = pace_after(self.store.usage.get(owner, Usage()), limits, at)
+        if not isinstance(decided, Usage):
+            raise NotAdmitted(decided)
+        self.store.usage[owner] = decided
 
 
 @dataclass

@@ -10,6 +10,7 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionProgr
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.express import ExpressCalls
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
@@ -23,7 +24,15 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
-from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
+from tests.fakes import (
+    FakeSyncWorkflows,
+    FakeWorkflows,
+    FixedClock,
+    InMemoryCallRate,
+    InMemoryTaskStore,
+    InMemoryWaitSlots,
+    counting,
+)
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
 BOB: Final = principal_of(("jwt", "https://issuer.example", "bob"), "a stack")
@@ -103,6 +112,15 @@ CONFIRMED: Final = replace(
 TELLING: Final = replace(
     OPTIONAL, name="telling", description="Tells which state its workflow is in.", shows_state=True
 )
+EXPRESS: Final = replace(
+    OPTIONAL,
+    name="express",
+    title=None,
+    description="Ends within seconds, and never is a task.",
+    task_support=TaskSupport.FORBIDDEN,
+    is_express=True,
+)
+"""In no catalog but those of tests that need it."""
 TOOLS: Final = (OPTIONAL, REQUIRED, FORBIDDEN, STRUCTURED, LISTING, ELICITING, CONFIRMED, TELLING)
 FORM: Final[JsonObject] = {
     "message": "May it go on?",
@@ -159,6 +177,7 @@ class World:
     """What was written down of what callers do."""
 
     def __post_init__(self) -> None:
+        self.sync_workflows = FakeSyncWorkflows(self.clock)
         self.recorder = Recorder(self.store, self.clock, self.audit.append)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
         limiter = WaitLimiter(self.wait_slots, self.waits, counting(), self.troubles.append)
@@ -173,6 +192,9 @@ class World:
             Waiting(self.recorder, self.upkeep, limiter, self.troubles.append),
             EXECUTION_PREFIX,
         )
+        self.express = ExpressCalls(
+            self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.wait
+        )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
         self.requests = InputRequests(self.recorder, self.workflows)
@@ -185,6 +207,7 @@ class World:
             RESUMING,
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
+            express=self.express.run,
         )
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 

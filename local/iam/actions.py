@@ -153,6 +153,7 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "stepfunctions.ListExecutions": _on("states:ListExecutions", "stateMachineArn"),
     "stepfunctions.RedriveExecution": _on("states:RedriveExecution", "executionArn"),
     "stepfunctions.StartExecution": _on("states:StartExecution", "stateMachineArn"),
+    "stepfunctions.StartSyncExecution": _on("states:StartSyncExecution", "stateMachineArn"),
     "stepfunctions.StopExecution": _on("states:StopExecution", "executionArn"),
     **{
         f"stepfunctions.{name}": _on_any(f"states:{name}")

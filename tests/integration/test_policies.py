@@ -57,6 +57,14 @@ USED_ELSEWHERE: Final = {
         ("SweepFunctionRole", "FollowAndStopExecutions", ("describeexecution", "stopexecution")),
     )
     for action in actions
+} | {
+    # This stack waits for nothing.
+    Grant(
+        "McpFunctionRole",
+        "StartWorkflows",
+        "states:startsyncexecution",
+        f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:*",
+    ): "tools of type EXPRESS: test_their_machines.py calls one",
 }
 
 

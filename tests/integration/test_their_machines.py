@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from benchmarks.cost import calls
 from local import LocalStack, at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from tests.integration.clock import Clock
@@ -14,7 +15,7 @@ from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 OWNER: Final = Path(__file__).parent / "owner" / "template.yaml"
-TOOLS: Final = ["released"]
+TOOLS: Final = ["quick", "released"]
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,39 @@ def test_the_task_of_an_alias_is_cancelled(stack: Deployed, owner: LocalStack) -
 
     (status,) = {one["status"] for one in executions(owner, "Released") if one["name"].endswith(task_id)}
     assert status == "ABORTED"
+
+
+# ------------------------------------------------------------------------------------------------------------- EXPRESS
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def client(request: pytest.FixtureRequest, stack: Deployed, owner: LocalStack) -> LegacyClient | ModernClient:
+    return LegacyClient.opened(stack) if request.param == "legacy" else ModernClient(stack)
+
+
+def test_an_express_tool_answers_in_its_own_response(client: LegacyClient | ModernClient) -> None:
+    result = client.call("quick", {}).result
+
+    assert result["structuredContent"]["quick"].startswith("sw")
+    assert "taskId" not in result
+
+
+def test_an_express_tool_that_fails_or_takes_too_long_says_so(client: LegacyClient | ModernClient) -> None:
+    failed, late = (client.call("quick", arguments).result for arguments in ({"fails": True}, {"waits": True}))
+
+    assert failed["content"][0]["text"] == "The workflow failed with Quick.Failed: as it was told to"
+    assert "gave no answer within 1 seconds" in late["content"][0]["text"]
+    assert (failed["isError"], late["isError"]) == (True, True)
+
+
+def test_an_express_call_is_one_start_and_the_writes_of_its_limits(stack: Deployed, owner: LocalStack) -> None:
+    client = ModernClient(stack)
+    client.call("quick", {})
+    stack.calls.forget()
+
+    client.call("quick", {})
+
+    assert stack.calls.made in ([*calls.EXPRESS], ["UpdateItem", *calls.EXPRESS])
 
 
 def executions(owner: LocalStack, machine: str) -> list[dict[str, Any]]:

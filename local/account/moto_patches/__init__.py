@@ -17,6 +17,7 @@ from local.account.moto_patches import (
     dynamodb,
     events,
     executions,
+    express,
     functions,
     integrations,
     jsonata,
@@ -29,6 +30,7 @@ Patch = Callable[[Replace], None]
 
 _ALL: tuple[Patch, ...] = (
     *executions.PATCHES,
+    *express.PATCHES,
     *versions.PATCHES,
     *callbacks.PATCHES,
     *branches.PATCHES,
@@ -67,8 +69,8 @@ def applied(*, without: Collection[str] = ()) -> Generator[None]:
 
 def _replacer(name: str, undo: ExitStack) -> Replace:
     def replace(owner: object, attribute: str, value: object) -> None:
-        original = getattr(owner, attribute)
-        undo.enter_context(patch.object(owner, attribute, value))
+        original = getattr(owner, attribute, None)
+        undo.enter_context(patch.object(owner, attribute, value, create=True))
         _replaced[name].append((owner, attribute, original))
 
     return replace
