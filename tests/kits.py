@@ -24,15 +24,9 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
-from tests.fakes import (
-    FakeSyncWorkflows,
-    FakeWorkflows,
-    FixedClock,
-    InMemoryCallRate,
-    InMemoryTaskStore,
-    InMemoryWaitSlots,
-    counting,
-)
+from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
+from tests.fake_workflows import FakeWorkflows
+from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
 BOB: Final = principal_of(("jwt", "https://issuer.example", "bob"), "a stack")
@@ -193,7 +187,7 @@ class World:
             EXECUTION_PREFIX,
         )
         self.express = ExpressCalls(
-            self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.wait
+            self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)

@@ -20,7 +20,8 @@ from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits, TooFast
 from tests.contracts.test_step_functions_errors import CONNECT_TIMEOUT, READ_TIMEOUT, Wire, refusal
 from tests.contracts.test_workflows import MACHINES
-from tests.fakes import START_OF_TIME, InMemoryCallRate, InMemoryTaskStore
+from tests.fake_express import InMemoryCallRate
+from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, BOB, state_machine_arn
 from tests.tables import new_table
 

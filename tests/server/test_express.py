@@ -11,7 +11,8 @@ from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import write
 from stepwire.server.kit import Patience
-from stepwire.tasks.outcomes import ExecutionFailed, Succeeded, TimedOut
+from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
+from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, untouched
@@ -139,12 +140,13 @@ def test_an_output_that_breaks_its_promise_is_an_error(client: Client, world: Wo
 def test_links_to_results_are_signed_below_the_name_of_the_execution(client: Client, world: World) -> None:
     link = {"type": "resource_link", "name": "r", "uri": "s3://reports/NAME/report.csv"}
 
-    def end(*_: object) -> Any:
-        name = world.sync_workflows.starts[-1].execution.name
-        return Succeeded(write({"content": [{**link, "uri": link["uri"].replace("NAME", name)}]}))
+    ended = world.sync_workflows.run
 
-    run = world.sync_workflows.run
-    world.sync_workflows.__dict__["run"] = lambda *given: (run(*given), end())[1]
+    def run(execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
+        ended(execution, input_text, trace_header)
+        return Succeeded(write({"content": [{**link, "uri": link["uri"].replace("NAME", execution.name)}]}))
+
+    world.sync_workflows.run = run
 
     assert client.call("linking").result["content"][0]["uri"].startswith("https://reports.example/")
 
@@ -202,7 +204,7 @@ def test_too_little_time_starts_nothing(world: World) -> None:
 
 
 def test_a_server_that_waits_for_nothing_says_who_can_change_that(world: World) -> None:
-    world = World(catalog=world.catalog, patience=Patience(wait=timedelta()))
+    world = World(catalog=world.catalog, patience=Patience(unresumable_request=timedelta()))
 
     assert "its operator sets WaitSeconds to 1 or more" in ModernClient(world).call("express").error["message"]
     assert untouched(world)

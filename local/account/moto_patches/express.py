@@ -33,7 +33,10 @@ def to_one_host(params: dict[str, Any], context: Mapping[str, Any], **_: object)
 
 
 def express_executions_are_their_own(replace: _Replace) -> None:
-    """Start: executions of EXPRESS state machines are described, stopped and found like others."""
+    """Patch: Give executions of EXPRESS state machines ARNs of their own, under which nothing finds them.
+
+    Defect: They are described, stopped and started once per name, like those of STANDARD ones.
+    """
     original: Any = running.StepFunctionsParserBackend.start_execution
 
     def start_execution(self: Any, state_machine_arn: str, *arguments: Any, **named: Any) -> Any:
@@ -49,7 +52,10 @@ def express_executions_are_their_own(replace: _Replace) -> None:
 
 
 def express_executions_can_be_waited_for(replace: _Replace) -> None:
-    """StartSyncExecution: not implemented."""
+    """Patch: Serve StartSyncExecution, for as long as the client waits.
+
+    Defect: It is not implemented.
+    """
 
     def start_sync_execution(self: Any) -> ActionResult:
         arn: str = self._get_param("stateMachineArn")

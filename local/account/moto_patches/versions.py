@@ -19,7 +19,10 @@ class _NotThere(AWSError):
 
 
 def versions_and_aliases_are_started(replace: _Replace) -> None:
-    """Start: an alias does not exist, and the execution of a version cannot be found afterwards."""
+    """Patch: Start the version that an ARN names, or that its alias routes most starts to.
+
+    Defect: An alias does not exist for a start, and the execution of a version cannot be found afterwards.
+    """
     original: Any = running.StepFunctionsParserBackend.start_execution
 
     def start_execution(self: Any, state_machine_arn: str, *arguments: Any, **named: Any) -> Any:

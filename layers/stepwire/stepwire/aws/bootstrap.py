@@ -163,8 +163,8 @@ class McpHandler:
         return ExpressCalls(
             operations,
             DynamoDbCallRate(settings.table_name, dynamodb_client),
-            StepFunctionsExpress(lambda: sync_step_functions_client(settings.patience.wait)),
-            settings.patience.wait,
+            StepFunctionsExpress(lambda: sync_step_functions_client(settings.patience.unresumable_request)),
+            settings.patience.unresumable_request,
         )
 
     @cached_property
