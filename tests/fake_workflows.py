@@ -11,6 +11,7 @@ from stepwire.errors import (
     WorkflowsUnavailable,
 )
 from stepwire.json_text import Json, write
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
     ExecutionEnd,
@@ -21,7 +22,7 @@ from stepwire.tasks.outcomes import (
     Succeeded,
     TimedOut,
 )
-from stepwire.tasks.task import Execution
+from stepwire.tasks.task import Execution, ItemCount
 from tests.fakes import nothing
 
 
@@ -78,6 +79,8 @@ class FakeWorkflows:
     """How each execution stands, by the word of `describe`; a test may write it to make that word lag behind."""
     current_states: dict[Execution, str] = field(default_factory=dict[Execution, str])
     """The state that each execution entered last, where its history tells."""
+    items: dict[Execution, ItemCount] = field(default_factory=dict[Execution, ItemCount])
+    """How far the Distributed Map is that an execution is in."""
     looked_at: list[Execution] = field(default_factory=list[Execution])
     """The executions whose history was asked for."""
     listed: list[str] = field(default_factory=list[str])
@@ -104,12 +107,13 @@ class FakeWorkflows:
             raise WorkflowsUnavailable
         return self.states.get(execution, Missing())
 
-    def current_state(self, execution: Execution) -> str | None:
+    def current_state(self, execution: Execution) -> StateEntered | None:
         self.looked_at.append(execution)
         self._check_quota("current_state")
         if not self.is_available:
             raise WorkflowsUnavailable
-        return self.current_states.get(execution) if self.states.get(execution) == Running() else None
+        name = self.current_states.get(execution) if self.states.get(execution) == Running() else None
+        return None if name is None else StateEntered(name, self.items.get(execution))
 
     def list_running(self, state_machine_arn: str) -> frozenset[str]:
         self.listed.append(state_machine_arn)

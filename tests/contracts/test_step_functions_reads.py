@@ -17,8 +17,9 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import Missing, Running, Succeeded
-from stepwire.tasks.task import Execution
+from stepwire.tasks.task import Execution, ItemCount
 from tests.contracts.step_functions_wire import EXECUTION, READ_TIMEOUT, Wire, refusal
 
 SILENT = [
@@ -150,7 +151,51 @@ def happened(kind: str) -> dict[str, Any]:
 def test_the_current_state_is_the_one_entered_last(events: list[Any], state: str | None) -> None:
     wire = Wire([(200, {"events": events})])
 
-    assert wire.workflows().current_state(EXECUTION) == state
+    assert wire.workflows().current_state(EXECUTION) == (state and StateEntered(state))
+
+
+MAP_RUN = "arn:aws:states:eu-central-1:123456789012:mapRun:Example/Label:b2a1"
+COUNTS = {
+    **dict.fromkeys(("pending", "running", "resultsWritten"), 5),
+    "succeeded": 30,
+    "failed": 2,
+    "timedOut": 1,
+    "aborted": 1,
+    "total": 100,
+}
+
+
+def begun() -> dict[str, Any]:
+    return {**happened("MapRunStarted"), "mapRunStartedEventDetails": {"mapRunArn": MAP_RUN}}
+
+
+def described() -> tuple[int, dict[str, Any]]:
+    counts = {"itemCounts": COUNTS, "executionCounts": COUNTS}
+    limits = {"maxConcurrency": 0, "toleratedFailurePercentage": 0, "toleratedFailureCount": 0}
+    times = {"startDate": 1785585600.0, "status": "RUNNING"}
+    return 200, {"mapRunArn": MAP_RUN, "executionArn": "arn", **counts, **limits, **times}
+
+
+def test_the_items_of_a_distributed_map_are_counted() -> None:
+    wire = Wire([(200, {"events": [begun(), entered("Convert")]}), described()])
+
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert", ItemCount(34, 100, 4))
+    assert wire.asked[1] == {"mapRunArn": MAP_RUN}
+
+
+@pytest.mark.parametrize("end", ["MapRunSucceeded", "MapRunFailed", "MapRunAborted"])
+def test_a_distributed_map_that_has_ended_is_not_asked_about(end: str) -> None:
+    wire = Wire([(200, {"events": [entered("Next"), happened(end), begun(), entered("Convert")]})])
+
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Next")
+    assert len(wire.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [refusal("AccessDeniedException"), refusal("ResourceNotFound")])
+def test_a_state_is_named_though_its_items_cannot_be_counted(answer: Any) -> None:
+    wire = Wire([(200, {"events": [begun(), entered("Convert")]}), answer])
+
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert")
 
 
 def test_only_the_newest_events_are_read_without_data() -> None:

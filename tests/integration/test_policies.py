@@ -66,6 +66,12 @@ USED_ELSEWHERE: Final = {
         "states:startsyncexecution",
         f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:*",
     ): "tools of type EXPRESS: test_their_machines.py calls one",
+    Grant(
+        "McpFunctionRole",
+        "CountTheItemsOfDistributedMaps",
+        "states:describemaprun",
+        f"arn:aws:states:us-east-1:{ACCOUNT}:mapRun:*",
+    ): "Distributed Maps: test_their_machines.py has one",
 }
 
 

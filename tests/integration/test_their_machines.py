@@ -15,7 +15,7 @@ from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 OWNER: Final = Path(__file__).parent / "owner" / "template.yaml"
-TOOLS: Final = ["quick", "released"]
+TOOLS: Final = ["mapped", "quick", "released"]
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,26 @@ def test_an_express_call_is_one_start_and_the_writes_of_its_limits(stack: Deploy
     client.call("quick", {})
 
     assert stack.calls.made in ([*calls.EXPRESS], ["UpdateItem", *calls.EXPRESS])
+
+
+# ---------------------------------------------------------------------------------------------------- Distributed Maps
+
+
+def test_a_distributed_map_says_how_many_items_are_done(stack: Deployed, owner: LocalStack, clock: Clock) -> None:
+    client = ModernClient(stack)
+    task_id = client.call("mapped", {"seconds": [0, 0, 0, 600]}).id_in()
+    wanted = "75%: The workflow is in its state Convert: 3 of 4 items are done."
+
+    def says_so() -> bool:
+        clock.move(seconds=60)
+        return client.task("get", task_id).result.get("statusMessage") == wanted
+
+    until(says_so)
+    stack.calls.forget()
+    clock.move(seconds=60)
+    client.task("get", task_id)
+    assert stack.calls.made[:4] == ["GetItem", "PutItem", "GetExecutionHistory", "DescribeMapRun"]
+    client.task("cancel", task_id)
 
 
 def executions(owner: LocalStack, machine: str) -> list[dict[str, Any]]:

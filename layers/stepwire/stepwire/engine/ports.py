@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 from stepwire.principal import Principal
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, Task
@@ -235,8 +236,8 @@ class Workflows(Protocol):
         """Return the state of an execution. Eventually consistent."""
         ...
 
-    def current_state(self, execution: Execution) -> str | None:
-        """Return the name of the state entered last; None if the execution has ended, or the name is not known.
+    def current_state(self, execution: Execution) -> StateEntered | None:
+        """Return the state entered last; None if the execution has ended, or the state is not known.
 
         Raises:
             WorkflowsUnavailable: no answer.

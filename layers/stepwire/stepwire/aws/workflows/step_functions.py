@@ -22,8 +22,9 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, ExecutionState, Missing, Running, Succeeded, TimedOut
-from stepwire.tasks.task import Execution
+from stepwire.tasks.task import Execution, ItemCount
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
@@ -46,6 +47,7 @@ _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 _MOST_PAGES: Final = 100
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
 _LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
+_MAP_RUN_ENDS: Final = frozenset({"MapRunSucceeded", "MapRunFailed", "MapRunAborted"})
 _NO_LONGER_WAITING: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 _TEMPORARY: Final = THROTTLED | {"ExecutionLimitExceeded"}
 
@@ -75,7 +77,8 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:  # nothing was sent
             raise StartRefused("this server is not set up to call Step Functions") from error
         else:
-            if _EXPRESS in begun.get("executionArn", ""):  # following it would find nothing, and start it again and again
+            # Following it would find nothing, and each repair would start it again.
+            if _EXPRESS in begun.get("executionArn", ""):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
     def describe(self, execution: Execution) -> ExecutionState:
@@ -90,8 +93,8 @@ class StepFunctionsWorkflows:
             raise WorkflowsUnavailable from error
         return state_of(response)
 
-    def current_state(self, execution: Execution) -> str | None:
-        """Return the name of the state entered last, if it is among the newest events."""
+    def current_state(self, execution: Execution) -> StateEntered | None:
+        """Return the state entered last, if it is among the newest events; of a Distributed Map, with its items."""
         try:
             history = self._client.get_execution_history(
                 executionArn=execution_arn_of(execution),
@@ -105,7 +108,17 @@ class StepFunctionsWorkflows:
             raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
-        return _state_in(history["events"])
+        name, map_run = _state_in(history["events"]), _map_run_in(history["events"])
+        return None if name is None else StateEntered(name, map_run and self._items_of(map_run))
+
+    def _items_of(self, map_run_arn: str) -> ItemCount | None:
+        """Return the items of a running Distributed Map; None without an answer: the state's name is shown alone."""
+        try:
+            counts = self._client.describe_map_run(mapRunArn=map_run_arn)["itemCounts"]
+        except (ClientError, BotoCoreError):
+            return None
+        failed = counts["failed"] + counts["timedOut"] + counts["aborted"]
+        return ItemCount(counts["succeeded"] + failed, counts["total"], failed)
 
     def list_running(self, state_machine_arn: str) -> frozenset[str]:
         """Return the names of the running executions, 1,000 per call."""
@@ -167,6 +180,17 @@ def _state_in(events: Any) -> str | None:
         return None
     entered = (event["stateEnteredEventDetails"] for event in events if "stateEnteredEventDetails" in event)
     return next((details["name"] for details in entered), None)
+
+
+def _map_run_in(events: Any) -> str | None:
+    """Return the ARN of the Distributed Map that runs, from events in reverse order: none has ended since it began."""
+    for event in events:
+        if event["type"] in _MAP_RUN_ENDS:
+            return None
+        for details in ("mapRunStartedEventDetails", "mapRunRedrivenEventDetails"):
+            if details in event:
+                return event[details]["mapRunArn"]
+    return None
 
 
 def execution_arn_of(execution: Execution) -> str:
