@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import (
+    KeyDenied,
     StartRefused,
     StartUnclear,
+    StopRefused,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
@@ -71,6 +73,11 @@ class FakeWorkflows:
     throttled: set[str] = field(default_factory=set[str])
     """The names of the methods that are refused, because a quota is used up."""
 
+    denied: set[str] = field(default_factory=set[str])
+    """The names of the methods that are refused, because they need a key that is denied."""
+    stop_fault: StopRefused | None = None
+    """Raised by every stop."""
+
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
     described: list[Execution] = field(default_factory=list[Execution])
@@ -129,6 +136,8 @@ class FakeWorkflows:
         self._answer(Resumption(token, error=error, cause=cause))
 
     def _check_quota(self, method: str) -> None:
+        if method in self.denied:
+            raise KeyDenied
         if method in self.throttled:
             raise WorkflowsThrottled
 
@@ -141,6 +150,8 @@ class FakeWorkflows:
 
     def stop(self, execution: Execution, cause: str) -> bool:
         self.stops.append(Stop(execution, cause))
+        if self.stop_fault is not None:
+            raise self.stop_fault
         if self.states.get(execution) == Running():
             self.abort(execution)
         return execution in self.states

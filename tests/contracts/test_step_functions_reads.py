@@ -4,6 +4,7 @@ The client is botocore's own, with its own retries; the tests replace only the H
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,11 +15,21 @@ from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.errors import (
+    KeyDenied,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.tasks.events import StateEntered
-from stepwire.tasks.outcomes import Missing, Running, Succeeded
+from stepwire.tasks.outcomes import (
+    Aborted,
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+    Unreadable,
+)
 from stepwire.tasks.task import Execution, ItemCount
 from tests.contracts.step_functions_wire import EXECUTION, READ_TIMEOUT, Wire, refusal
 
@@ -272,3 +283,44 @@ def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
 )
 def test_the_arn_of_an_execution_derives_from_its_state_machine(state_machine: str, execution: str) -> None:
     assert execution_arn_of(Execution(state_machine, "a-name")) == execution
+
+
+# ---------------------------------------------------------------------------------------------------------------- keys
+
+
+def metadata(status: str) -> tuple[int, dict[str, Any]]:
+    """Make the description of an execution without its data."""
+    return 200, {"executionArn": execution_arn_of(EXECUTION), "status": status, "startDate": 1785585600.0}
+
+
+@pytest.mark.parametrize("code", ["KmsAccessDeniedException", "KmsInvalidStateException"])
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("RUNNING", Running()),
+        ("SUCCEEDED", Unreadable()),
+        ("TIMED_OUT", TimedOut()),
+        ("ABORTED", Aborted()),
+    ],
+)
+def test_a_denied_key_hides_an_output_and_not_an_end_and_its_operator_hears_of_it(
+    code: str, status: str, state: ExecutionState
+) -> None:
+    wire, heard = Wire([refusal(code), metadata(status)]), list[Exception]()
+    workflows = replace(wire.workflows(), report=heard.append)
+
+    assert workflows.describe(EXECUTION) == state
+    assert wire.asked[1] == {**wire.asked[0], "includedData": "METADATA_ONLY"}
+    assert [type(one) for one in heard] == [KeyDenied]
+
+
+def test_a_denied_key_hides_an_error_in_words() -> None:
+    state = Wire([refusal("KmsAccessDeniedException"), metadata("FAILED")]).workflows().describe(EXECUTION)
+
+    assert isinstance(state, ExecutionFailed)
+    assert "may not use the key of its state machine" in state.cause
+
+
+def test_a_denied_key_of_a_history_is_told_apart() -> None:
+    with pytest.raises(KeyDenied):
+        Wire([refusal("KmsAccessDeniedException")]).workflows().current_state(EXECUTION)

@@ -15,7 +15,7 @@ from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 OWNER: Final = Path(__file__).parent / "owner" / "template.yaml"
-TOOLS: Final = ["mapped", "quick", "released"]
+TOOLS: Final = ["mapped", "quick", "released", "secret"]
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +124,19 @@ def test_a_distributed_map_says_how_many_items_are_done(stack: Deployed, owner: 
     client.task("get", task_id)
     assert stack.calls.made[:4] == ["GetItem", "PutItem", "GetExecutionHistory", "DescribeMapRun"]
     client.task("cancel", task_id)
+
+
+# ---------------------------------------------------------------------------------------------------------------- keys
+
+
+def test_what_the_events_of_an_encrypted_state_machine_leave_out_is_fetched(stack: Deployed, owner: LocalStack) -> None:
+    client = ModernClient(stack)
+    failing = client.call("secret", {"fails": True}).id_in()
+
+    assert ended(client, client.call("secret", {}).id_in()) == {"secret": 1}
+    until(lambda: client.task("get", failing).result["status"] == "completed")
+    failed = client.task("get", failing).result["result"]
+    assert failed["content"][0]["text"] == "The workflow failed with Secret.Failed: as it was told to"
 
 
 def executions(owner: LocalStack, machine: str) -> list[dict[str, Any]]:

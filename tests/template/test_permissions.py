@@ -28,6 +28,7 @@ ROLE: Final = "AWS::IAM::Role"
 WILDCARDS: Final = {
     "McpFunction.StartWorkflows": "the tag says which; the endpoint's stack does not know them",
     "SweepFunction.StartWorkflowsThatNeverBegan": "the same",
+    "McpFunction.CountTheItemsOfDistributedMaps": "the ARN of a Map Run does not have the name of its execution",
     "SweepFunction.PassOverWhatRuns": "the same",
     "McpFunction.FollowAndStopExecutions": "the prefix says which; each task has an execution of its own name",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",

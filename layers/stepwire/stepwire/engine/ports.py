@@ -255,6 +255,9 @@ class Workflows(Protocol):
     def stop(self, execution: Execution, cause: str) -> bool:
         """Stop an execution. Idempotent.
 
+        Raises:
+            StopRefused: this server may not stop it.
+
         Returns:
             Whether the execution exists; one that does not exist may still be started by a concurrent request.
         """

@@ -17,6 +17,7 @@ from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder, is_check_due
 from stepwire.errors import (
     InternalError,
+    KeyDenied,
     StartRefused,
     StartRefusedForNow,
     StartUnclear,
@@ -107,6 +108,9 @@ class Upkeep:
         """Return the current state; None if unknown, in which case the execution itself must be checked."""
         try:
             return self.workflows.current_state(task.execution)
+        except KeyDenied as error:
+            self.report(error)
+            return None
         except WorkflowsThrottled as error:
             self.report(error)
             self.history_calls.pause(self.recorder.now())
