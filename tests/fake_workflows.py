@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import (
     KeyDenied,
+    StarterUnproven,
     StartRefused,
     StartUnclear,
     StopRefused,
@@ -88,6 +89,12 @@ class FakeWorkflows:
     """The state that each execution entered last, where its history tells."""
     items: dict[Execution, ItemCount] = field(default_factory=dict[Execution, ItemCount])
     """How far the Distributed Map is that an execution is in."""
+    starters: dict[Execution, Execution] = field(default_factory=dict[Execution, Execution])
+    """Which execution has started another one."""
+    starters_asked: list[Execution] = field(default_factory=list[Execution])
+    """The executions whose starter was asked for."""
+    unproven: int = 0
+    """How often a starter's history still lacks the start."""
     looked_at: list[Execution] = field(default_factory=list[Execution])
     """The executions whose history was asked for."""
     listed: list[str] = field(default_factory=list[str])
@@ -121,6 +128,13 @@ class FakeWorkflows:
             raise WorkflowsUnavailable
         name = self.current_states.get(execution) if self.states.get(execution) == Running() else None
         return None if name is None else StateEntered(name, self.items.get(execution))
+
+    def starter_of(self, execution: Execution) -> Execution | None:
+        self.starters_asked.append(execution)
+        if self.unproven:
+            self.unproven -= 1
+            raise StarterUnproven
+        return self.starters.get(execution)
 
     def list_running(self, state_machine_arn: str) -> frozenset[str]:
         self.listed.append(state_machine_arn)

@@ -45,6 +45,7 @@
     │   └── StartRefusedForNow             ... because of a quota (AtQuota); retry
     ├── StartUnclear                   port: the execution may or may not have started
     │   └── StartThrottled                 ... because of a quota (AtQuota)
+    ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
     ├── StopRefused                    port: this server may not stop the execution
     ├── WorkflowsUnavailable           port: Step Functions does not answer
     │   ├── KeyDenied                      ... because of the state machine's key; only an operator can mend that
@@ -395,6 +396,10 @@ class WorkflowsUnavailable(StepwireError):
 
 class KeyDenied(WorkflowsUnavailable):
     """The key that encrypts a state machine may not be used, or is disabled: its operator must mend that."""
+
+
+class StarterUnproven(StepwireError):
+    """An execution names a starter whose history does not have its start: not yet, or it was never so."""
 
 
 class StopRefused(StepwireError):

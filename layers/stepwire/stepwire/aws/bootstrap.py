@@ -217,7 +217,10 @@ class InputRequestsHandler:
     @cached_property
     def _requests(self) -> InputRequests:
         recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
-        return InputRequests(recorder, StepFunctionsWorkflows(patient_step_functions_client))
+        from stepwire.aws.workflows.nested import NestedExecutions  # noqa: PLC0415 - of this function alone
+
+        workflows = StepFunctionsWorkflows(patient_step_functions_client)
+        return InputRequests(recorder, workflows, NestedExecutions(patient_step_functions_client))
 
 
 class ExpirationsHandler:

@@ -297,6 +297,19 @@ class SyncWorkflows(Protocol):
         ...
 
 
+class Starters(Protocol):
+    """Which execution has started another one, for the questions of nested executions."""
+
+    def starter_of(self, execution: Execution) -> Execution | None:
+        """Return the execution that has started another one; None if there is none that may be read.
+
+        Raises:
+            StarterUnproven: it names one that does not confirm it. Histories are eventually consistent: ask again.
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
+
 class CallRate(Protocol):
     """The rate of a caller's calls that take no active slot. Tasks count against the same rate."""
 
