@@ -223,3 +223,20 @@ def test_no_tool_answers_in_place_of_the_client(world: World, kind: str) -> None
     assert "Waiting for" in waiting.text
     assert answered.result["isError"]
     assert answers_of(world) == {}
+
+
+# A question for the client itself needs no elicitation, also while its model waits for the task
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_client_whose_model_waits_for_a_task_is_asked_at_once(world: World, legacy: LegacyClient, kind: str) -> None:
+    task_id = legacy.start()
+    token = world.ask(task_id, "it", other={kind: ASKED[kind]})
+    modern = ModernClient(world, capabilities=CAPABILITIES)
+
+    stream = legacy.call("task_result", {"task_id": task_id, "wait_seconds": 0})
+    round_ = modern.call("task_result", {"task_id": task_id, "wait_seconds": 0}).result
+    (asked,) = questions(stream.messages)
+    legacy.respond(asked, result=ANSWERS[kind])
+
+    assert asked["method"] == METHODS[kind]
+    assert round_["inputRequests"] == {"it": {"method": METHODS[kind], "params": ASKED[kind]}}
+    assert answers_of(world) == {token: ANSWERS[kind]}

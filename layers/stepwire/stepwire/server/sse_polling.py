@@ -38,9 +38,9 @@ from stepwire.protocol.positions import StreamPosition, position_of
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import RELATED_TASK
 from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
-from stepwire.server.fetch_tools import stops_waiting, unfinished, unfinished_unread
 from stepwire.server.kit import Call, Kit, Stream, Written
 from stepwire.server.tool_calls import answer_or_raise, permit
+from stepwire.server.unfinished import stops_waiting, unfinished, unfinished_unread
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
 from stepwire.tasks.inputs import InputRequest, Mode, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
