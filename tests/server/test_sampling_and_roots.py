@@ -8,7 +8,7 @@ import pytest
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.json_text import is_object
 from stepwire.tasks.inputs import LARGEST_CONTENT
-from tests.kits import OUTPUT, SAMPLING, World
+from tests.kits import LISTED, OUTPUT, SAMPLED, SAMPLING, World
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
@@ -22,9 +22,7 @@ from tests.server.messages import answers_of, failures_of, only_task, questions
 
 CAPABILITIES: Final[Json] = {"sampling": {}, "roots": {}}
 """Of a client that answers both, but cannot ask its user."""
-TEXT: Final[Json] = {"type": "text", "text": "Paris."}
-SAMPLED: Final[Json] = {"role": "assistant", "model": "a model", "content": TEXT}
-LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice/project", "name": "Project"}]}
+TEXT: Final[Json] = SAMPLED["content"]
 ASKED: Final[Mapping[str, Json]] = {"sampling": SAMPLING, "roots": {}}
 METHODS: Final = {"sampling": "sampling/createMessage", "roots": "roots/list"}
 ANSWERS: Final[Mapping[str, Json]] = {"sampling": SAMPLED, "roots": LISTED}

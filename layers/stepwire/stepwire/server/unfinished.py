@@ -108,7 +108,7 @@ def summary(kit: Kit, task: Task) -> JsonObject:
 
 
 def question_shown(kit: Kit, call: Call, task: Task) -> JsonObject:
-    """Return the member of a result's data that shows the question which this client's model may answer; else nothing."""
+    """Return the member of a result's data with the question that this client's model may answer, if there is one."""
     questions = _for_this_model(kit, call, task)
     return {"question": shown_question(questions[0])} if questions else {}
 
