@@ -16,7 +16,8 @@ from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.server.kit import Patience
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS
 from tests.kits import OUTPUT, SAMPLED, SAMPLING, URL, World
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.instances import TakingTurns, another_instance
 from tests.server.messages import CONFIRMED_INPUT, CONFIRMING, answers_of, failures_of, inputs_of, only_task, questions
 
@@ -293,7 +294,7 @@ def test_a_look_that_finds_nothing_new_writes_nothing(world: World, client: Lega
 
 
 def test_no_body_is_held_while_a_client_is_to_be_asked_about_its_task(world: World) -> None:
-    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world, capabilities=CAPABILITIES)
     scene = deferred(world, client)
     before = world.clock.now()

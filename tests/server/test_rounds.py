@@ -10,14 +10,13 @@ from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.modern_calls import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import BOB, FORM, OUTPUT, URL, World
+from tests.server.answers import Answer, Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     RELATED_TASK,
     TASKS_CAPABILITY,
     URL_CAPABILITY,
-    Answer,
-    Json,
     ModernClient,
 )
 from tests.server.messages import answers_of, failures_of, only_task

@@ -229,7 +229,7 @@ def test_a_client_is_sent_away_for_longer_each_time_and_for_hours_in_all(resumin
 # L8
 @pytest.mark.parametrize("happens", ["nothing", "the end", "a question", "progress"])
 def test_a_client_that_comes_back_is_held_until_there_is_something_that_it_waits_for(happens: str) -> None:
-    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world, capabilities={"elicitation": {}})
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
     first = client.task("result", task_id)

@@ -28,8 +28,9 @@ from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
 from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_machine_arn
 from tests.recorded import recorded
+from tests.server.answers import Json
 from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
-from tests.server.clients import TASKS_CAPABILITY, Json, ModernClient
+from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.worst.client_results import client_results
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
