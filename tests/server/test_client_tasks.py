@@ -115,7 +115,7 @@ def ended(world: World, client: LegacyClient, kind: str = "elicitation", status:
 # ------------------------------------------------------------------------------------------------------ the whole way
 
 
-# T35
+# T36
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("as_task", [True, False])
 def test_a_question_that_the_client_makes_a_task_is_answered_by_its_result(
@@ -187,6 +187,7 @@ def test_a_client_may_answer_at_once_though_a_task_was_offered(world: World, cli
 # --------------------------------------------------------------------------------------------------- who is offered it
 
 
+# T35
 @pytest.mark.parametrize(
     ("tasks", "offered"),
     [
@@ -247,6 +248,7 @@ def test_an_answer_that_looks_like_a_task_is_a_wrong_one_of_a_client_that_declar
 # ------------------------------------------------------------------------------------------------------------- the pace
 
 
+# T36
 @pytest.mark.parametrize(
     ("interval", "retry_ms"),
     [
@@ -484,7 +486,7 @@ def cancels_in(messages: list[Json]) -> list[Json]:
     return [one for one in messages if one.get("method") == "tasks/cancel"]
 
 
-# T23: of our task, and of the client's with it
+# T23, T37
 def test_a_task_that_is_cancelled_takes_the_clients_task_with_it(world: World, client: LegacyClient) -> None:
     scene = deferred(world, client)
 
@@ -568,6 +570,7 @@ def test_a_task_that_is_made_of_a_question_after_it_was_closed_is_cancelled(worl
     assert scene.host.is_asked()["method"] == "tasks/cancel"
 
 
+# T37
 def test_a_client_that_does_not_declare_it_is_not_asked_to_cancel(world: World) -> None:
     client = LegacyClient.opened(world, capabilities={**CAPABILITIES, "tasks": {"requests": REQUESTS}})
     scene = deferred(world, client)
@@ -670,6 +673,22 @@ def test_no_response_that_comes_more_than_once_is_taken_more_than_once(
         scene.host.says(fetch, ACCEPT)
 
     assert [one.token for one in world.workflows.resumptions] == [scene.token]
+
+
+@pytest.mark.parametrize("step", ["get", "result"])
+def test_what_could_not_be_taken_is_asked_for_again(world: World, client: LegacyClient, step: str) -> None:
+    scene = (deferred if step == "get" else ended)(world, client)
+    request, said = scene.host.is_asked(), told("completed") if step == "get" else ACCEPT
+    world.store.is_available = False
+    refused = client.respond(request, result=said)
+    world.store.is_available = True
+
+    again = scene.host.is_asked()
+    scene.host.says(again, said)
+
+    assert refused.status == 503
+    assert again["method"] == request["method"] == f"tasks/{step}"
+    assert len(answers_of(world)) == (step == "result")
 
 
 def test_a_body_that_is_lost_loses_nothing(world: World, client: LegacyClient) -> None:
