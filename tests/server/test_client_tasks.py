@@ -682,6 +682,7 @@ def test_what_could_not_be_taken_is_asked_for_again(world: World, client: Legacy
     world.store.is_available = False
     refused = client.respond(request, result=said)
     world.store.is_available = True
+    world.faults.clear()
 
     again = scene.host.is_asked()
     scene.host.says(again, said)
