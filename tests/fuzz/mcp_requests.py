@@ -30,9 +30,11 @@ from tests.recorded import FOLDER, recorded
 from tests.server.answers import Answer, Json, judge
 from tests.server.anything import (
     ACCEPT,
+    CLIENT_TASK,
     EVERYTHING,
     IN_SESSION,
     RIGHT,
+    SESSION_ID,
     STREAM,
     TASK_ID,
     Sent,
@@ -108,6 +110,7 @@ def _scene() -> _Scene:
     assert client.start() == TASK_ID
     world.progress(TASK_ID, 10)
     ask_everything(world)
+    LegacyClient(world, owner=OWNER, session=SESSION_ID).respond({"id": f"{TASK_ID}.2"}, result={"task": CLIENT_TASK})
     world.succeed(client.start("structured"), OUTPUT)
     world.fail(client.start(), PROTOCOL_ERROR_NAME, '{"code": 1001, "message": "Not on a Sunday.", "data": {"day": 7}}')
     world.fail(client.start())

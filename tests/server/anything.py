@@ -45,8 +45,10 @@ METHODS = (
 ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 RIGHT: Json = {"approval": ACCEPT, "model": SAMPLED, "folders": LISTED}
 """Right answers to all that is asked, in the order of the questions."""
-EVERYTHING: Json = {**ASKING_CAPABILITY, "sampling": {}, "roots": {}}
-"""Of a client that can be asked everything."""
+TASKS: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}}
+EVERYTHING: Json = {**ASKING_CAPABILITY, "sampling": {}, "roots": {}, "tasks": TASKS}
+"""Of a client that can be asked everything, and makes tasks of it (2025-11-25)."""
+CLIENT_TASK: Json = {"taskId": "a-task", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
 
 
 def lively() -> World:
@@ -115,8 +117,14 @@ def right_requests() -> list[Sent]:
 
 def right_answers() -> list[Json]:
     """List a legacy client's right answer to each question."""
-    numbered = enumerate(RIGHT.values(), 1)
-    return [{"jsonrpc": "2.0", "id": f"{TASK_ID}.{number}", "result": result} for number, result in numbered]
+    results: list[tuple[str, Json]] = [
+        *((str(number), result) for number, result in enumerate(RIGHT.values(), 1)),
+        ("1", {"task": CLIENT_TASK}),
+        ("2.get.0.a-task", {**CLIENT_TASK, "status": "completed"}),
+        ("2.result.0.a-task", SAMPLED),
+        ("2.cancel.0.a-task", {**CLIENT_TASK, "status": "cancelled"}),
+    ]
+    return [{"jsonrpc": "2.0", "id": f"{TASK_ID}.{named}", "result": result} for named, result in results]
 
 
 def version_of(message: Json, sent_headers: dict[str, Any]) -> str:
