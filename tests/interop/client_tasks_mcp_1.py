@@ -5,6 +5,7 @@
 `plan.what` says what becomes of its tasks. It runs in an environment of its own, with nothing of ours.
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportCallIssue=false
 
 import json
 import sys
