@@ -19,10 +19,14 @@ POLL: Final = ("GetItem",)
 """tasks/get, tasks/result, the first body of a stream, a round of a plain call: unless a check is due."""
 WAIT: Final = ("UpdateItem",) * 4
 """A request that waits: it acquires and releases a wait slot of the caller and one of the stack."""
+EXPRESS: Final = ("UpdateItem", *WAIT[:2], "StartSyncExecution", *WAIT[2:])
+"""A call of a tool of type EXPRESS: the rate, a wait slot, and the execution. A caller who has just made another call
+costs one UpdateItem more.
+"""
 STREAM_POLL: Final = ("BatchGetItem",)
 """Resuming a stream (GET with Last-Event-ID): reads the task, and whether the request was cancelled."""
 LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")
-"""A poll that reads the name of the current state: once in StateAfterSeconds."""
+"""A poll that reads the current state: once in StateAfterSeconds. In a Distributed Map also DescribeMapRun."""
 REPAIR: Final = ("GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem")
 """A poll that finds the end of an execution whose status event was lost."""
 END: Final = ("GetItem", "PutItem", "UpdateItem")

@@ -1,4 +1,4 @@
-"""Step Functions state machines."""
+"""Step Functions state machines, their versions and their aliases."""
 
 import json
 import re
@@ -26,6 +26,7 @@ def _state_machine(resource: Resource, world: World) -> Created:
             definition=definition,
             roleArn=properties["RoleArn"],
             type=properties.get("StateMachineType", "STANDARD"),
+            **_encryption(properties.get("EncryptionConfiguration")),
             tags=[{"key": tag["Key"], "value": tag["Value"]} for tag in properties.get("Tags", [])],
         )
     except ClientError as error:
@@ -34,7 +35,37 @@ def _state_machine(resource: Resource, world: World) -> Created:
         ) from error
     arn: str = made["stateMachineArn"]
     world.state_machines.append(arn)
-    return Created(arn, {"Arn": arn, "Name": name})
+    return Created(arn, {"Arn": arn, "Name": name, "StateMachineRevisionId": "INITIAL"})
+
+
+def _encryption(configuration: Mapping[str, Any] | None) -> dict[str, Any]:
+    if configuration is None:
+        return {}
+    return {"encryptionConfiguration": {name[:1].lower() + name[1:]: value for name, value in configuration.items()}}
+
+
+def _version(resource: Resource, world: World) -> Created:
+    arn: str = resource.properties["StateMachineArn"]
+    # moto publishes only what is updated.
+    states = world.client("stepfunctions")
+    definition = states.describe_state_machine(stateMachineArn=arn)["definition"]
+    made = states.update_state_machine(stateMachineArn=arn, definition=definition, publish=True)
+    version: str = made["stateMachineVersionArn"]
+    return Created(version, {"Arn": version})
+
+
+def _alias(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    preferred = properties.get("DeploymentPreference", {}).get("StateMachineVersionArn")
+    routes: list[Any] = properties.get("RoutingConfiguration") or [{"StateMachineVersionArn": preferred, "Weight": 100}]
+    made = world.client("stepfunctions").create_state_machine_alias(
+        name=properties.get("Name", resource.logical_id),
+        routingConfiguration=[
+            {"stateMachineVersionArn": one["StateMachineVersionArn"], "weight": int(one["Weight"])} for one in routes
+        ],
+    )
+    alias: str = made["stateMachineAliasArn"]
+    return Created(alias, {"Arn": alias})
 
 
 def _definition(properties: Mapping[str, Any]) -> str:
@@ -99,8 +130,17 @@ KINDS = {
             "DefinitionSubstitutions",
             "RoleArn",
             "StateMachineType",
+            "EncryptionConfiguration",
         ),
-        harmless=("TracingConfiguration", "LoggingConfiguration", "EncryptionConfiguration"),
-        note="state machines: no logs, no tracing, no redrive",
+        harmless=("TracingConfiguration", "LoggingConfiguration"),
+        note="state machines: no logs, no tracing, no redrive; a key only empties their events",
+    ),
+    "AWS::StepFunctions::StateMachineVersion": Kind(
+        _version, served=("StateMachineArn",), harmless=("StateMachineRevisionId",)
+    ),
+    "AWS::StepFunctions::StateMachineAlias": Kind(
+        _alias,
+        served=("Name", "RoutingConfiguration", "DeploymentPreference"),
+        note="aliases: the version with the most weight gets every start; no gradual deployments",
     ),
 }
