@@ -60,6 +60,18 @@ class Account:
 
         return until(look)
 
+    def table(self, **settings: Any) -> str:
+        """Create a table with the key `pk`; return its name."""
+        name = f"table-{next(_numbers)}"
+        self.tables.create_table(
+            TableName=name,
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            **settings,
+        )
+        return name
+
     def queue(self) -> str:
         """Create a queue, and return its URL."""
         return self.queues.create_queue(QueueName=f"queue-{next(_numbers)}")["QueueUrl"]

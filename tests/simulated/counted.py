@@ -13,8 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto.core.models import botocore_stubber
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from stepwire.aws.clients import dynamodb_client
-from tests.simulated.dynamodb import answer
+from tests.simulated.dynamodb import answer, client_answered_by
 from tests.simulated.wire import subject_of
 from tests.tables import table_behind
 
@@ -50,13 +49,7 @@ def counted_dynamodb_client(calls: list[CountedCall]) -> "DynamoDBClient":
         calls.append(_call(operation, request, response))
         return response
 
-    client = dynamodb_client()
-    events: Any = client.meta.events
-    events.unregister(
-        "before-send", botocore_stubber
-    )  # botocore runs all registered handlers, so each call would be made twice
-    events.register_first("before-send", answer_and_note)
-    return client
+    return client_answered_by(answer_and_note)
 
 
 def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | None) -> CountedCall:

@@ -4,6 +4,7 @@ A call that moto rejects is repeated through that layer, which writes the errors
 """
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 
 def quick_dynamodb_client() -> "DynamoDBClient":
     """Return a client of the simulated account's DynamoDB."""
+    return client_answered_by(_answer)
+
+
+def client_answered_by(handler: Callable[..., AWSResponse | None]) -> "DynamoDBClient":
+    """Return a client of DynamoDB whose calls are answered by a handler of botocore's event `before-send`."""
     client = dynamodb_client()
     events: Any = client.meta.events
-    events.unregister(
-        "before-send", botocore_stubber
-    )  # botocore runs all registered handlers, so each call would be made twice
-    events.register_first("before-send", _answer)
+    # botocore runs all registered handlers, so each call would be made twice
+    events.unregister("before-send", botocore_stubber)
+    events.register_first("before-send", handler)
     return client
 
 

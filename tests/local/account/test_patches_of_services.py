@@ -167,22 +167,11 @@ def test_a_rule_matches_each_change_of_the_tags_of_a_state_machine(account: Acco
     assert sorted(one["tags"].get("mine", "") for one in read()) == ["", "1"]
 
 
-def table(account: Account) -> str:
-    name = f"table-{uuid.uuid4()}"
-    account.tables.create_table(
-        TableName=name,
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    return name
-
-
 @proof("calls_take_turns")
 def test_calls_to_tables_take_turns(
     account: Account, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    name = table(account)
+    name = account.table()
     # Without the patch, a second call soon enters; with it, none does.
     patience = HANG_GUARD if request.node.callspec.params["account"] else 0.02
     another = threading.Event()
@@ -206,7 +195,7 @@ def test_calls_to_tables_take_turns(
 
 
 def test_one_of_several_conditional_writes_wins(account: Account, impatient_threads: None) -> None:
-    name = table(account)
+    name = account.table()
 
     def put(key: str) -> Any:
         item = {"pk": {"S": key}}
@@ -219,7 +208,7 @@ def test_one_of_several_conditional_writes_wins(account: Account, impatient_thre
 
 @proof("transactions_are_idempotent")
 def test_a_repeated_transaction_is_written_once(account: Account) -> None:
-    name = table(account)
+    name = account.table()
     update = {
         "TableName": name,
         "Key": {"pk": {"S": "a"}},

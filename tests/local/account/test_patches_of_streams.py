@@ -1,6 +1,5 @@
 """The streams of tables behave as in AWS, thanks to the patches of moto."""
 
-import uuid
 from typing import Any
 
 import pytest
@@ -13,15 +12,8 @@ from tests.local.simulated import Account
 
 
 def table(account: Account) -> str:
-    name = f"table-{uuid.uuid4()}"
-    account.tables.create_table(
-        TableName=name,
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-    )
-    return name
+    stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    return account.table(StreamSpecification=stream)
 
 
 def shard(name: str) -> Any:

@@ -34,9 +34,9 @@ def with_line(line: str) -> str:
     return "\n".join([*kept, dedent(line)])
 
 
-def compiled(folder: Path) -> Tool:
-    """Compile the folder and read its only tool as the function does."""
-    (tool,) = read_catalog(compile_directory(folder), STATE_MACHINES).in_order
+def compiled(folder: Path, machine: str = "Greet") -> Tool:
+    """Compile the folder and read its only tool as the function does; `machine` is the name of its state machine."""
+    (tool,) = read_catalog(compile_directory(folder), {machine: state_machine_arn(machine)}).in_order
     return tool
 
 

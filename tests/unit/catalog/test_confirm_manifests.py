@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.tools import Confirmation, Tool, read_catalog
-from stepwire.errors import CatalogError
+from stepwire.catalog.tools import Confirmation
 from stepwire.json_text import Json, write
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.task import Causes
-from tests.kits import state_machine_arn
+from tests.unit.catalog.manifest_files import compiled, faults
 
 EMPTY_FORM = '{"type":"object","properties":{}}'
 
@@ -26,16 +24,10 @@ input_schema: {type: object, properties: {text: {type: string}, count: {type: in
     (folder / "wipe.yaml").write_text(text + "\n".join(lines), encoding="utf-8")
 
 
-def compiled(folder: Path) -> Tool:
-    (tool,) = read_catalog(compile_directory(folder), {"Wipe": state_machine_arn("Wipe")}).in_order
-    return tool
-
-
 def fault(folder: Path) -> str:
-    """Return the fault of the manifest."""
-    with pytest.raises(CatalogError) as error:
-        compile_directory(folder)
-    return str(error.value).replace(f"{folder}/", "")
+    """Return the only fault of the manifest."""
+    (found,) = faults(folder)
+    return found
 
 
 def question(message: str, **arguments: Json) -> str:
@@ -49,7 +41,7 @@ def question(message: str, **arguments: Json) -> str:
 def test_by_default_nothing_is_asked_and_states_are_shown(tmp_path: Path) -> None:
     manifest(tmp_path)
 
-    tool = compiled(tmp_path)
+    tool = compiled(tmp_path, "Wipe")
 
     assert tool.confirmation is None
     assert tool.shows_state
@@ -58,13 +50,13 @@ def test_by_default_nothing_is_asked_and_states_are_shown(tmp_path: Path) -> Non
 def test_names_of_states_can_be_hidden(tmp_path: Path) -> None:
     manifest(tmp_path, "show_state: false")
 
-    assert not compiled(tmp_path).shows_state
+    assert not compiled(tmp_path, "Wipe").shows_state
 
 
 def test_a_question_needs_only_a_message(tmp_path: Path) -> None:
     manifest(tmp_path, "confirm: {message: 'Really?'}")
 
-    assert compiled(tmp_path).confirmation == Confirmation("confirm", "Really?", EMPTY_FORM, None)
+    assert compiled(tmp_path, "Wipe").confirmation == Confirmation("confirm", "Really?", EMPTY_FORM, None)
 
 
 def test_a_complete_question_is_compiled(tmp_path: Path) -> None:
@@ -77,7 +69,7 @@ def test_a_complete_question_is_compiled(tmp_path: Path) -> None:
         "  input_key: confirmation",
     )
 
-    assert compiled(tmp_path).confirmation == Confirmation(
+    assert compiled(tmp_path, "Wipe").confirmation == Confirmation(
         "sure",
         "Really wipe {text}, {count} times?",
         '{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"string"}},"required":["b"]}',
@@ -132,7 +124,7 @@ def test_an_invalid_question_is_named_with_its_place(line: str, words: str, tmp_
 def test_braces_around_anything_but_a_name_are_text(tmp_path: Path) -> None:
     manifest(tmp_path, "confirm: {message: 'Really {} { text } {text.a} {{text}}?'}")
 
-    confirmation = compiled(tmp_path).confirmation
+    confirmation = compiled(tmp_path, "Wipe").confirmation
 
     assert confirmation is not None
     assert confirmation.elicitation({"text": "x"}).message == 'Really {} { text } {text.a} {"x"}?'
@@ -204,4 +196,4 @@ def test_the_manifest_decides_how_much_of_a_failure_is_shown(
     """B16."""
     manifest(tmp_path, *lines)
 
-    assert compiled(tmp_path).causes is causes
+    assert compiled(tmp_path, "Wipe").causes is causes

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.tools import Idempotency, Tool, read_catalog
-from stepwire.errors import CatalogError
-from tests.kits import state_machine_arn
+from stepwire.catalog.tools import Idempotency
+from tests.unit.catalog.manifest_files import compiled, faults
 
 PLAIN = "{customer: {type: string}, month: {type: [integer, 'null']}, size: {enum: [s, 1]}, unit: {const: eur}}"
 PROPERTIES = (
@@ -28,23 +26,16 @@ input_schema: {{type: object, properties: {PROPERTIES}, required: {REQUIRED}}}
     (folder / "settle.yaml").write_text(text + "\n".join(lines), encoding="utf-8")
 
 
-def compiled(folder: Path) -> Tool:
-    """Compile the folder and read its only tool as the function does."""
-    (tool,) = read_catalog(compile_directory(folder), {"Settle": state_machine_arn("Settle")}).in_order
-    return tool
-
-
 def fault(folder: Path) -> str:
-    """Return the fault of the manifest."""
-    with pytest.raises(CatalogError) as error:
-        compile_directory(folder)
-    return str(error.value).replace(f"{folder}/settle.yaml: ", "")
+    """Return the only fault of the manifest."""
+    (found,) = faults(folder)
+    return found.removeprefix("settle.yaml: ")
 
 
 def test_without_the_field_no_calls_are_equal(tmp_path: Path) -> None:
     manifest(tmp_path)
 
-    assert compiled(tmp_path).idempotency is None
+    assert compiled(tmp_path, "Settle").idempotency is None
 
 
 @pytest.mark.parametrize(
@@ -63,14 +54,14 @@ def test_the_arguments_are_a_list_and_the_window_is_an_hour_by_default(
 ) -> None:
     manifest(tmp_path, *lines)
 
-    assert compiled(tmp_path).idempotency == Idempotency(("customer", "month"), window)
+    assert compiled(tmp_path, "Settle").idempotency == Idempotency(("customer", "month"), window)
 
 
 @pytest.mark.parametrize("name", ["customer", "month", "size", "unit"])
 def test_an_argument_of_any_plain_type_can_be_in_a_key(tmp_path: Path, name: str) -> None:
     manifest(tmp_path, f"idempotency: [{name}]")
 
-    found = compiled(tmp_path).idempotency
+    found = compiled(tmp_path, "Settle").idempotency
 
     assert found is not None
     assert found.arguments == (name,)
