@@ -1,6 +1,6 @@
-"""Serve a template on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that it needs.
+"""Serve templates on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that they need.
 
-Exit code 0 after a requested stop; 2, with a one-line reason, if the template cannot be served.
+Exit code 0 after a requested stop; 2, with a one-line reason, if a template cannot be served.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from local.sam_local import write_env_vars
 from local.terminal.leaving import leave
 from local.terminal.screen import Screen, Warnings
 
+_TEMPLATES = ("template.yaml",)
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
 # The differences from AWS to show first, most important first. A note that matches none of these comes last.
@@ -64,8 +65,11 @@ def _screen(form: str) -> Screen:
 
 def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:
     host = str(options.host) if options.services else None
+    first, *others = options.template or _TEMPLATES
     stack = LocalStack(
-        options.template,
+        first,
+        others=others,
+        name=options.name,
         port=options.port if options.port is not None else _PORTS[options.services],
         parameters=dict(options.parameter),
         expiry=after(options.expire_after),
@@ -88,10 +92,20 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m local",
-        description="Serve a SAM template on 127.0.0.1.",
+        description="Serve SAM templates on 127.0.0.1.",
         epilog="The environment variable LOG=json makes every line of the screen a JSON object.",
     )
-    parser.add_argument("--template", default="template.yaml", help="the template (default: %(default)s)")
+    parser.add_argument(
+        "--template",
+        action="append",
+        metavar="FILE",
+        help="a template; may be repeated: the first one has the API, the others are stacks beside it (default: template.yaml)",
+    )
+    parser.add_argument(
+        "--name",
+        default="stepwire",
+        help="the name of the first template's stack, by which others mean it (default: %(default)s)",
+    )
     parser.add_argument("--port", type=int, help="0 takes any free port (default: 3000; with --services 4566)")
     parser.add_argument(
         "--parameter",
@@ -99,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_assignment,
         default=[],
         metavar="KEY=VALUE",
-        help="value of a template parameter; may be repeated",
+        help="value of a parameter, for each template that declares it; may be repeated",
     )
     parser.add_argument(
         "--expire-after",

@@ -47,12 +47,18 @@ def load(path: Path, parameters: Mapping[str, str]) -> Template:
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
-    parsed = parse(path)
-    if not isinstance(parsed, dict) or "Resources" not in parsed:
-        raise TemplateError(f"{path} is not a template: it has no Resources.")
-    source = cast("dict[str, Any]", parsed)
+    source = _source(path)
     folders = _localise(source, path.parent)
     return Template(path, _translate(path, source, parameters), folders)
+
+
+def declared_parameters(path: Path) -> Mapping[str, Any]:
+    """Return the section Parameters of a template, without translating it.
+
+    Raises:
+        TemplateError: the file is missing, not YAML, or no template.
+    """
+    return _source(path).get("Parameters") or {}
 
 
 def parse(path: Path) -> Any:
@@ -69,6 +75,13 @@ def parse(path: Path) -> Any:
         raise TemplateError(f"{path} cannot be read: {error}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise TemplateError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _source(path: Path) -> dict[str, Any]:
+    parsed = parse(path)
+    if not isinstance(parsed, dict) or "Resources" not in parsed:
+        raise TemplateError(f"{path} is not a template: it has no Resources.")
+    return cast("dict[str, Any]", parsed)
 
 
 def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:

@@ -25,6 +25,7 @@ from pydantic import AnyUrl
 
 from examples.tasks_client import Tasks
 from local import LocalStack
+from tests.adopted import ADOPTER
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD
 
@@ -133,7 +134,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
         "EndpointUrl": url,
         "RequiredScope": SCOPE,
     }
-    with LocalStack(ROOT / "template.yaml", port=port, parameters=parameters, instances=2) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
         yield stack.url
 
 

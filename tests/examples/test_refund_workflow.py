@@ -21,7 +21,7 @@ from examples.tasks_client import (
 from local import FunctionError, LocalStack
 from local.account.engine import ACCOUNT
 from local.iam.permissions import Call, registered, watched
-from tests.examples.stacks import ROOT
+from tests.examples.stacks import EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ Asked = list[ElicitRequestFormParams]
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """Serve the template."""
-    with LocalStack(ROOT / "template.yaml") as stack:
+    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES]) as stack:
         yield stack
 
 

@@ -1,7 +1,7 @@
 """The template keeps its promises: nothing is lost, nothing is open, nothing may do more than it does."""
 
 import json
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -13,23 +13,17 @@ from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
-    STATE_MACHINE,
     Resource,
     Statement,
     listed,
-    manifest,
-    manifests,
     references,
     resource,
     resources,
-    state_machines,
     statements,
     template,
 )
 
 ROLE: Final = "AWS::IAM::Role"
-
-WORKFLOWS: Final = sorted((ROOT / "statemachines").glob("*.asl.yaml"))
 
 # Where a permission ends in a wildcard, and why nothing narrower will do.
 WILDCARDS: Final = {
@@ -49,7 +43,6 @@ WILDCARDS: Final = {
     "SweepFunction.FollowAndStopExecutions": "the same",
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
-    "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
 }
 
 # Actions that can be allowed for every resource only, for they know none.
@@ -58,7 +51,6 @@ WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", 
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
     FUNCTION: "FunctionName",
-    STATE_MACHINE: "Name",
     "AWS::ApiGatewayV2::Api": "Name",
     "AWS::ApiGatewayV2::DomainName": "DomainName",
     "AWS::CloudWatch::Alarm": "AlarmName",
@@ -96,11 +88,6 @@ NAMELESS: Final = {
 }
 
 
-def state_machines_of_mcp() -> dict[str, str]:
-    variables = resource("McpFunction").properties["Environment"]["Variables"]
-    return json.loads(variables["STATE_MACHINES"]["Fn::Sub"])
-
-
 def named(value: Resource | Statement | object) -> str:
     return getattr(value, "logical_id", getattr(value, "name", str(value)))
 
@@ -108,24 +95,19 @@ def named(value: Resource | Statement | object) -> str:
 # -------------------------------------------------------------------------------------- tools and their state machines
 
 
-@pytest.mark.parametrize("path", manifests(), ids=lambda path: path.stem)
-def test_every_manifest_names_a_state_machine_in_the_functions_environment(path: Any) -> None:
-    known = state_machines_of_mcp()
+def test_the_endpoint_s_stack_knows_no_state_machine() -> None:
+    variables = resource("McpFunction").properties["Environment"]["Variables"]
 
-    name = manifest(path)["state_machine"]
-
-    assert name in known
+    assert [one.logical_id for one in resources() if "StateMachine" in one.kind] == []
+    assert "STATE_MACHINES" not in variables
 
 
-def test_the_functions_environment_has_exactly_the_templates_state_machines() -> None:
-    told = state_machines_of_mcp()
+def test_other_stacks_read_in_a_parameter_which_function_asks_the_users() -> None:
+    address = resource("InputRequestsAddress").properties
 
-    referred = {name: arn.removeprefix("${").removesuffix("}") for name, arn in told.items()}
-
-    assert set(referred.values()) == state_machines()
-    assert referred == {name: name for name in referred}, (
-        "a name in a manifest is the logical id, so that one can be found"
-    )
+    assert address["Name"] == {"Fn::Sub": "/stepwire/${AWS::StackName}/input_requests"}
+    assert references(address["Value"]) == {"InputRequestsFunction"}
+    assert address["Type"] == "String"
 
 
 OWNERS_CONSENT: Final = {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": {"Ref": "AWS::StackName"}}}
@@ -238,18 +220,10 @@ def test_only_what_dynamodb_itself_removes_of_the_tasks_reaches_the_function() -
     assert references(mapping["DestinationConfig"]) == {"DeadLetters"}
 
 
-@pytest.mark.parametrize("path", ["template.yaml", *(f"statemachines/{one.name}" for one in WORKFLOWS)])
-def test_no_arn_names_a_partition_for_the_stack_may_be_in_another(path: str) -> None:
-    text = (ROOT / path).read_text(encoding="utf-8")
+def test_no_arn_names_a_partition_for_the_stack_may_be_in_another() -> None:
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
 
     assert "arn:aws:" not in text
-
-
-@pytest.mark.parametrize("machine", resources(STATE_MACHINE), ids=named)
-def test_every_state_machine_is_a_standard_one_for_only_those_report_their_end(machine: Resource) -> None:
-    kind = machine.properties.get("Type", "STANDARD")
-
-    assert kind == "STANDARD"
 
 
 # ------------------------------------------------------------------------------------------------------ nothing is lost
@@ -351,7 +325,7 @@ def test_every_reason_for_a_wildcard_is_still_needed() -> None:
     assert set(WILDCARDS) == wide
 
 
-@pytest.mark.parametrize("holder", resources(FUNCTION, STATE_MACHINE), ids=named)
+@pytest.mark.parametrize("holder", resources(FUNCTION), ids=named)
 def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
     policies = listed(holder.properties.get("Policies") or [])
 
