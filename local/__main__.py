@@ -22,8 +22,10 @@ from local.lambdas.function_output import FOLDER, kept_in
 from local.sam_local import write_env_vars
 from local.terminal.leaving import leave
 from local.terminal.screen import Screen, Warnings
+from local.watching import Watching
 
 _TEMPLATES = ("template.yaml",)
+_LOOK_SECONDS = 0.5  # between two looks at the files of the templates
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
 # The differences from AWS to show first, most important first. A note that matches none of these comes last.
@@ -86,7 +88,9 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
             screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served)
-            stopping.wait()
+            watching = Watching(stack, screen.noted)
+            while not stopping.wait(_LOOK_SECONDS):
+                watching.look()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -99,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         "--template",
         action="append",
         metavar="FILE",
-        help="a template; may be repeated: the first one has the API, the others are stacks beside it (default: template.yaml)",
+        help="a template; of several, the first has the API, the others are stacks beside it (default: template.yaml)",
     )
     parser.add_argument(
         "--name",
@@ -130,6 +134,11 @@ def _parser() -> argparse.ArgumentParser:
         help="folder of the functions' log files (default: %(default)s)",
     )
     parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
+    _add_services(parser)
+    return parser
+
+
+def _add_services(parser: argparse.ArgumentParser) -> None:
     services = parser.add_argument_group("for `sam local`, which serves the API itself")
     services.add_argument(
         "--services", action="store_true", help="serve the AWS services with the template's resources, not the API"
@@ -148,7 +157,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write the functions' environment variables to (default: %(default)s)",
     )
-    return parser
 
 
 def _address(text: str) -> IPv4Address:

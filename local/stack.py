@@ -35,6 +35,7 @@ from local.lambdas.functions import Failed, Function
 from local.streams.expiry import ExpiryPolicy, Sweeper
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
+from local.streams.refused_tools import RefusalWatch
 from local.streams.task_changes import TaskChange, TaskWatch
 
 _numbers = itertools.count(1)
@@ -78,8 +79,8 @@ class LocalStack:
             compiled when the block begins.
         name: The name of the first stack; default: one that no other has.
         port: The port on 127.0.0.1; 0 takes any free one.
-        parameters: Values of the parameters of whichever template declares them. If declared, `Authorizer` defaults to `none` and
-            `AllowedOrigins` to this endpoint's own origins.
+        parameters: Values of the parameters of whichever template declares them. If declared, `Authorizer` defaults
+            to `none` and `AllowedOrigins` to this endpoint's own origins.
         events: Policy for the delivery of executions' status events; can be changed while the stack runs.
         expiry: Policy for the delay, in seconds, between an item's TTL and its removal: `never`, `at_once`,
             `after(seconds)` or a function. Of several delays the first counts. Can be changed while the stack runs.
@@ -92,7 +93,7 @@ class LocalStack:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each is a choice of its own, by name
         self,
         template: str | Path,
         *,
@@ -143,7 +144,7 @@ class LocalStack:
 
     @property
     def physical_ids(self) -> Mapping[str, str]:
-        """Map logical ids to physical ids, in all stacks; of resources with one logical id, the first stack's counts."""
+        """Map logical ids to physical ids, in all stacks; of several with one logical id, the first stack's counts."""
         return {name: found for one in reversed(self.deployments) for name, found in one.physical_ids.items()}
 
     @property
@@ -187,6 +188,21 @@ class LocalStack:
         """Remove the items whose TTL is over at a time (default: now), whatever the policy; return their number."""
         return self._sweeper.sweep(at or datetime.now(UTC), at_once)
 
+    def update(self, deployment: Deployment) -> list[str]:
+        """Take over what has changed in a template and the files that it names; return the logical ids concerned.
+
+        Raises:
+            LocalStackError: it cannot be served; the last good one goes on serving.
+        """
+        known = list(deployment.world.mappings)
+        try:
+            return deployment.update()
+        finally:
+            self._follow()
+            for mapping in [one for one in deployment.world.mappings if one not in known]:
+                mapping.start()
+                self._exit.callback(mapping.stop)
+
     def drain(self, *, within: float = 120.0) -> None:
         """Wait until each stream record has been processed or given up.
 
@@ -225,7 +241,7 @@ class LocalStack:
         undo.enter_context(serving(self._front(), listener))
 
     def _given_to(self, deployment: Deployment) -> dict[str, str]:
-        """Return the parameters that a template declares; the first one gets those that none declares, and refuses them."""
+        """Return the parameters that a template declares; the first one gets, and refuses, those that none declares."""
         declared = set(deployment.declared())
         if deployment is not self.deployments[0]:
             return {name: value for name, value in self._given.items() if name in declared}
@@ -273,13 +289,15 @@ class LocalStack:
         self.not_served = tuple(dict.fromkeys(note for one in self.deployments for note in one.world.notes))
 
     def _watches(self) -> Sequence[StreamMapping]:
-        """Return a reader of each table's stream, which reports the changes of tasks to the watcher."""
+        """Return readers of each table's stream: of tasks, for the watcher; of refused tools, for the log."""
         if self.watcher is None:
             return ()
         watch, client = TaskWatch(self.watcher.task_changed), self.client("dynamodb")
         tables = self.deployments[0].world.tables
         found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in tables]
-        return [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in found if arn]
+        streams = [arn for arn in found if arn]
+        tasks = [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in streams]
+        return [*tasks, *(StreamMapping(MappingSettings(arn, RefusalWatch())) for arn in streams)]
 
     def _api(self) -> HttpApi:
         world = self.deployments[0].world

@@ -27,7 +27,7 @@ def write_manifests(folder: Path) -> Path:
 
 
 def _text(value: Any) -> str:
-    return value["Fn::Sub"] if isinstance(value, dict) else value
+    return value if isinstance(value, str) else value["Fn::Sub"]
 
 
 def _with_arns(text: str) -> str:

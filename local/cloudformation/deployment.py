@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from local.cloudformation import template
+from local.cloudformation.files import signature, signature_of
 from local.cloudformation.parameters import ParameterValue, parameter_values
 from local.cloudformation.provisioner import Made, Provisioner
 from local.cloudformation.resources.kinds import World
@@ -46,6 +47,11 @@ class Deployment:
     def physical_ids(self) -> dict[str, str]:
         """Map the logical id of each created resource to its physical id, the value of Ref."""
         return {name: made.created.reference for name, made in self._made.items() if made.is_served}
+
+    def signature(self) -> str:
+        """Return a text that changes with the template, the definitions and the code that it names."""
+        folders = (signature(folder) for folder in self._template.folders.values())
+        return "\n".join([signature_of([self.path, *self._template.definitions]), *folders])
 
     def declared(self) -> Mapping[str, Any]:
         """Return the parameters that the template declares.

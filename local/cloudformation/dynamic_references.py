@@ -1,4 +1,4 @@
-"""Dynamic references of CloudFormation: `{{resolve:ssm:NAME}}` stands for the value of a parameter in Parameter Store."""
+"""Dynamic references of CloudFormation: `{{resolve:ssm:NAME}}` stands for the value of an SSM parameter."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,17 +1,29 @@
-"""What a folder of code looks like, so that a change is noticed."""
+"""What files and folders look like, so that a change is noticed."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from stat import S_ISREG
 
 # What running and compiling leave behind.
 _MADE_HERE = ("__pycache__", "catalog.json")
 
 
-def signature(folder: Path | None) -> str:
-    """Return a text that changes with the names, sizes and times of the files in a folder; empty without a folder."""
-    if folder is None:
+def signature(folder: Path) -> str:
+    """Return a text that changes with the names, sizes and times of the files in a folder."""
+    return signature_of([path for path in sorted(folder.rglob("*")) if not _is_made_here(path, folder)])
+
+
+def signature_of(files: Iterable[Path]) -> str:
+    """Return a text that changes with the sizes and times of files; one that is gone counts as another."""
+    return "\n".join(filter(None, map(_line, files)))
+
+
+def _line(path: Path) -> str:
+    try:
+        found = path.stat()
+    except FileNotFoundError:  # since it was listed
         return ""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _is_made_here(path, folder)]
-    return "\n".join(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
+    return f"{path} {found.st_size} {found.st_mtime_ns}" if S_ISREG(found.st_mode) else ""
 
 
 def _is_made_here(path: Path, folder: Path) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 from botocore.exceptions import ClientError, ParamValidationError
 
 from local.cloudformation.dynamic_references import resolve_dynamic
-from local.cloudformation.files import signature
 from local.cloudformation.intrinsics import NO_VALUE, holds, resolve
 from local.cloudformation.parameters import ParameterValue
 from local.cloudformation.resources import KINDS
@@ -154,7 +153,7 @@ class Provisioner:
             if self._is_wanted(needed):
                 self._create(needed)
         properties = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
-        code = signature(self._world.folders.get(name))
+        code = self._template.signatures.get(name, "")
         resource = Resource(name, entry["Type"], {} if properties is NO_VALUE else properties, code)
         before = self._there.get(name)
         if before is None or before.resource != resource:
@@ -177,9 +176,7 @@ class Provisioner:
 
     def _updated(self, kind: Kind, resource: Resource, before: Made) -> Created:
         if kind.update is None or before.resource.kind != resource.kind:
-            raise TemplateError(
-                f"{resource.logical_id}: a change of {resource.kind} is taken over by a restart of the local stack only."
-            )
+            raise TemplateError(f"{resource.logical_id}: a change of {resource.kind} is taken over by a restart only.")
         return kind.update(Change(before.resource, resource, before.created), self._world)
 
     def _remove(self, name: str) -> None:

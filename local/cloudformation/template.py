@@ -6,7 +6,7 @@ region, so it runs inside the simulated account.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,7 @@ from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
+from local.cloudformation.files import signature
 from local.errors import TemplateError
 
 _BUCKET = "local"
@@ -35,6 +36,8 @@ class Template:
     path: Path
     body: Mapping[str, Any]
     folders: Mapping[str, Path]  # of code, by the S3 key in the translated resource
+    definitions: Sequence[Path]  # files of state machines
+    signatures: Mapping[str, str]  # of the code in the folders, by the same key
 
     def section(self, name: str) -> Mapping[str, Any]:
         """Return a top-level section; empty if the template has none."""
@@ -48,8 +51,10 @@ def load(path: Path, parameters: Mapping[str, str]) -> Template:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
     source = _source(path)
+    definitions = [path.parent / uri for uri in _definition_uris(source)]
     folders = _localise(source, path.parent)
-    return Template(path, _translate(path, source, parameters), folders)
+    signatures = {name: signature(folder) for name, folder in folders.items()}
+    return Template(path, _translate(path, source, parameters), folders, definitions, signatures)
 
 
 def declared_parameters(path: Path) -> Mapping[str, Any]:
@@ -82,6 +87,11 @@ def _source(path: Path) -> dict[str, Any]:
     if not isinstance(parsed, dict) or "Resources" not in parsed:
         raise TemplateError(f"{path} is not a template: it has no Resources.")
     return cast("dict[str, Any]", parsed)
+
+
+def _definition_uris(source: Mapping[str, Any]) -> list[str]:
+    found = [entry.get("Properties", {}).get("DefinitionUri") for entry in source["Resources"].values()]
+    return [uri for uri in found if isinstance(uri, str)]
 
 
 def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:

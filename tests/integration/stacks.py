@@ -95,7 +95,7 @@ class Deployed:
 
     def list_tools(self) -> None:
         """Let each instance read the registered tools, so that no request that is counted does."""
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        message: Event = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         for _ in self.stack.functions["McpFunction"].handlers:
             self.stack.invoke("McpFunction", {**recorded("http_post_jwt"), "body": json.dumps(message)})
         self.calls.forget()

@@ -148,6 +148,46 @@ def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions
     assert any(record.get("record", {}).get("audit") == "created" for record in served.records())
 
 
+def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path: Path) -> None:
+    adopter = tmp_path / "adopter.yaml"
+    states = {"StartAt": "Echo", "States": {"Echo": {"Type": "Pass", "End": True}}}
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {"Definition": states, "Tags": {"stepwire:endpoint": "stepwire"}},
+    }
+
+    def write(description: str) -> None:
+        manifest = f'name: greet\n{description}\nstate_machine: "${{Machine}}"\ninput_schema: {{type: object}}\n'
+        tool = {"Name": "/stepwire/stepwire/tools/greet", "Type": "String", "Value": {"Fn::Sub": manifest}}
+        resources = {"Machine": machine, "Tool": {"Type": "AWS::SSM::Parameter", "Properties": tool}}
+        body = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
+        adopter.write_text(json.dumps(body), encoding="utf-8")
+
+    def described() -> list[str]:
+        return [tool["description"] for tool in call(served.url, "tools/list")["result"]["tools"][:1]]
+
+    def shown(words: str) -> None:
+        assert served.process.stdout is not None
+        for line in served.process.stdout:
+            if words in line:
+                return
+        raise AssertionError(f"the screen never said {words!r}")
+
+    write("description: Greets.")
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(adopter)) as served:
+        first = described()
+        write("descriptoin: Greets.")
+        shown(f"{adopter}: taken over: Tool")
+        shown("/stepwire/stepwire/tools/greet is refused, and the last good one serves: ")
+        adopter.write_text("Resources: [", encoding="utf-8")
+        shown(f"{adopter}: not taken over, the last good one serves: ")
+        again = described()
+        code = served.stop()
+
+    assert first == again == ["Greets."]
+    assert code == 0
+
+
 def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_demand() -> None:
     stack = LocalStack(TEMPLATE)
     stack.not_served = ("a: so", "b: its schedule never fires", "c: so", "d: X is not served", "e: so")

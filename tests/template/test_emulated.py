@@ -58,7 +58,7 @@ def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_st
 
 
 def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:
-    definition = {
+    definition: dict[str, Any] = {
         "StartAt": "Ask",
         "TimeoutSeconds": 60,
         "States": {"Ask": {"Type": "Task", "TimeoutSeconds": "{% $seconds %}", "HeartbeatSeconds": 5, "End": True}},
