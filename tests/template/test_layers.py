@@ -39,6 +39,7 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
+    "stepwire.catalog.examination",
     "stepwire.catalog.manifests",
     "stepwire.catalog.registration",
 )

@@ -1,4 +1,4 @@
-"""Step Functions state machines."""
+"""Step Functions state machines, their versions and their aliases."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def _state_machine(resource: Resource, world: World) -> Created:
         raise _refused(resource, error) from error
     arn: str = made["stateMachineArn"]
     world.state_machines.append(arn)
-    return Created(arn, {"Arn": arn, "Name": name})
+    return Created(arn, {"Arn": arn, "Name": name, "StateMachineRevisionId": "INITIAL"})
 
 
 def _changed(change: Change, world: World) -> Created:
@@ -71,6 +71,30 @@ def _name(resource: Resource, world: World) -> str:
 
 def _refused(resource: Resource, error: ClientError) -> TemplateError:
     return TemplateError(f"{resource.logical_id}: {error.response.get('Error', {}).get('Message', error)}")
+
+
+def _version(resource: Resource, world: World) -> Created:
+    arn: str = resource.properties["StateMachineArn"]
+    # moto publishes only what is updated.
+    states = world.client("stepfunctions")
+    definition = states.describe_state_machine(stateMachineArn=arn)["definition"]
+    made = states.update_state_machine(stateMachineArn=arn, definition=definition, publish=True)
+    version: str = made["stateMachineVersionArn"]
+    return Created(version, {"Arn": version})
+
+
+def _alias(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    preferred = properties.get("DeploymentPreference", {}).get("StateMachineVersionArn")
+    routes: list[Any] = properties.get("RoutingConfiguration") or [{"StateMachineVersionArn": preferred, "Weight": 100}]
+    made = world.client("stepfunctions").create_state_machine_alias(
+        name=properties.get("Name", resource.logical_id),
+        routingConfiguration=[
+            {"stateMachineVersionArn": one["StateMachineVersionArn"], "weight": int(one["Weight"])} for one in routes
+        ],
+    )
+    alias: str = made["stateMachineAliasArn"]
+    return Created(alias, {"Arn": alias})
 
 
 def _definition(properties: Mapping[str, Any]) -> str:
@@ -140,5 +164,13 @@ KINDS = {
         note="state machines: no logs, no tracing, no redrive",
         update=_changed,
         remove=_removed,
+    ),
+    "AWS::StepFunctions::StateMachineVersion": Kind(
+        _version, served=("StateMachineArn",), harmless=("StateMachineRevisionId",)
+    ),
+    "AWS::StepFunctions::StateMachineAlias": Kind(
+        _alias,
+        served=("Name", "RoutingConfiguration", "DeploymentPreference"),
+        note="aliases: the version with the most weight gets every start; no gradual deployments",
     ),
 }
