@@ -104,7 +104,7 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:  # nothing was sent
             raise StartRefused("this server is not set up to call Step Functions") from error
         else:
-            # Following it would find nothing, and each repair would start it again.
+            # To follow an Express execution would find nothing, and start it again and again.
             if _EXPRESS in begun.get("executionArn", ""):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
