@@ -28,7 +28,8 @@ from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
 from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_machine_arn
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 ROOT: Final = Path(__file__).parents[2]
@@ -76,7 +77,9 @@ def _tools() -> Iterator[Tool]:
 @cache
 def _world() -> World:
     """Make a world with a task that waits for an answer."""
-    no_limits = Limits(active=1_000, per_minute=1_000)  # its clock stands still while each part of the test starts tasks
+    no_limits = Limits(
+        active=1_000, per_minute=1_000
+    )  # its clock stands still while each part of the test starts tasks
     world = World(limits=no_limits, catalog=catalog_of(*_tools()), polls_per_second=10)
     world.catalog.compile_schemas()
     return world
