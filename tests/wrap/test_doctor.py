@@ -135,9 +135,17 @@ def test_a_machine_without_consent_is_one_line(tags: dict[str, str], what: str) 
 
 
 def test_an_express_machine_that_is_asked_to_be_a_task_is_one_line() -> None:
-    (line,) = found_in(account_of(kind="EXPRESS", task_support="required"))
+    assert found_in(account_of(kind="EXPRESS", task_support="required")) == [
+        f"error: {WHERE}: task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write "
+        "forbidden; correct the manifest"
+    ]
+    assert found_in(account_of(kind="EXPRESS")) == []
 
-    assert "Orders is of type EXPRESS, which reports no end, and task_support is required" in line
+
+def test_an_express_machine_that_may_take_longer_than_a_call_waits_is_one_line() -> None:
+    (line,) = found_in(account_of({**PASS, "TimeoutSeconds": 120}, kind="EXPRESS"))
+
+    assert "of type EXPRESS, and may run 2 minutes (TimeoutSeconds): a call waits 15 seconds" in line
 
 
 def test_a_version_is_described_and_an_alias_stands_for_its_machine() -> None:

@@ -53,12 +53,11 @@ def wrapped(
 
 def _wrapped(name: str, read: Read) -> Wrapped:
     machine = read.machine
-    if machine.is_express:
-        problem = f"{machine.name}: of type EXPRESS, which reports no end: let a STANDARD state machine start it"
-        return Wrapped(machine.arn, None, (problem,))
     made = draft(name, machine, read.history)
     told = [*read.problems, *made.conflicts]
-    if not read.history.inputs.count and not read.problems:
+    if machine.is_express:
+        told.append("of type EXPRESS: a plain tool without tasks, inferred from the definition alone")
+    elif not read.history.inputs.count and not read.problems:
         told.append("no run has succeeded yet: inferred from the definition alone")
     return Wrapped(machine.arn, made, tuple(f"{machine.name}: {one}" for one in told))
 

@@ -9,9 +9,11 @@ from datetime import timedelta
 from enum import Enum
 from typing import Final, cast
 
+from stepwire.catalog.examination import Examined, Kind, fields_for
 from stepwire.catalog.manifests import Manifest
 from stepwire.catalog.tools import TaskSupport
-from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.errors import CatalogError
+from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire_cli.wrap.drafts import History, Machine, iso
 from stepwire_cli.wrap.machines import analysed
@@ -75,16 +77,25 @@ def _warning(what: str, fix: str) -> Finding:
 
 
 def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
-    if machine.is_express:
-        what = f"{machine.name} is of type EXPRESS, which reports no end"
-        if manifest.task_support is TaskSupport.REQUIRED:
-            what += ", and task_support is required"
-        yield _error(what, "make the state machine STANDARD, or let a STANDARD one start it")
+    kind = Kind.EXPRESS if machine.is_express else Kind.STANDARD
+    try:
+        fields_for(Examined(kind, write(machine.definition)), manifest)
+    except CatalogError as fault:
+        yield _error(str(fault), "correct the manifest")
+    timeout = timeout_of(machine.definition) or 0
+    if machine.is_express and timeout > _LONGEST_WAIT:
+        yield _warning(
+            f"of type EXPRESS, and may run {spoken(timeout)} (TimeoutSeconds): a call waits "
+            f"{_LONGEST_WAIT:.0f} seconds, and its result is lost after that",
+            "make the state machine STANDARD, if it takes longer",
+        )
     for one in bad_questions(machine.definition):
         yield _error(f"the question of state {one.state}: {one.fault}", "a run that asks it fails: correct the state")
 
 
 def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterator[Finding]:
+    if machine.is_express:
+        return  # nothing is kept of it
     ttl = manifest.ttl.total_seconds()
     timeout, longest = timeout_of(machine.definition), max(history.seconds, default=0.0)
     longer = f"set ttl to {iso(timedelta(days=1 + int(max(timeout or 0, longest) // _DAY)))} or more"
