@@ -16,6 +16,7 @@ import pytest
 
 from local import LocalStack
 from local.lambdas import functions
+from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD, PATIENT
 
 # Stretch the timeouts of functions, so that no invocation fails because the machine is busy.
@@ -67,8 +68,8 @@ def legacy_process() -> Iterator[LegacyProcess]:
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """The endpoint."""
-    limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests share one caller
-    with LocalStack(ROOT / "template.yaml", instances=2, parameters=limits) as stack:
+    limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests are one caller
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters=limits) as stack:
         yield stack.url
 
 

@@ -108,9 +108,9 @@ def test_a_function_with_its_layers_must_be_within_lambdas_limit(tmp_path: Path)
     build = built(
         tmp_path,
         layer("DependenciesLayer", half),
-        layer("ProfileDatasetLayer", half),
+        layer("CatalogDependenciesLayer", half),
         function("Fits", b"1", "DependenciesLayer"),
-        function("DoesNot", b"1", "DependenciesLayer", "ProfileDatasetLayer"),
+        function("DoesNot", b"1", "DependenciesLayer", "CatalogDependenciesLayer"),
     )
 
     faults = over_budget(artifacts(build))

@@ -44,7 +44,7 @@ ENVIRONMENT = {
     "POLLS_PER_SECOND": "10",
     "LAMBDA_TASK_ROOT": "/var/task",
 }
-OPTIONAL = {"ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
+OPTIONAL = {"STATE_MACHINES", "ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
 
 
 def test_the_tools_for_clients_without_tasks_are_offered_unless_turned_off() -> None:
