@@ -16,7 +16,7 @@ from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport
 from stepwire.engine.polls import PollLimit
-from stepwire.errors import HttpMethodNotAllowed, StartRefused, WorkflowError
+from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, WorkflowError
 from stepwire.json_text import load_json, write
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.kit import Kit
@@ -45,6 +45,7 @@ TOOLS: Final = (
     _named("endless"),
     _named("asking"),
     _named("refused"),
+    _named("unstoppable"),
     _named("failing", task_support=TaskSupport.FORBIDDEN),
     _named(AT_THE_LIMIT),
     _named("broken"),
@@ -76,6 +77,12 @@ class ScriptedWorkflows(FakeWorkflows):
                 pass
         super().start(execution, input_text, trace_header)
         self.begun.append(execution)
+
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """Stop the execution, or refuse."""
+        if _machine(execution) == "unstoppable":
+            raise StopRefused("the role has no permission")
+        return super().stop(execution, cause)
 
     def complete_callback(self, token: str, output: str) -> None:
         """Accept an answer; the state that asked continues."""
