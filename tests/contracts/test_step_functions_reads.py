@@ -291,7 +291,7 @@ def test_the_arn_of_an_execution_derives_from_its_state_machine(state_machine: s
 
 
 def metadata(status: str) -> tuple[int, dict[str, Any]]:
-    """Make the description of an execution without its data."""
+    """Return the description of an execution without its data."""
     return 200, {"executionArn": execution_arn_of(EXECUTION), "status": status, "startDate": 1785585600.0}
 
 

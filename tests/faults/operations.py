@@ -164,14 +164,14 @@ OPERATIONS: Final = (
         arrange_confirm_legacy,
     ),
     Operation("get", Caller.CLIENT, ("GetItem task",), arrange_get),
-    Operation("get, never begun", Caller.CLIENT, _BEGUN_AGAIN, arrange_get_never_begun),
-    Operation("get, end untold", Caller.CLIENT, _FOUND, arrange_get_end_untold, ends_are_recorded),
+    Operation("get, never started", Caller.CLIENT, _BEGUN_AGAIN, arrange_get_never_begun),
+    Operation("get, end unreported", Caller.CLIENT, _FOUND, arrange_get_end_untold, ends_are_recorded),
     Operation("tasks/result", Caller.CLIENT, ("GetItem task",), arrange_result_kept),
     Operation("tasks/result, large", Caller.CLIENT, ("GetItem task", "DescribeExecution"), arrange_result_fetched),
     Operation("resume", Caller.RESUMING, ("BatchGetItem tasks",), arrange_resume),
     Operation("resume, large", Caller.RESUMING, ("BatchGetItem tasks", "DescribeExecution"), arrange_resume_large),
     Operation(
-        "resume, end untold",
+        "resume, end unreported",
         Caller.RESUMING,
         ("BatchGetItem tasks", *_FOUND[1:]),
         arrange_resume_end_untold,
@@ -195,7 +195,7 @@ OPERATIONS: Final = (
     ),
     Operation("answer", Caller.CLIENT, _ANSWERED, arrange_answer),
     Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_answer_posted),
-    Operation("client's task made", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
+    Operation("client's task created", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
     Operation("client's task ended", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_ended),
     Operation("client's task, result", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_client_task_result),
     Operation(
@@ -203,7 +203,11 @@ OPERATIONS: Final = (
     ),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
     Operation(
-        "question to nobody", Caller.WORKFLOW, ("GetItem task", "SendTaskFailure"), arrange_ask_nobody, state_has_failed
+        "question that cannot be asked",
+        Caller.WORKFLOW,
+        ("GetItem task", "SendTaskFailure"),
+        arrange_ask_nobody,
+        state_has_failed,
     ),
     Operation("progress", Caller.EVENTBRIDGE, ("GetItem task", "PutItem task"), arrange_progress),
     Operation(
@@ -217,8 +221,8 @@ OPERATIONS: Final = (
         ends_are_recorded,
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
-    Operation("sweep, end untold", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
-    Operation("sweep, never begun", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=5),
+    Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
+    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=5),
     Operation(
         "sweep, expired",
         Caller.SCHEDULE,
@@ -226,5 +230,5 @@ OPERATIONS: Final = (
         arrange_sweep_expired,
         first=5,
     ),
-    Operation("status change told", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
+    Operation("status change published", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
 )

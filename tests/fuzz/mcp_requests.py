@@ -148,7 +148,7 @@ def check(data: bytes) -> bool:
 def check_answer(event: Json, response: Json, world: World, asked: int) -> None:
     """Raise AssertionError unless a response is correct, and the world is unchanged for others."""
     for fault in (*world.faults, *world.troubles):
-        raise AssertionError("the answer must be no internal error") from fault
+        raise AssertionError("the answer must not be an internal error") from fault
     written = json.dumps(response, ensure_ascii=False).encode().decode()  # as Lambda's runtime writes it
     assert FOREIGN not in written, "the answer must contain nothing of another caller"
     assert TRACEBACK not in written or TRACEBACK in json.dumps(event), "the answer must contain no traceback"
@@ -173,7 +173,7 @@ def _check_post(octets: bytes, headers: Json, answer: Answer) -> None:
         assert not message.keys() >= {"id", "method"}, "a request must get an answer"
     elif not answer.is_stream:
         assert answer.body.get("error", {}).get("code") != -32603 or answer.status == 401, (
-            "the answer must be no internal error"
+            "the answer must not be an internal error"
         )
 
 

@@ -152,7 +152,7 @@ def _check_task(world: World) -> None:
         legacy.ask("tasks/list"),
     ]
     for fault in (*world.faults, *world.troubles):
-        raise AssertionError("the answer must be no internal error") from fault
+        raise AssertionError("the answer must not be an internal error") from fault
     for answer in answers:
         answer.response.body.encode()
 

@@ -162,7 +162,7 @@ def test_an_internal_error_is_detected() -> None:
     event = recorded("http_post_jwt")
     response = mcp_requests.FunctionMcp(server)(event, None)
 
-    with pytest.raises(AssertionError, match="must be no internal error") as caught:
+    with pytest.raises(AssertionError, match="must not be an internal error") as caught:
         mcp_requests.check_answer(event, response, world, 1_000)
 
     assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -1,4 +1,4 @@
-"""Responses that would end a healthy stream in a released client, and so must not be sent; and how a stream does end.
+"""Responses that the server must not send, because they end healthy streams of released clients; and correct ends.
 
 A client that resumes gets 200, events and an id to resume with, whatever fails on the server. A 405 or 204 is final for
 one client, an answer without an id for another, and two errors in a row for all of them.
