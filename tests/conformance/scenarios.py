@@ -1,6 +1,4 @@
-"""The scenarios of the official suite, with the expected outcome of each, read from `scenarios.yaml`. This runs
-nothing.
-"""
+"""The scenarios of the official suite, with the expected outcome of each, as in `scenarios.yaml`."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator

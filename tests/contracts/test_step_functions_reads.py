@@ -115,9 +115,7 @@ def test_the_sdk_retries_a_read_after_a_server_error(monkeypatch: pytest.MonkeyP
 def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B9: two attempts of 1 + 3 seconds, and the pause between them, which is below a second in the standard retry
-    mode.
-    """
+    """B9: two attempts of 1 + 3 seconds, and a pause below a second between them (standard retry mode)."""
     config: Any = real_client(monkeypatch).meta.config
     tries: int = config.retries["total_max_attempts"]
 

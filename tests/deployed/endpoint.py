@@ -31,8 +31,7 @@ TOKENS: Final[Mapping[Caller, str]] = {"alice": "TOKEN", "bob": "OTHER_TOKEN"}
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint, the tokens of its callers, and its stack if we may read that, with the environment for AWS's
-    clients.
+    """An endpoint, the tokens of its callers, and its stack with the environment for AWS's clients, if we may read it.
 
     `host` is the header Host to send, if it is not that of the URL.
     """

@@ -1,6 +1,4 @@
-"""Every command in the documents is run by a test, is an existing target or module, or has a reason why it is not
-tested.
-"""
+"""Every command in the documents is tested, or is an existing target or module, or has a reason."""
 
 import importlib.util
 import re

@@ -1,6 +1,4 @@
-"""Questions to `mcp` 2.3 at 2026-07-28: answered with tasks/update, with repeated calls (MRTR), and before a tool
-starts.
-"""
+"""Questions to `mcp` 2.3 at 2026-07-28: answered with tasks/update, in rounds (MRTR), and before a tool starts."""
 
 from typing import Any, Final
 

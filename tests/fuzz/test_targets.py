@@ -33,9 +33,7 @@ CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"o
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relax the time bound for slow or busy machines: `make fuzz` checks the budget, and the defects here took many
-    seconds.
-    """
+    """Relax the time bound for slow machines: `make fuzz` checks it exactly, and the defects here took many seconds."""
     monkeypatch.setattr(bounds, "MOST_SECONDS", 10.0)
     monkeypatch.setattr(bounds, "MOST_MEMORY", 4 * bounds.MOST_MEMORY)
 

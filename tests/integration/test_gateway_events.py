@@ -1,6 +1,4 @@
-"""The events that API Gateway can pass to the function, through the real handler: with or without identity, body,
-headers.
-"""
+"""The events that API Gateway can pass to the real handler: with or without identity, body and headers."""
 
 import base64
 import json

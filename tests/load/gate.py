@@ -1,6 +1,4 @@
-"""The task tokens that wait at the gate. Functions run in the stack's process, so they share this module with the
-opener.
-"""
+"""The task tokens that wait at the gate. Functions run in the stack's process, so they share this module."""
 
 from dataclasses import dataclass
 from queue import SimpleQueue

@@ -1,6 +1,4 @@
-"""Fixtures of the server tests: a new world for each test, which checks that the server had no internal error, and
-clients.
-"""
+"""Fixtures of the server tests: clients, and a world that must end the test without an internal error."""
 
 import itertools
 from collections.abc import Iterator

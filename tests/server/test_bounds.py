@@ -1,6 +1,4 @@
-"""No response takes longer than 25 seconds, whatever the workflow does, with the longest waits that the template
-allows.
-"""
+"""No response takes longer than 25 seconds, even with the longest waits that the template allows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""Requests that a client of 2025-11-25 cancels: before they arrive, while they start, and later; and the AWS calls of
-each.
-"""
+"""Requests that a client of 2025-11-25 cancels: before they arrive, while they start, and later."""
 
 import pytest
 

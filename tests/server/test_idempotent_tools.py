@@ -1,6 +1,4 @@
-"""Tools whose manifest makes an idempotency key of arguments: an equal call gets the first one's task, and a mark that
-says so.
-"""
+"""Tools whose manifest makes an idempotency key of arguments: an equal call gets the first one's task, with a mark."""
 
 from typing import Final
 

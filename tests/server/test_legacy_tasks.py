@@ -1,6 +1,4 @@
-"""Tasks of 2025-11-25: created by `tools/call` with a `task`, polled, listed, cancelled, and fetched with
-`tasks/result`.
-"""
+"""Tasks of 2025-11-25: created by `tools/call` with a `task`, polled, listed, cancelled, and fetched."""
 
 import json
 from datetime import datetime, timedelta

@@ -1,5 +1,4 @@
-"""Every requirement of the protocol has a test that names it, or a reason why it has none; and every name is a
-requirement.
+"""Every requirement of the protocol has a test that names it, or a reason why not; every name is a requirement.
 
 The requirements are the rows of tests/requirements.csv. Their letters: A era dispatch, M 2026-07-28, X its tasks
 extension, L 2025-11-25, T its tasks, F authorization; the levels: M must, S should, m may, - a fact. A test names its

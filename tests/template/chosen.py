@@ -22,9 +22,7 @@ GIVEN: Final = {
 
 @dataclass(frozen=True)
 class Stack:
-    """The template evaluated with parameters. A Ref of a resource is its id, an attribute its id and the attribute's
-    name.
-    """
+    """The template evaluated with parameters. The Ref of a resource is its id; an attribute is the id and its name."""
 
     parameters: dict[str, ParameterValue]
 

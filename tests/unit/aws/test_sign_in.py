@@ -1,6 +1,4 @@
-"""The principal of a caller: derived from everything that the authorizer verified, and from nothing that a caller can
-choose.
-"""
+"""The principal of a caller: derived only from what the authorizer verified."""
 
 from typing import Any
 
