@@ -1,1 +1,1 @@
-"""Measurements to compare a change of the hot path with."""
+"""Measurements that show whether a change made Stepwire slower, larger or more expensive."""

@@ -18,7 +18,7 @@ from typing import Final
 
 from stepwire.json_text import JsonObject
 from stepwire.protocol.http import HttpRequest
-from tests.cold_start import CREDENTIALS, agreeable_aws, run, write_catalog
+from tests.cold_start import CREDENTIALS, always_succeeding_aws, run, write_catalog
 from tests.kits import ALICE, ARGUMENTS, World
 
 IMPORTS: Final = ("boto3", "stepwire.server.mcp_server", "stepwire.aws.bootstrap")
@@ -58,7 +58,7 @@ def _import_time(module: str) -> float:
 
 
 def _first_calls() -> dict[str, float]:
-    with tempfile.TemporaryDirectory() as folder, agreeable_aws() as aws:
+    with tempfile.TemporaryDirectory() as folder, always_succeeding_aws() as aws:
         write_catalog(Path(folder))
         given = {**dict.fromkeys(CREDENTIALS, "a key"), "AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws.port}"}
         kinds = ("on-demand", "snap-start")

@@ -14,7 +14,7 @@ from tests.worst.inputs import inputs
 from tests.worst.measuring import Taken, taken_by
 from tests.worst.shapes import by_chance, known
 
-SHOWN: Final = 3
+ESCAPED: Final = 3
 CHANCES: Final = 500
 SEED: Final = 1
 
@@ -32,8 +32,8 @@ def main() -> None:
         taken[one.function].append((taken_by(one.act), one.name))
     print("| function | inputs | time | memory | input |\n|---|---|---|---|---|")  # noqa: T201 - what it is for
     for function, costs in taken.items():
-        slowest = sorted(costs, key=lambda cost: -cost[0].seconds)[:SHOWN]
-        largest = sorted(costs, key=lambda cost: -cost[0].megabytes)[:SHOWN]
+        slowest = sorted(costs, key=lambda cost: -cost[0].seconds)[:ESCAPED]
+        largest = sorted(costs, key=lambda cost: -cost[0].megabytes)[:ESCAPED]
         for cost, name in dict.fromkeys((*slowest, *largest)):
             row = (function, str(len(costs)), f"{cost.seconds * 1000:.0f} ms", f"{cost.megabytes:.0f} MB", name[:100])
             print(f"| {' | '.join(row)} |")  # noqa: T201

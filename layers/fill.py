@@ -27,7 +27,7 @@ FOR_LAMBDA: Final = (
     *(word for platform in PLATFORMS for word in ("--platform", platform)),
 )
 TARGETS: Final[dict[str, tuple[str, ...]]] = {"lambda": FOR_LAMBDA, "host": ()}
-# What pip notes of its own doing. RECORD also has the hashes of commands, which name the Python of this machine.
+# Files in which pip records its installation. RECORD also has hashes of scripts, which name this machine's Python.
 NOTES_OF_PIP: Final = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
 
 

@@ -1,6 +1,6 @@
-"""Starts function mcp as Lambda does, in an interpreter of its own, before an AWS that says yes to everything.
+"""Start function mcp as Lambda does, in an interpreter of its own, against a fake AWS on which every call succeeds.
 
-For the tests of the snapshot, and for the benchmark of what it saves.
+Used by the tests of the snapshot, and by the benchmark that measures what the snapshot saves.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.recorded import recorded
 ROOT: Final = Path(__file__).parents[1]
 FUNCTION: Final = ROOT / "functions/mcp"
 CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-"""What a function's environment lacks before the snapshot."""
+"""Variables that Lambda sets only after the snapshot was taken."""
 
 SETTINGS: Final = {
     "ALLOWED_ORIGINS": "",
@@ -47,7 +47,7 @@ SETTINGS: Final = {
     "TABLE_NAME": "tasks",
     "WAIT_SECONDS": "20",
 }
-"""What the template sets for function mcp."""
+"""Variables that the template sets for function mcp."""
 ENVIRONMENT: Final = {
     **SETTINGS,
     "AWS_EC2_METADATA_DISABLED": "true",
@@ -58,15 +58,15 @@ ENVIRONMENT: Final = {
 
 @dataclass(frozen=True)
 class Aws:
-    """An AWS to talk to: the port that it listens on, and the access keys that signed what it was asked."""
+    """A fake AWS: its port, and the access key ids with which the calls to it were signed."""
 
     port: int
     signed_by: list[str] = field(default_factory=list[str])
 
 
 @contextmanager
-def agreeable_aws() -> Generator[Aws]:
-    """Serve an AWS on this machine that answers every call with an empty success."""
+def always_succeeding_aws() -> Generator[Aws]:
+    """Serve a fake AWS on this machine that answers every call with an empty success."""
     signed_by: list[str] = []
 
     class Answer(BaseHTTPRequestHandler):
@@ -97,9 +97,9 @@ def write_catalog(folder: Path) -> None:
 
 
 def run(code: str, task_root: Path, variables: Mapping[str, str]) -> Any:
-    """Run code in the function's folder with its environment and these variables; return the JSON that it prints.
+    """Run code in the function's folder, with its environment and these variables; return the JSON that it prints.
 
-    `call` in its environment is the event of a tools/call that makes a task; no credentials are.
+    The variable `call` holds the event of a tools/call that creates a task. No variable holds credentials.
     """
     given = {"LAMBDA_TASK_ROOT": str(task_root), "CALL": json.dumps(recorded("http_post_legacy"))}
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}

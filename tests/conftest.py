@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis works; and that no function asks AWS for what its role may not do."""
+"""What all tests share: the settings of hypothesis, and a check that no function calls AWS without permission."""
 
 import atexit
 import gc
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-# The same examples for everybody and every time. No deadline and no check for slow data: both measure the machine. No
-# database: a test depends on nothing left on the disk.
+# The same examples in every run. No deadline and no check for slow data, because both depend on the machine. No
+# database, because a test must not depend on files of an earlier run.
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -21,34 +21,34 @@ settings.register_profile("explore", settings.get_profile("fixed"), derandomize=
 settings.load_profile("fixed")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # As in local/terminal/leaving.py: DuckDB would write a page about leaked objects, which are none.
+    # As in local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.
     atexit.register(os._exit, 0)
 
 
-# Collection creates millions of objects that live until the process ends. Garbage collections that visit them, now and
-# in each test, cost each worker seconds.
+# Collecting the tests creates millions of objects that live until the process ends. A garbage collection that visits
+# them costs each worker seconds.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the objects of the collection from garbage collection, and turn it on again."""
+    """Exclude the objects of the test collection from garbage collection, and turn it on again."""
     gc.freeze()
     gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the choice of examples independent of the tests that ran before.
+    """Draw the same examples whichever tests ran before.
 
-    Hypothesis also draws constants of the local modules that happen to be loaded, which differ from worker to worker.
+    Hypothesis also draws constants from the local modules that happen to be loaded, which differ between workers.
     """
     if config.getoption("--hypothesis-profile") != "explore":
-        inside: Any = providers  # no setting turns it off
+        inside: Any = providers  # Hypothesis has no setting for this
         none_yet = inside._local_constants
         inside._get_local_constants = lambda: none_yet
 
 
 class Refusals(logging.Handler):
-    """Keeps what the local stack refused to roles."""
+    """Collects the calls that the local stack denied, because the role did not allow them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,12 +58,12 @@ class Refusals(logging.Handler):
         self.seen.append(record.getMessage())
 
 
-# By its log, so that tests which need no local stack do not load it.
+# Read from the log, so that tests without a local stack do not import it.
 @pytest.fixture(autouse=True)
 def refusals() -> Iterator[list[str]]:
-    """Fail a test in which a role was refused something; one that wants it so clears the list."""
+    """Fail a test in which a role was denied a call; a test that expects denials clears the list."""
     handler, log = Refusals(), logging.getLogger("local.iam.permissions")
     log.addHandler(handler)
     yield handler.seen
     log.removeHandler(handler)
-    assert handler.seen == [], "the template does not allow what the code does"
+    assert handler.seen == [], "a function made an AWS call that its role in template.yaml does not allow"

@@ -1,4 +1,4 @@
-"""Executions that a request waits for, and their rate, in memory; `tests/contracts/test_express.py` holds both."""
+"""Synchronous executions and their rate, in memory; `tests/contracts/test_express.py` has the contract of both."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,13 +14,13 @@ from tests.fakes import FixedClock, InMemoryTaskStore
 
 @dataclass
 class FakeSyncWorkflows:
-    """Executions that end at once, as a test has said."""
+    """Executions that end at once, as a test says."""
 
     clock: FixedClock
     answer: ExecutionEnd | Exception = field(default_factory=lambda: Succeeded("{}"))
-    """How every execution ends, or what is raised instead."""
+    """The end of every execution, or the error that is raised instead."""
     seconds: float = 0
-    """How long every execution takes."""
+    """The duration of every execution."""
     starts: list[Start] = field(default_factory=list[Start])
 
     def run(self, execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
@@ -33,7 +33,7 @@ class FakeSyncWorkflows:
 
 @dataclass
 class InMemoryCallRate:
-    """The rate of calls, in the usage that the store keeps."""
+    """The rate of calls, in the usage of the store."""
 
     store: InMemoryTaskStore
 

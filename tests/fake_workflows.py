@@ -31,7 +31,7 @@ from tests.fakes import nothing
 
 @dataclass(frozen=True)
 class Start:
-    """A call to `start`, whatever came of it."""
+    """The arguments of one call to `start`, whether it succeeded or not."""
 
     execution: Execution
     input_text: str
@@ -40,7 +40,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Stop:
-    """A call to `stop`, whatever came of it."""
+    """The arguments of one call to `stop`, whether it succeeded or not."""
 
     execution: Execution
     cause: str
@@ -48,7 +48,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Resumption:
-    """An answer that a waiting state got: the output that it goes on with, or the error that it fails with."""
+    """What a waiting state was resumed with: an output, or an error."""
 
     token: str
     output: str | None = None
@@ -58,21 +58,22 @@ class Resumption:
 
 @dataclass
 class FakeWorkflows:
-    """Executions that end as a test likes, and only then.
+    """Executions that end only when a test ends them.
 
-    What Step Functions answers is set by the fields at the top; what it was asked is in `starts`, `stops` and
-    `described`.
+    The fields at the top set how Step Functions answers; `starts`, `stops` and `described` record the calls.
     """
 
     start_fault: StartRefused | StartUnclear | None = None
-    """Raised by every start; a refused one is not begun, an unclear one is begun if `begins_unclear_starts`."""
+    """Raised by every start. After StartRefused there is no execution; after StartUnclear there is one if
+    `begins_unclear_starts`.
+    """
     begins_unclear_starts: bool = False
     on_start: Callable[[], None] = nothing
-    """Called by every start before it begins: what happens meanwhile."""
+    """Called by every start, before the execution exists."""
     is_available: bool = True
-    """Whether anything but `start` and `stop` gives an answer."""
+    """Whether calls other than `start` and `stop` succeed."""
     throttled: set[str] = field(default_factory=set[str])
-    """The names of the methods that are refused, because a quota is used up."""
+    """The names of the methods that raise WorkflowsThrottled."""
 
     denied: set[str] = field(default_factory=set[str])
     """The names of the methods that are refused, because they need a key that is denied."""
@@ -84,27 +85,27 @@ class FakeWorkflows:
     described: list[Execution] = field(default_factory=list[Execution])
 
     states: dict[Execution, ExecutionState] = field(default_factory=dict[Execution, ExecutionState])
-    """How each execution stands, by the word of `describe`; a test may write it to make that word lag behind."""
+    """What `describe` returns for each execution; a test may write to it, to simulate an outdated answer."""
     current_states: dict[Execution, str] = field(default_factory=dict[Execution, str])
-    """The state that each execution entered last, where its history tells."""
+    """The state that each execution entered last, as its history shows it."""
     items: dict[Execution, ItemCount] = field(default_factory=dict[Execution, ItemCount])
-    """How far the Distributed Map is that an execution is in."""
+    """The progress of the Distributed Map that an execution is in."""
     starters: dict[Execution, Execution] = field(default_factory=dict[Execution, Execution])
-    """Which execution has started another one."""
+    """The execution that started another one."""
     starters_asked: list[Execution] = field(default_factory=list[Execution])
-    """The executions whose starter was asked for."""
+    """The executions whose starter was looked up."""
     unproven: int = 0
-    """How often a starter's history still lacks the start."""
+    """How many more times a starter's history lacks the start."""
     looked_at: list[Execution] = field(default_factory=list[Execution])
-    """The executions whose history was asked for."""
+    """The executions whose history was read."""
     listed: list[str] = field(default_factory=list[str])
-    """The state machines whose running executions were asked for."""
+    """The state machines whose running executions were listed."""
     waiting: set[str] = field(default_factory=set[str])
-    """The tokens of the states that wait for an answer."""
+    """The callback tokens of the states that wait for an answer."""
     resumptions: list[Resumption] = field(default_factory=list[Resumption])
-    """The answers that waiting states got."""
+    """What waiting states were resumed with, in order."""
     undelivered: list[ExecutionStatusChange] = field(default_factory=list[ExecutionStatusChange])
-    """The status changes that EventBridge has not brought yet."""
+    """The status changes that a test has not delivered yet."""
 
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         self.starts.append(Start(execution, input_text, trace_header))
@@ -171,11 +172,11 @@ class FakeWorkflows:
         return execution in self.states
 
     def succeed(self, execution: Execution, output: Json) -> None:
-        """End an execution well.
+        """End an execution successfully.
 
         Args:
-            execution: one that runs.
-            output: a JSON value; for text that is none, use `end` with `Succeeded`.
+            execution: a running execution.
+            output: a JSON value; for text that is not JSON, use `end` with `Succeeded`.
         """
         self.end(execution, Succeeded(write(output)))
 
@@ -189,15 +190,15 @@ class FakeWorkflows:
         self.end(execution, Aborted())
 
     def end(self, execution: Execution, end: ExecutionEnd) -> None:
-        """End an execution that runs, and leave its status change to be delivered."""
-        assert self.states.get(execution) == Running(), "only what runs can end"
+        """End a running execution; a test delivers its status change."""
+        assert self.states.get(execution) == Running(), "only a running execution can end"
         self.states[execution] = end
         self.undelivered.append(ExecutionStatusChange(execution, end))
 
     def running(self) -> tuple[Execution, ...]:
-        """List the executions that have begun and not ended, the oldest first."""
+        """List the running executions, the oldest first."""
         return tuple(execution for execution, state in self.states.items() if state == Running())
 
     def execution_of(self, task_id: str) -> Execution:
-        """Find the execution of a task by the id that a client was given."""
+        """Return the execution of the task with this id."""
         return next(execution for execution in self.states if execution.name.endswith(f"-{task_id}"))

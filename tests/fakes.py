@@ -1,7 +1,6 @@
-"""The ports in memory: the same contracts as the adapters (`tests/contracts`), the world in the test's hand.
+"""The ports in memory; the contract tests (`tests/contracts`) hold for them as for the adapters.
 
-Nothing happens here by itself: time moves when somebody sleeps or a test advances it, an execution ends when a test
-ends it, and its status change reaches nobody until a test delivers it.
+Nothing happens by itself: time passes only when the code sleeps or a test advances the clock.
 """
 
 from collections.abc import Callable
@@ -26,18 +25,18 @@ START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
 
 
 def nothing() -> None:
-    """Do nothing: what happens meanwhile, where a test has not said otherwise."""
+    """Do nothing: the default of hooks such as `on_sleep`."""
 
 
 class FixedClock:
-    """A clock that moves only when somebody sleeps or a test advances it."""
+    """A clock that moves only when the code sleeps or a test advances it."""
 
     def __init__(self, now: datetime = START_OF_TIME) -> None:
         self.time = now
         self.slept: list[float] = []
-        """The seconds of each sleep."""
+        """The duration of each sleep, in seconds."""
         self.on_sleep: Callable[[], object] = nothing
-        """Called at the end of each sleep: what happened meanwhile."""
+        """Called at the end of each sleep, to simulate what happened meanwhile."""
 
     def now(self) -> datetime:
         return self.time
@@ -48,12 +47,12 @@ class FixedClock:
         self.on_sleep()
 
     def advance(self, **duration: float) -> None:
-        """Let time pass; `duration` is that of a timedelta: `advance(seconds=60)`."""
+        """Let time pass; takes the arguments of a timedelta: `advance(seconds=60)`."""
         self.time += timedelta(**duration)
 
 
 def counting() -> Randomness:
-    """Give a randomness that counts from 1: no two values are the same, and later ones sort later."""
+    """Return a source of randomness that counts from 1: its values are unique and in ascending order."""
     given = 0
 
     def random_bytes(count: int) -> bytes:
@@ -70,23 +69,23 @@ class InMemoryTaskStore:
     def __init__(self) -> None:
         self.tasks: dict[TaskKey, Task] = {}
         self.calls: list[str] = []
-        """The name of each call, in order; one call is one call to DynamoDB."""
+        """The name of each call, in order; one entry is one call to DynamoDB."""
         self.before_save: Callable[[], object] = nothing
-        """Called once, before the next save writes: what somebody else does between its load and its save."""
+        """Called once, before the next save writes, to simulate a concurrent writer."""
         self.before_create: Callable[[], object] = nothing
-        """Called once, before the next create writes: what somebody else does between a reservation and its task."""
+        """Called once, before the next create writes, to simulate a concurrent writer."""
         self.cancelled: dict[tuple[Principal, str], datetime] = {}
-        """The requests that were cancelled, and until when that is remembered."""
+        """The cancelled requests, and until when each is remembered."""
         self.requests: dict[tuple[Principal, str], TaskId] = {}
-        """The tasks that do the work of requests."""
+        """The task that belongs to each request."""
         self.keys: dict[tuple[Principal, str], KeyClaim] = {}
-        """The tasks of idempotency keys."""
+        """The task that belongs to each idempotency key."""
         self.usage: dict[Principal, Usage] = {}
-        """What each caller uses."""
+        """What each caller uses of its limits."""
         self.kept_bookmark: str | None = None
-        """Where the list of the neglected was left."""
+        """Where the sweep continues its list of neglected tasks."""
         self.is_available = True
-        """Whether reads give an answer."""
+        """Whether reads succeed."""
 
     def create(self, task: Task) -> Task:
         self.calls.append("create")
@@ -208,7 +207,7 @@ class InMemoryTaskStore:
         self.calls.append("page")
         ids = (key.task_id for key in self.tasks if key.owner == owner and (after is None or key.task_id < after))
         found = sorted(ids, reverse=True)[:limit]
-        # Like DynamoDB: a full page promises another one, which may turn out to be empty.
+        # Like DynamoDB: a full page has a cursor, even if the next page is empty.
         next_after = found[-1] if len(found) == limit else None
         return TaskPage(tuple(self.tasks[TaskKey(owner, task_id)] for task_id in found), next_after)
 

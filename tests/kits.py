@@ -1,4 +1,4 @@
-"""A whole Stepwire over the fakes: the same objects that `aws/bootstrap.py` puts together, with a catalog for tests."""
+"""Stepwire over the fakes: the objects that `aws/bootstrap.py` builds, with a catalog for tests."""
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -39,20 +39,20 @@ INPUT_SCHEMA: Final[JsonObject] = {
     "additionalProperties": False,
 }
 ARGUMENTS: Final[JsonObject] = {"text": "hello"}
-"""Arguments that every tool of the catalog takes."""
+"""Valid arguments for every tool of the catalog."""
 BAD_ARGUMENTS: Final[JsonObject] = {"text": "hello", "count": -1}
-"""Arguments that no tool of the catalog takes: count must be at least 0."""
+"""Invalid arguments for every tool of the catalog: count must be at least 0."""
 OUTPUT_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {"answer": {"type": "integer"}},
     "required": ["answer"],
 }
 OUTPUT: Final[JsonObject] = {"answer": 42}
-"""An output that every tool of the catalog may have, but for the one that lists."""
+"""A valid output of every tool of the catalog except LISTING."""
 
 
 def state_machine_arn(name: str) -> str:
-    """Give the ARN of a state machine that tests may name."""
+    """Return the ARN of the state machine with this name."""
     return f"arn:aws:states:eu-central-1:123456789012:stateMachine:{name}"
 
 
@@ -124,18 +124,18 @@ FORM: Final[JsonObject] = {
         "required": ["amount"],
     },
 }
-"""A form that a workflow may ask for."""
+"""An elicitation with a form."""
 URL: Final[JsonObject] = {"mode": "url", "message": "Please sign.", "url": "https://sign.example/contract"}
-"""A page that a workflow may ask to open."""
+"""An elicitation with a page to open."""
 SAMPLING: Final[JsonObject] = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "What is the capital of France?"}}],
     "maxTokens": 100,
 }
-"""What a workflow may ask the client's model."""
+"""A request to the client's model."""
 SAMPLED: Final[JsonObject] = {"role": "assistant", "model": "a model", "content": {"type": "text", "text": "Paris."}}
-"""A right answer to it."""
+"""A valid answer to it."""
 LISTED: Final[JsonObject] = {"roots": [{"uri": "file:///home/alice/project", "name": "Project"}]}
-"""A right answer to the question for the client's roots."""
+"""A valid answer to the request for the client's roots."""
 BOTH_MODES: Final = frozenset({Mode.FORM, Mode.URL})
 EXECUTION_PREFIX: Final = "sw-"
 RESUMING: Final = resuming_clients(("known", "a test"))
@@ -143,24 +143,24 @@ SECRET: Final = b"a secret of the tests"
 
 
 def signed_url(bucket: str, key: str) -> str:
-    """Stand for a URL that S3 serves for a while."""
+    """Return a fake of a presigned S3 URL."""
     return f"https://{bucket}.example/{key}?signature=1"
 
 
 def catalog_of(*tools: Tool) -> Catalog:
-    """Make a catalog of some tools."""
+    """Return a catalog of these tools."""
     return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
 
 
 @dataclass
 class World:
-    """Stepwire and all around it, fresh for each test."""
+    """A whole Stepwire over the fakes, new for each test."""
 
     patience: Patience = field(default_factory=Patience)
     intervals: Intervals = field(default_factory=Intervals)
     limits: Limits = field(default_factory=Limits)
     polls_per_second: float = 0
-    """0: as many as anybody likes."""
+    """The limit of polls of one task; 0 is no limit."""
     waits: WaitLimits = field(default_factory=WaitLimits)
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
@@ -168,11 +168,11 @@ class World:
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     faults: list[Exception] = field(default_factory=list[Exception])
-    """The faults of ours that the server has reported."""
+    """The internal errors that the server has reported."""
     troubles: list[Exception] = field(default_factory=list[Exception])
-    """What has kept tasks from being looked after."""
+    """The errors that kept the server from checking or repairing tasks."""
     audit: list[AuditEntry] = field(default_factory=list[AuditEntry])
-    """What was written down of what callers do."""
+    """The lines of the audit log."""
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
@@ -214,7 +214,7 @@ class World:
         return SECRET
 
     def deliver(self) -> None:
-        """Bring every status change that has not been brought yet, in order."""
+        """Deliver every status change that was not delivered yet, in order."""
         changes, self.workflows.undelivered = self.workflows.undelivered, []
         for change in changes:
             self.events.record(change)
@@ -228,7 +228,7 @@ class World:
         ttl_ms: int | None = None,
         modes: frozenset[Mode] = BOTH_MODES,
     ) -> Task:
-        """Call a tool, and leave it running."""
+        """Call a tool through the engine; return its running task."""
         return self.operations.call(ToolCall(owner, tool, arguments, ttl_ms, Origin(modes)))
 
     def ask(
@@ -241,9 +241,9 @@ class World:
         seconds: float = 0,
         other: JsonObject | None = None,
     ) -> str:
-        """Let the workflow of a task ask something, and give the token of the state that waits.
+        """Let a task's workflow ask a question; return the callback token of the waiting state.
 
-        `other`, {"sampling": ...} or {"roots": {}}, stands in place of the elicitation.
+        `other`, {"sampling": ...} or {"roots": {}}, replaces the elicitation.
         """
         token = token or f"token of {key}"
         self.workflows.waiting.add(token)
@@ -253,27 +253,27 @@ class World:
         return token
 
     def progress(self, task_id: str, done: float, total: float | None = 100, message: str | None = None) -> None:
-        """Let the workflow of a task say how far it is."""
+        """Let a task's workflow report progress."""
         execution = self.workflows.execution_of(task_id)
         self.events.record_progress(ExecutionProgress(execution, Progress(done, total), message))
 
     def overdue(self, tool: Tool = OPTIONAL) -> Task:
-        """Call a tool, and let so much time pass that the next reader looks at Step Functions."""
+        """Call a tool, and let time pass until the next reader must check the execution."""
         task = self.call(tool)
         self.clock.time += self.intervals.repair
         self.store.calls.clear()
         return task
 
     def stored(self, task: Task) -> Task:
-        """Give the task as the store holds it."""
+        """Return the task as the store holds it."""
         return self.store.tasks[task.key]
 
     def succeed(self, task_id: str, output: Json) -> None:
-        """End the execution of a task well, and deliver the news."""
+        """End the execution of a task successfully, and deliver its status change."""
         self.workflows.succeed(self.workflows.execution_of(task_id), output)
         self.deliver()
 
     def fail(self, task_id: str, error: str = "Some.Error", cause: str = "it broke") -> None:
-        """End the execution of a task badly, and deliver the news."""
+        """End the execution of a task with an error, and deliver its status change."""
         self.workflows.fail(self.workflows.execution_of(task_id), error, cause)
         self.deliver()

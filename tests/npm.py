@@ -1,4 +1,4 @@
-"""npm packages of the tests, run with the Node.js that comes as a Python package."""
+"""Install npm packages for tests, and run them with the Node.js that comes as a Python package."""
 
 import subprocess
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ _INSTALL_SECONDS: Final = 300
 
 
 def install(folder: Path) -> None:
-    """Install the packages that package-lock.json pins, unless they are there.
+    """Install the packages that package-lock.json pins, unless they are installed.
 
     Raises:
-        subprocess.SubprocessError: npm failed or took too long.
+        subprocess.SubprocessError: npm failed or timed out.
     """
     installed, locked = (folder / name for name in ("node_modules/.package-lock.json", "package-lock.json"))
     if installed.exists() and installed.stat().st_mtime >= locked.stat().st_mtime:
@@ -32,10 +32,13 @@ def start(folder: Path, arguments: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def node(folder: Path, arguments: Sequence[str], seconds: float, text: str = "") -> subprocess.CompletedProcess[str]:
-    """Run Node.js in a folder, with a text for its standard input.
+    """Run Node.js in a folder; return its standard output.
+
+    Args:
+        text: its standard input.
 
     Raises:
-        subprocess.TimeoutExpired: it took longer than so many seconds.
+        subprocess.TimeoutExpired: it took longer than `seconds`.
     """
     return subprocess.run(
         [str(_NODE), *arguments], cwd=folder, input=text, capture_output=True, text=True, timeout=seconds, check=False

@@ -1,4 +1,4 @@
-"""The sample events in `events/`, one a case, in the shapes that AWS sends."""
+"""The sample events in `events/`, in the shapes that AWS sends."""
 
 import json
 from pathlib import Path
@@ -8,5 +8,5 @@ FOLDER = Path(__file__).parents[1] / "events"
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """Read a sample event anew; what a test changes in it is its own."""
+    """Read a sample event into a new object, which the test may change."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Any value of the core, for properties."""
+"""Hypothesis strategies for every value of the core."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -89,7 +89,7 @@ results: st.SearchStrategy[ToolResult | ResultInExecution] = st.builds(
 errors: st.SearchStrategy[TaskError] = st.builds(TaskError, st.integers(-(2**31), 2**31), st.text(), json_values)
 messages: st.SearchStrategy[str | None] = st.none() | st.text()
 
-# Few keys and tokens, so that histories meet the same ones again; one key looks as if it had been made unique before.
+# Few keys and tokens, so that random histories repeat them. One key looks as if a number had been appended to it.
 keys: st.SearchStrategy[str] = st.sampled_from(["approval", "approval-2", "approval-3", "amount"])
 tokens: st.SearchStrategy[str] = st.sampled_from(["one", "two", "three", "four"])
 elicitations: st.SearchStrategy[Elicitation] = st.builds(
@@ -168,7 +168,7 @@ lasting_events: st.SearchStrategy[TaskEvent] = (
     | dialogue_events
     | st.builds(WorkConfirmed, json_objects.map(write))
 )
-"""Events after which a task goes on."""
+"""Events that do not end a task."""
 refusals: st.SearchStrategy[TaskEvent] = st.builds(
     WorkDeclined, st.builds(ToolResult, json_objects.map(write), st.booleans())
 )
@@ -176,7 +176,7 @@ events: st.SearchStrategy[TaskEvent] = lasting_events | refusals | ending_events
 
 
 def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Task]:
-    """Any task with one of these statuses."""
+    """Draw any task with one of these statuses."""
     return st.builds(
         Task,
         owner=principals,

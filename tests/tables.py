@@ -1,4 +1,4 @@
-"""Tables for tasks in the simulated account, with the keys and the index that template.yaml gives to its own."""
+"""Tables for tasks in the simulated account, with the keys and the index of the table in template.yaml."""
 
 from itertools import count
 from typing import Any, Final
@@ -15,7 +15,7 @@ _numbers = count(1)
 
 
 def new_table() -> str:
-    """Create a table that nobody else has, and give its name."""
+    """Create a table and return its name."""
     name = f"tasks-{next(_numbers)}"
     properties = resource("TasksTable").properties
     shape: dict[str, Any] = {part: properties[part] for part in _SHAPE}
@@ -25,8 +25,8 @@ def new_table() -> str:
 
 
 def table_behind(name: str) -> Any:
-    """Return a table as the simulation holds it: reading it there costs a tenth of a call.
+    """Return moto's object of a table; reading it takes a tenth of the time of a call.
 
-    Look it up anew each time: a transaction that fails replaces it.
+    Call this again for each read: a transaction that fails replaces the object.
     """
     return dynamodb_backends[ACCOUNT][REGION].tables[name]

@@ -1,4 +1,4 @@
-"""Test runs try the same examples; `make explore` tries new ones, `make repeat` finds what depends on luck."""
+"""Test runs use the same examples each time; `make explore` uses new ones, and `make repeat` finds flaky tests."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,7 +17,7 @@ FAILS: Final = [sys.executable, "-c", "import sys; print('it broke'); sys.exit(3
 
 
 def examples() -> list[str]:
-    """Draw the examples of a property test, as a run of it does."""
+    """Return the examples that hypothesis draws for a property test."""
     drawn: list[str] = []
 
     @settings(max_examples=200)
@@ -29,7 +29,7 @@ def examples() -> list[str]:
     return drawn
 
 
-def test_a_property_test_tries_the_same_examples_whatever_was_loaded_before(
+def test_a_property_test_draws_the_same_examples_whichever_modules_are_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = examples()
@@ -43,7 +43,7 @@ def test_a_property_test_tries_the_same_examples_whatever_was_loaded_before(
     assert examples() == first
 
 
-def test_a_round_repeats_what_its_seed_says() -> None:
+def test_a_round_with_the_same_seed_runs_the_same_commands() -> None:
     assert explore.commands(7) == explore.commands(7)
     assert all("seed=7" in " ".join(command) for command in explore.commands(7))
 
@@ -60,7 +60,7 @@ def test_a_round_that_fails_keeps_its_output_and_its_command(tmp_path: Path, mon
     assert FAILS[-1] in kept
 
 
-def test_runs_are_repeated_on_free_and_on_busy_cores_and_what_fails_is_kept(
+def test_runs_repeat_on_free_and_on_busy_cores_and_the_output_of_a_failed_run_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(repeat, "KEPT", tmp_path)

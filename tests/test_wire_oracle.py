@@ -108,7 +108,7 @@ RIGHT: list[tuple[str, str, dict[str, Any]]] = [
     (MODERN, "tasks/cancel", COMPLETE),
 ]
 
-# A dotted path and what to put there, or this to take away what is there.
+# Each row is a dotted path and the wrong value to put there; NOTHING removes the member.
 NOTHING: Any = object()
 
 WRONG: list[tuple[str, str, str, Any]] = [
@@ -271,7 +271,7 @@ def test_a_modern_task_with_the_wrong_payload_is_rejected(status: str, payload: 
         (MODERN, "tasks/result"),
     ],
 )
-def test_a_result_for_a_method_that_the_version_does_not_have_is_rejected(version: str, method: str) -> None:
+def test_a_result_for_a_method_that_the_version_does_not_define_is_rejected(version: str, method: str) -> None:
     other_era = next(result for v, m, result in RIGHT if m == method and v != version)
 
     with pytest.raises(AssertionError):
@@ -307,7 +307,7 @@ def test_a_wrong_envelope_is_rejected(response: dict[str, Any]) -> None:
 
 
 # L6
-def test_an_error_to_a_response_may_leave_its_id_out_or_repeat_it() -> None:
+def test_an_error_that_answers_a_response_may_repeat_its_id_or_leave_it_out() -> None:
     response = {"jsonrpc": "2.0", "id": "asked-1", "result": {"action": "decline"}}
     error = {"code": -32600, "message": "Nothing was asked under this id."}
 
@@ -346,7 +346,7 @@ def test_a_right_error_passes(error: dict[str, Any]) -> None:
     check(request_of(MODERN, "tools/list"), response, MODERN)
 
 
-def test_a_task_that_is_null_asks_for_none() -> None:
+def test_a_call_whose_task_is_null_may_get_a_result_without_a_task() -> None:
     request = request_of(LEGACY, "tools/call task")
     request["params"]["task"] = None
 
@@ -360,15 +360,15 @@ def test_an_error_to_a_request_without_a_readable_id_has_none() -> None:
     check({"jsonrpc": "2.0", "method": 5}, {"jsonrpc": "2.0", "error": error}, LEGACY)
 
 
-def test_the_complaint_names_the_place_and_shows_both_messages() -> None:
+def test_the_error_names_the_place_and_shows_both_messages() -> None:
     wrong = with_member(next(r for v, m, r in RIGHT if (v, m) == (LEGACY, "tools/list")), "tools.0.color", "red")
 
-    with pytest.raises(AssertionError, match=r"(?s)result\.tools\[0\] must not hold color.*asked.*answered"):
+    with pytest.raises(AssertionError, match=r"(?s)result\.tools\[0\] must not have color.*asked.*answered"):
         check(request_of(LEGACY, "tools/list"), answer(wrong), LEGACY)
 
 
 def with_member(result: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    # Keys with dots (they hold a slash) count as one step.
+    # A key that contains a slash may contain dots; it counts as one step of the path.
     head, _, name = path.rpartition(".") if "/" not in path else ("capabilities.extensions", "", TASKS_EXTENSION)
     changed: dict[str, Any] = deepcopy(result)
     place: Any = changed

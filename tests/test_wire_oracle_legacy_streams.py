@@ -22,12 +22,12 @@ from tests.wire_oracle_samples import (
     TEXT,
     URL,
     WRONG_PARAMS,
-    asked,
+    error_message,
     legacy_body,
     progress,
-    refused,
+    question_message,
     request_of,
-    told,
+    result_message,
 )
 
 WAIT: dict[str, Any] = {"jsonrpc": "2.0", "id": "w", "method": "tasks/result", "params": {"taskId": ID}}
@@ -37,13 +37,21 @@ STATUS: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/tasks/statu
 RIGHT_LEGACY_BODIES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
     (CALL, []),
     (CALL, [progress(0), progress(0.5, total=3), progress(2, message="Half.", _meta={"example/a": 1})]),
-    (CALL, [told(CALL, TEXT)]),
-    (CALL, [refused(CALL)]),
-    (CALL, [progress(1), asked(), asked("q2", mode="form"), asked("q3", {**URL, "elicitationId": "e"}, _meta={})]),
+    (CALL, [result_message(CALL, TEXT)]),
+    (CALL, [error_message(CALL)]),
+    (
+        CALL,
+        [
+            progress(1),
+            question_message(),
+            question_message("q2", mode="form"),
+            question_message("q3", {**URL, "elicitationId": "e"}, _meta={}),
+        ],
+    ),
     (WAIT, [progress(1, "t", _meta=RELATED), progress(1, 1, _meta=RELATED)]),
     (WAIT, [STATUS, {**STATUS, "params": {**LEGACY_TASK, "status": "input_required", "_meta": {}}}]),
-    (WAIT, [asked(_meta=RELATED), told(WAIT, {**TEXT, "_meta": RELATED})]),
-    (WAIT, [refused(WAIT)]),
+    (WAIT, [question_message(_meta=RELATED), result_message(WAIT, {**TEXT, "_meta": RELATED})]),
+    (WAIT, [error_message(WAIT)]),
 ]
 
 WRONG_LEGACY_MESSAGES: list[tuple[dict[str, Any], Any]] = [
@@ -70,23 +78,23 @@ WRONG_LEGACY_MESSAGES: list[tuple[dict[str, Any], Any]] = [
     (CALL, progress(1, _meta=RELATED)),
     (CALL, {**progress(1), "id": 1}),
     (CALL, {**progress(1), "jsonrpc": "1.0"}),
-    (CALL, asked(1)),
-    (CALL, asked("")),
-    (CALL, asked(None)),
-    (CALL, asked(_meta=RELATED)),
-    (CALL, asked(_meta=[])),
-    (CALL, {**asked(), "result": {}}),
-    (CALL, asked("q", URL)),
-    (CALL, told(CALL, {**TEXT, "_meta": RELATED})),
-    (CALL, told(CALL, {**TEXT, "resultType": "complete"})),
-    (CALL, told({"id": "7"}, TEXT)),
+    (CALL, question_message(1)),
+    (CALL, question_message("")),
+    (CALL, question_message(None)),
+    (CALL, question_message(_meta=RELATED)),
+    (CALL, question_message(_meta=[])),
+    (CALL, {**question_message(), "result": {}}),
+    (CALL, question_message("q", URL)),
+    (CALL, result_message(CALL, {**TEXT, "_meta": RELATED})),
+    (CALL, result_message(CALL, {**TEXT, "resultType": "complete"})),
+    (CALL, result_message({"id": "7"}, TEXT)),
     (CALL, {"jsonrpc": "2.0", "id": 7}),
     (WAIT, progress(1)),
     (WAIT, progress(1, _meta={RELATED_TASK: {"taskId": "other"}})),
-    (WAIT, asked()),
-    (WAIT, asked(_meta={RELATED_TASK: {"taskId": "other"}})),
-    (WAIT, told(WAIT, TEXT)),
-    (WAIT, told(WAIT, {**TEXT, "_meta": {RELATED_TASK: {"taskId": "other"}}})),
+    (WAIT, question_message()),
+    (WAIT, question_message(_meta={RELATED_TASK: {"taskId": "other"}})),
+    (WAIT, result_message(WAIT, TEXT)),
+    (WAIT, result_message(WAIT, {**TEXT, "_meta": {RELATED_TASK: {"taskId": "other"}}})),
     (WAIT, {**STATUS, "id": 1}),
     (WAIT, {**STATUS, "jsonrpc": "1.0"}),
     (WAIT, {**STATUS, "params": {**LEGACY_TASK, "_meta": RELATED}}),
@@ -98,18 +106,18 @@ WRONG_LEGACY_MESSAGES: list[tuple[dict[str, Any], Any]] = [
 ]
 
 WRONG_ORDERS: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
-    (CALL, [told(CALL, TEXT), progress(1)]),
-    (CALL, [told(CALL, TEXT), told(CALL, TEXT)]),
-    (CALL, [told(CALL, TEXT), refused(CALL)]),
+    (CALL, [result_message(CALL, TEXT), progress(1)]),
+    (CALL, [result_message(CALL, TEXT), result_message(CALL, TEXT)]),
+    (CALL, [result_message(CALL, TEXT), error_message(CALL)]),
     (CALL, [progress(1), progress(1)]),
     (CALL, [progress(2), progress(1.5)]),
-    (CALL, [asked("q"), asked("q", message="Really?")]),
+    (CALL, [question_message("q"), question_message("q", message="Really?")]),
     (WAIT, [STATUS, STATUS]),
 ]
 
 RIGHT_BODY = legacy_body(progress(1))
 
-# What to replace in the right body, and by what.
+# Each row is a text of the correct body and the wrong text that replaces it.
 WRONG_WRITINGS: list[tuple[str, str]] = [
     ("retry: 1000\n\n", ""),
     ("retry: 1000", "retry: 0"),
@@ -153,7 +161,7 @@ WRONG_WRITINGS: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("request_", "messages"), RIGHT_LEGACY_BODIES)
-def test_a_right_legacy_body_passes_and_gives_its_messages(
+def test_a_right_legacy_body_passes_and_its_messages_are_returned(
     request_: dict[str, Any], messages: list[dict[str, Any]]
 ) -> None:
     found = check_stream(request_, legacy_body(*messages), LEGACY)
@@ -173,7 +181,7 @@ def test_a_wrong_legacy_elicitation_is_rejected(params: dict[str, Any]) -> None:
         params = {"elicitationId": "e", **params}
 
     with pytest.raises(AssertionError):
-        check_stream(CALL, legacy_body(asked("q", params)), LEGACY)
+        check_stream(CALL, legacy_body(question_message("q", params)), LEGACY)
 
 
 @pytest.mark.parametrize(("request_", "messages"), WRONG_ORDERS)
@@ -190,7 +198,7 @@ def test_messages_in_a_wrong_order_are_rejected_in_one_body_and_in_two(
 
 
 @pytest.mark.parametrize(("right", "wrong"), WRONG_WRITINGS)
-def test_a_legacy_body_that_is_written_wrong_is_rejected(right: str, wrong: str) -> None:
+def test_a_legacy_body_with_wrong_syntax_is_rejected(right: str, wrong: str) -> None:
     body = RIGHT_BODY.replace(right, wrong)
     assert body != RIGHT_BODY
 
@@ -199,24 +207,24 @@ def test_a_legacy_body_that_is_written_wrong_is_rejected(right: str, wrong: str)
 
 
 @pytest.mark.parametrize("body", ["", "\n", "\n\n", "retry: 1\n\n", "data: {}\n\n"])
-def test_a_legacy_body_with_nothing_to_come_back_with_is_rejected(body: str) -> None:
+def test_a_legacy_body_without_an_event_id_to_resume_with_is_rejected(body: str) -> None:
     with pytest.raises(AssertionError):
         check_stream(CALL, body, LEGACY)
 
 
 @pytest.mark.parametrize("body", ["retry:1\nid:a\ndata:\n\n", "retry: 20000\n\ndata: \nid: a\n\n"])
-def test_a_legacy_body_may_be_written_as_the_format_allows(body: str) -> None:
+def test_a_legacy_body_may_leave_out_optional_white_space(body: str) -> None:
     assert check_stream(CALL, body, LEGACY) == []
 
 
-def test_what_a_body_says_besides_its_messages_can_be_read() -> None:
+def test_the_retry_time_and_the_event_ids_of_a_body_can_be_read() -> None:
     found = read_stream(legacy_body(progress(1), retry=500))
 
     assert (found.retry_ms, found.event_ids, found.messages) == (500, ["e0", "e1"], [progress(1)])
 
 
 @pytest.mark.parametrize("token", [{}, {"progressToken": None}])
-def test_progress_that_was_not_asked_for_is_rejected(token: dict[str, Any]) -> None:
+def test_progress_of_a_call_without_a_progress_token_is_rejected(token: dict[str, Any]) -> None:
     request = {**CALL, "params": {"name": "echo", "_meta": token}}
 
     with pytest.raises(AssertionError):
@@ -236,18 +244,22 @@ def test_progress_that_was_not_asked_for_is_rejected(token: dict[str, Any]) -> N
         (LEGACY, request_of(LEGACY, "subscriptions/listen")),
     ],
 )
-def test_what_is_answered_at_once_is_not_answered_with_events(version: str, request_: dict[str, Any]) -> None:
+def test_a_method_that_must_be_answered_in_json_is_not_answered_with_events(
+    version: str, request_: dict[str, Any]
+) -> None:
     with pytest.raises(AssertionError):
         check_stream(request_, legacy_body(), version)
 
 
-def test_a_legacy_stream_may_go_on_over_many_bodies() -> None:
+def test_a_legacy_stream_may_continue_over_several_bodies() -> None:
     stream = StreamJudge(WAIT)
 
     first = stream.check(legacy_body(STATUS, progress(1, _meta=RELATED)))
     nothing = stream.check(legacy_body(first=10))
     unfinished = stream.response
-    last = stream.check(legacy_body(progress(2, _meta=RELATED), told(WAIT, {**TEXT, "_meta": RELATED}), first=20))
+    last = stream.check(
+        legacy_body(progress(2, _meta=RELATED), result_message(WAIT, {**TEXT, "_meta": RELATED}), first=20)
+    )
 
     assert (nothing, unfinished) == ([], None)
     assert stream.messages == first + last
@@ -255,9 +267,9 @@ def test_a_legacy_stream_may_go_on_over_many_bodies() -> None:
 
 
 @pytest.mark.parametrize("second", [legacy_body(), legacy_body(first=1), legacy_body(progress(1), first=-1)])
-def test_an_event_id_that_comes_again_in_a_later_body_is_rejected(second: str) -> None:
+def test_an_event_id_that_is_repeated_in_a_later_body_is_rejected(second: str) -> None:
     stream = StreamJudge(CALL)
     stream.check(legacy_body(progress(0)))
 
-    with pytest.raises(AssertionError, match="event id given twice"):
+    with pytest.raises(AssertionError, match="event id must not be repeated"):
         stream.check(second)

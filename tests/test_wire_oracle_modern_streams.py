@@ -23,12 +23,12 @@ from tests.wire_oracle_samples import (
     MODERN_TASK,
     RELATED,
     TEXT,
-    asked,
+    error_message,
     legacy_body,
     progress,
-    refused,
+    question_message,
     request_of,
-    told,
+    result_message,
 )
 
 # ------------------------------------------------------------------------------------------------------- modern bodies
@@ -66,20 +66,20 @@ def modern_body(*messages: Any) -> str:
 ACKNOWLEDGED = acknowledged({"taskIds": [ID]})
 
 RIGHT_MODERN_BODIES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
-    (CALL_NOW, [told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [progress(0), progress(1, total=2, message="Half."), told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [progress(1), refused(CALL)]),
-    (CALL_NOW, [told(CALL, {**COMPLETE, **MODERN_TASK, "resultType": "task"})]),
-    (LISTEN, [acknowledged({}), told(LISTEN, LISTENED)]),
-    (LISTEN, [acknowledged({"toolsListChanged": True, "taskIds": []}), told(LISTEN, LISTENED)]),
-    (LISTEN, [ACKNOWLEDGED, notified(), notified(), told(LISTEN, LISTENED)]),
+    (CALL_NOW, [result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [progress(0), progress(1, total=2, message="Half."), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [progress(1), error_message(CALL)]),
+    (CALL_NOW, [result_message(CALL, {**COMPLETE, **MODERN_TASK, "resultType": "task"})]),
+    (LISTEN, [acknowledged({}), result_message(LISTEN, LISTENED)]),
+    (LISTEN, [acknowledged({"toolsListChanged": True, "taskIds": []}), result_message(LISTEN, LISTENED)]),
+    (LISTEN, [ACKNOWLEDGED, notified(), notified(), result_message(LISTEN, LISTENED)]),
     (
         LISTEN,
         [
             ACKNOWLEDGED,
             notified(status="input_required", inputRequests={"sure": ELICITATION}),
             notified(status="completed", result={**TEXT, "resultType": "complete"}),
-            told(LISTEN, LISTENED),
+            result_message(LISTEN, LISTENED),
         ],
     ),
 ]
@@ -87,31 +87,31 @@ RIGHT_MODERN_BODIES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 WRONG_MODERN_BODIES: list[tuple[dict[str, Any], list[Any]]] = [
     (CALL_NOW, []),
     (CALL_NOW, [progress(1)]),
-    (CALL_NOW, [told(CALL, {**COMPLETE, **TEXT}), progress(1)]),
-    (CALL_NOW, [told(CALL, {**COMPLETE, **TEXT}), told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [progress(1), progress(1), told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [progress(1, token="1"), told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [progress(1, percent=5), told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [progress(1), told(CALL, TEXT)]),
-    (CALL_NOW, [progress(1), told({"id": "7"}, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [asked(), told(CALL, {**COMPLETE, **TEXT})]),
-    (CALL_NOW, [notified(), told(CALL, {**COMPLETE, **TEXT})]),
-    (request_of(MODERN, "tools/call"), [told({"id": 1}, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [result_message(CALL, {**COMPLETE, **TEXT}), progress(1)]),
+    (CALL_NOW, [result_message(CALL, {**COMPLETE, **TEXT}), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [progress(1), progress(1), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [progress(1, token="1"), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [progress(1, percent=5), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [progress(1), result_message(CALL, TEXT)]),
+    (CALL_NOW, [progress(1), result_message({"id": "7"}, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [question_message(), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (CALL_NOW, [notified(), result_message(CALL, {**COMPLETE, **TEXT})]),
+    (request_of(MODERN, "tools/call"), [result_message({"id": 1}, {**COMPLETE, **TEXT})]),
     (LISTEN, []),
     (LISTEN, [ACKNOWLEDGED]),
-    (LISTEN, [told(LISTEN, LISTENED)]),
-    (LISTEN, [notified(), ACKNOWLEDGED, told(LISTEN, LISTENED)]),
-    (LISTEN, [ACKNOWLEDGED, ACKNOWLEDGED, told(LISTEN, LISTENED)]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, LISTENED), notified()]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, LISTENED), told(LISTEN, LISTENED)]),
-    (LISTEN, [ACKNOWLEDGED, refused(LISTEN)]),
-    (LISTEN, [ACKNOWLEDGED, told({"id": 1}, LISTENED)]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, COMPLETE)]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, {"resultType": "complete", "_meta": SUBSCRIBED})]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, {**LISTENED, "_meta": {**META, SUBSCRIPTION_ID: "other"}})]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, {"_meta": LISTENED["_meta"]})]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, {**LISTENED, "resultType": "input_required"})]),
-    (LISTEN, [ACKNOWLEDGED, told(LISTEN, {**LISTENED, "taskIds": []})]),
+    (LISTEN, [result_message(LISTEN, LISTENED)]),
+    (LISTEN, [notified(), ACKNOWLEDGED, result_message(LISTEN, LISTENED)]),
+    (LISTEN, [ACKNOWLEDGED, ACKNOWLEDGED, result_message(LISTEN, LISTENED)]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, LISTENED), notified()]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, LISTENED), result_message(LISTEN, LISTENED)]),
+    (LISTEN, [ACKNOWLEDGED, error_message(LISTEN)]),
+    (LISTEN, [ACKNOWLEDGED, result_message({"id": 1}, LISTENED)]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, COMPLETE)]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, {"resultType": "complete", "_meta": SUBSCRIBED})]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, {**LISTENED, "_meta": {**META, SUBSCRIPTION_ID: "other"}})]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, {"_meta": LISTENED["_meta"]})]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, {**LISTENED, "resultType": "input_required"})]),
+    (LISTEN, [ACKNOWLEDGED, result_message(LISTEN, {**LISTENED, "taskIds": []})]),
 ]
 
 WRONG_ACKNOWLEDGEMENTS: list[dict[str, Any]] = [
@@ -159,7 +159,7 @@ WRONG_NOTIFICATIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(("request_", "messages"), RIGHT_MODERN_BODIES)
-def test_a_right_modern_body_passes_and_gives_its_messages(
+def test_a_right_modern_body_passes_and_its_messages_are_returned(
     request_: dict[str, Any], messages: list[dict[str, Any]]
 ) -> None:
     found = check_stream(request_, modern_body(*messages), MODERN)
@@ -176,43 +176,43 @@ def test_a_wrong_modern_body_is_rejected(request_: dict[str, Any], messages: lis
 @pytest.mark.parametrize("wrong", WRONG_ACKNOWLEDGEMENTS)
 def test_a_wrong_acknowledgement_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(AssertionError):
-        check_stream(LISTEN, modern_body(wrong, told(LISTEN, LISTENED)), MODERN)
+        check_stream(LISTEN, modern_body(wrong, result_message(LISTEN, LISTENED)), MODERN)
 
 
 @pytest.mark.parametrize("wrong", WRONG_NOTIFICATIONS)
 def test_a_wrong_notification_to_a_listener_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(AssertionError):
-        check_stream(LISTEN, modern_body(ACKNOWLEDGED, wrong, told(LISTEN, LISTENED)), MODERN)
+        check_stream(LISTEN, modern_body(ACKNOWLEDGED, wrong, result_message(LISTEN, LISTENED)), MODERN)
 
 
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [("data", "id: 1\ndata"), ("data", "retry: 1\n\ndata"), ("data", "data:\n\ndata"), ("data", ": a comment\n\ndata")],
 )
-def test_a_modern_body_with_what_only_a_resumable_one_has_is_rejected(right: str, wrong: str) -> None:
-    body = modern_body(ACKNOWLEDGED, told(LISTEN, LISTENED)).replace(right, wrong, 1)
+def test_a_modern_body_with_retry_or_event_ids_is_rejected(right: str, wrong: str) -> None:
+    body = modern_body(ACKNOWLEDGED, result_message(LISTEN, LISTENED)).replace(right, wrong, 1)
 
     with pytest.raises(AssertionError):
         check_stream(LISTEN, body, MODERN)
 
 
 # X24
-def test_no_task_is_agreed_to_for_a_listener_that_does_not_declare_the_extension() -> None:
+def test_no_task_is_acknowledged_to_a_listener_that_does_not_declare_the_extension() -> None:
     nothing: dict[str, Any] = {CLIENT_CAPABILITIES: {}}
     request = {**LISTEN, "params": {**LISTEN["params"], "_meta": nothing}}
 
     with pytest.raises(AssertionError, match="does not declare"):
-        check_stream(request, modern_body(ACKNOWLEDGED, told(LISTEN, LISTENED)), MODERN)
+        check_stream(request, modern_body(ACKNOWLEDGED, result_message(LISTEN, LISTENED)), MODERN)
 
 
-# M7: the one method whose answer is never a single object, but for an error
-def test_a_listener_is_not_answered_with_one_object() -> None:
+# M7: the one method whose answer is always a stream, unless it is an error
+def test_a_listener_must_be_answered_with_a_stream() -> None:
     with pytest.raises(AssertionError):
-        check(LISTEN, told(LISTEN, LISTENED), MODERN)
+        check(LISTEN, result_message(LISTEN, LISTENED), MODERN)
 
-    check(LISTEN, refused(LISTEN), MODERN)
+    check(LISTEN, error_message(LISTEN), MODERN)
 
 
-def test_the_complaint_about_a_body_shows_it() -> None:
+def test_the_error_about_a_body_shows_the_body() -> None:
     with pytest.raises(AssertionError, match=r"(?s)progress must increase.*asked.*answered.*retry: 1000"):
         check_stream(CALL, legacy_body(progress(1), progress(1)), LEGACY)

@@ -40,7 +40,7 @@ def test_a_wrong_question_before_there_is_a_task_is_rejected(payload: dict[str, 
 @pytest.mark.parametrize(
     "method", ["server/discover", "tools/list", "tasks/get", "tasks/update", "tasks/cancel", "ping", "tasks/result"]
 )
-def test_only_a_call_of_a_tool_may_be_answered_with_a_question(method: str) -> None:
+def test_only_a_tools_call_may_be_answered_with_a_question(method: str) -> None:
     question = {"resultType": "input_required", "_meta": META, "inputRequests": {"sure": ELICITATION}}
 
     with pytest.raises(AssertionError):
@@ -66,7 +66,7 @@ def test_a_legacy_call_is_not_answered_with_a_question() -> None:
         ({"elicitation": {"url": {}}}, FORM, False),
     ],
 )
-def test_a_client_is_asked_only_in_the_ways_that_it_declares(
+def test_a_question_needs_a_capability_that_the_client_declares(
     method: str, declared: dict[str, Any], params: dict[str, Any], right: bool
 ) -> None:
     request = request_of(MODERN, method)
@@ -134,7 +134,7 @@ def test_a_form_with_any_other_field_is_rejected(field: Any) -> None:
 
 @pytest.mark.parametrize(
     "params",
-    # M49: an id of the URL, and metadata of the request, are of the legacy era
+    # M49: only the legacy era has elicitationId and _meta
     [*WRONG_PARAMS, {**URL, "elicitationId": "e"}, {**FORM, "_meta": {}}],
 )
 def test_a_wrong_modern_elicitation_is_rejected(params: dict[str, Any]) -> None:

@@ -1,25 +1,25 @@
-"""How tests wait for what happens in another thread or process: for a condition, and never for a time."""
+"""Wait for something that happens in another thread or process: always for a condition, never for a fixed time."""
 
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
 HANG_GUARD: Final = 120.0
-"""Seconds after which a test gives up; so long that only what never happens takes longer, on any machine."""
+"""Seconds after which a wait fails; long enough for any machine."""
 PATIENT: Final = 20.0
-"""How long a second of a function's Timeout lasts, so that a busy machine fails no invocation."""
+"""Factor by which the Timeout of functions is stretched, so that none is exceeded on a busy machine."""
 
 Seen = TypeVar("Seen")
 
 
 def until(look: Callable[[], Seen]) -> Seen:
-    """Look again and again until there is something to see, and return it.
+    """Call `look` until it returns something, and return that.
 
     Raises:
-        AssertionError: it never came about.
+        AssertionError: it returned nothing for HANG_GUARD seconds.
     """
     end = time.monotonic() + HANG_GUARD
     while not (seen := look()):
-        assert time.monotonic() < end, "it never came about"
+        assert time.monotonic() < end, f"nothing was seen within {HANG_GUARD} seconds"
         time.sleep(0.01)
     return seen

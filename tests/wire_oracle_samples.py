@@ -1,4 +1,4 @@
-"""Right messages of both eras, from which the tests of the oracle make wrong ones."""
+"""Correct messages of both eras, from which the tests of the oracle make wrong ones."""
 
 import json
 from typing import Any
@@ -80,15 +80,15 @@ def progress(value: Any, token: Any = 1, **more: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
-def asked(message_id: Any = "q1", params: dict[str, Any] = FORM, **more: Any) -> dict[str, Any]:
+def question_message(message_id: Any = "q1", params: dict[str, Any] = FORM, **more: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": message_id, "method": "elicitation/create", "params": {**params, **more}}
 
 
-def told(request: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+def result_message(request: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request["id"], "result": result}
 
 
-def refused(request: dict[str, Any]) -> dict[str, Any]:
+def error_message(request: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request["id"], "error": ERROR}
 
 

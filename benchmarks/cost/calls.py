@@ -6,35 +6,36 @@ The rule: nothing is estimated; tests/integration/test_aws_calls*.py asserts eac
 from typing import Final
 
 CREATE: Final = ("UpdateItem", "PutItem", "StartExecution")
-"""A call as a task. A caller who has just created another pays one UpdateItem more."""
+"""A call that creates a task. A caller who has just created another one costs one UpdateItem more."""
 KEYED: Final = ("PutItem", *CREATE)
-"""The same with an idempotency key: the key is claimed first, which also tells whether it is new."""
+"""The same with an idempotency key: claiming the key also tells whether it is new."""
 REPEATED: Final = ("PutItem", "GetItem")
-"""The same again, once its task has been read before: the claim, which fails, and the task."""
+"""A repeated call with that key: a claim that fails, and a read of the task."""
 PLAIN: Final = ("UpdateItem", "PutItem", "PutItem", "StartExecution")
-"""A plain call of 2025-11-25 whose client comes back: also which task does its work, and whether it was given up."""
+"""A plain call of 2025-11-25 that the client resumes: also stores which task belongs to the request."""
 GIVE_UP: Final = ("UpdateItem", "GetItem", "StopExecution", "PutItem", "UpdateItem")
-"""Giving up a plain call. Where nobody knows of a task, it is the first call only."""
+"""Cancelling a plain call. If the request has no task, only the first call is made."""
 POLL: Final = ("GetItem",)
-"""tasks/get, tasks/result, the first body of a stream, a round of a plain call: as long as nobody is overdue."""
+"""tasks/get, tasks/result, the first body of a stream, a round of a plain call: unless a check is due."""
 WAIT: Final = ("UpdateItem",) * 4
-"""A request that waits: its place among the caller's and among all, taken and given back."""
+"""A request that waits: it acquires and releases a wait slot of the caller and one of the stack."""
 EXPRESS: Final = ("UpdateItem", *WAIT[:2], "StartSyncExecution", *WAIT[2:])
-"""A call of a tool of type EXPRESS: the rate, a place among those that wait, and the execution. A caller who has just
-called pays one UpdateItem more."""
+"""A call of a tool of type EXPRESS: the rate, a wait slot, and the execution. A caller who has just made another call
+costs one UpdateItem more.
+"""
 STREAM_POLL: Final = ("BatchGetItem",)
-"""Coming back for a stream (GET with Last-Event-ID): the task, and whether the request was given up."""
+"""Resuming a stream (GET with Last-Event-ID): reads the task, and whether the request was cancelled."""
 LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")
-"""The poll that finds out which state runs: once in StateAfterSeconds. In a Distributed Map also DescribeMapRun."""
+"""A poll that reads the current state: once in StateAfterSeconds. In a Distributed Map also DescribeMapRun."""
 REPAIR: Final = ("GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem")
-"""The poll that finds out the end of a task whose status event was lost."""
+"""A poll that finds the end of an execution whose status event was lost."""
 END: Final = ("GetItem", "PutItem", "UpdateItem")
-"""A status event: by function execution_events."""
+"""A status event, handled by function execution_events."""
 REMOVAL: Final[tuple[str, ...]] = ()
-"""The record of a task that had ended before its time was over: by function expirations."""
+"""The stream record of an expired task that had ended, handled by function expirations."""
 
 INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 3, END: 1}
-"""Units that the index `neglected` takes: one where a task comes or goes, two where its `checked_at` changes.
+"""Write units of the index `neglected`: one if a task is added or removed, two if its `checked_at` changes.
 
-Not counted where botocore makes calls, as DynamoDB makes them by itself: so its documentation has it.
+DynamoDB makes these writes itself, so they are not counted as calls; the numbers are from its documentation.
 """

@@ -1,7 +1,7 @@
-"""Simulates tasks that arrive, are polled and end, and counts their AWS calls.
+"""Simulate tasks that arrive, are polled and end, and count their AWS calls.
 
 The rule: no number of calls is written here. `calls` has the calls of each step, and the code itself sets the intervals
-at which clients come back (`Task.poll_hint`, `retry_ms`). Time is simulated; the same seed gives the same counts.
+at which clients poll (`Task.poll_hint`, `retry_ms`). Time is simulated; the same seed gives the same counts.
 """
 
 import math
@@ -19,7 +19,9 @@ from tests.kits import World
 
 TASKS: Final = 1_000
 _SEED: Final = 5
-_MOST_POLLS: Final = 50_000  # simulated one by one; of tasks that are polled more often, fewer stand for all
+_MOST_POLLS: Final = (
+    50_000  # with more polls than this in all, fewer tasks are simulated and their counts are scaled up
+)
 _READ: Final = frozenset({"GetItem", "BatchGetItem"})
 _WRITE: Final = frozenset({"PutItem", "UpdateItem"})
 
@@ -28,22 +30,22 @@ _WRITE: Final = frozenset({"PutItem", "UpdateItem"})
 class Assumptions:
     """Values that are assumed, not counted: sizes and times. Measure them in your own account."""
 
-    item: int = 1_000  # bytes of a task with its arguments, before its end
+    item: int = 1_000  # bytes of an active task, with its arguments
     ended_item: int = 2_000  # bytes with its result
     usage_item: int = 500  # bytes: a caller with ten active tasks
-    transitions: int = 5  # of a workflow, its start among them
-    own: float = 0.0008  # seconds of the processor for a request (benchmarks.hot_path), between a poll and a call
-    processor_share: float = 512 / 1769  # of one processor, that 512 MB give
-    dynamodb: float = 0.012  # seconds of a call, the work of boto3 for it included
+    transitions: int = 5  # of a workflow, including the start
+    own: float = 0.0008  # seconds of CPU time for a request (benchmarks.hot_path): more than a poll, less than a call
+    processor_share: float = 512 / 1769  # of one CPU, which a function with 512 MB gets
+    dynamodb: float = 0.012  # seconds of a call, including boto3
     step_functions: float = 0.040  # seconds of a call
     memory: float = 0.5  # GB
     audit_line: int = 370  # bytes, as the functions write them
-    platform_lines: int = 600  # bytes that Lambda itself writes for an invocation
+    platform_lines: int = 600  # bytes that Lambda itself logs for an invocation
     state_after: float = 60  # seconds; StateAfterSeconds
     inline_wait: float = 2  # seconds; InlineWaitSeconds
-    lost_events: float = 0.001  # share of the status events that never come
-    cold: float = 0.01  # share of the requests that start an instance
-    cold_seconds: float = 1.8  # that such a start adds (benchmarks.hot_path: importing bootstrap)
+    lost_events: float = 0.001  # share of the status events that are lost
+    cold: float = 0.01  # share of the requests with a cold start
+    cold_seconds: float = 1.8  # that a cold start adds (benchmarks.hot_path: importing bootstrap)
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ class Usage:
         return own + stored * assumed.dynamodb + others + step.waits
 
     def _reads(self, step: Step) -> float:
-        """Count a unit for each 4 KB of a consistent read; of two keys, one even where nothing is there."""
+        """Return the read units: one for each 4 KB of a consistent read, and at least one for each key."""
         units = math.ceil(step.item / 4096)
         return sum((name in _READ) * units + (name == "BatchGetItem") for name in step.calls)
 
@@ -139,7 +141,7 @@ class Usage:
 
 
 Pause = Callable[[Task, float, int], float]
-"""Seconds until a client comes back, by the task, its age in seconds and how often the client has come already."""
+"""Returns the seconds until the next poll, from the task, its age in seconds and the number of polls so far."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,8 @@ class Client:
 
     name: str
     pause: Pause
-    streams: bool = False  # a plain call of 2025-11-25, come back for by SSE polling
-    fetches: bool = False  # asks for the result of its own, as 2025-11-25 does
+    streams: bool = False  # a plain call of 2025-11-25 that the client resumes (SSE polling)
+    fetches: bool = False  # fetches the result with tasks/result, as in 2025-11-25
 
 
 def every(seconds: float) -> Pause:
@@ -158,23 +160,23 @@ def every(seconds: float) -> Pause:
 
 
 def as_hinted(task: Task, age: float, _polls: int) -> float:
-    """Return a client that polls at the interval in the last answer."""
+    """Return the poll hint of the last response."""
     return task.poll_hint(task.created_at + timedelta(seconds=age)).total_seconds()
 
 
 def as_streamed(_task: Task, _age: float, polls: int) -> float:
-    """Return a client that resumes at the time in the last SSE body."""
+    """Return the retry time of the last SSE body."""
     return retry_ms(polls) / 1000
 
 
 def simulate(seconds: float, client: Client, assumed: Assumptions | None = None) -> Usage:
-    """Run a thousand tasks of one duration with one kind of client; return their usage."""
+    """Simulate a thousand tasks of one duration with one kind of client; return their usage."""
     assumed = assumed or Assumptions()
     chance = random.Random(_SEED)  # noqa: S311 - a simulation
     task = replace(World().call(), poll_interval=timedelta(seconds=1), longest_poll_interval=timedelta(minutes=1))
     steps, simulated, taken = defaultdict[Step, float](float), 0, 0.0
     while simulated < TASKS and taken < _MOST_POLLS:
-        # Some workflows take a little longer than others; so polls do not all come at one moment of a task.
+        # The durations differ a little, so that not all polls come at the same age of a task.
         for step, times in _run(task, client, seconds * chance.uniform(0.95, 1.05), assumed).items():
             steps[step] += times
             taken += times
@@ -183,7 +185,7 @@ def simulate(seconds: float, client: Client, assumed: Assumptions | None = None)
 
 
 def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Mapping[Step, float]:
-    """Run one task, and count its steps; a lost event counts by its share."""
+    """Simulate one task; a lost event counts by its share."""
     waits = min(seconds, assumed.inline_wait) if client.streams else 0
     heard = 1 - assumed.lost_events
     create = (*calls.CREATE, *calls.WAIT * (waits > 0), *calls.POLL * _reads_within(waits))
@@ -208,13 +210,14 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
     steps[ending] += heard
     if client.fetches:
         steps[Step(calls.POLL, 1, assumed.ended_item)] += 1
-    # Its removal, when its time is over, comes over the stream; nothing is left to do. Here each in a batch of its own.
+    # When its TTL has passed, the stream delivers the removal, which needs no call. Each removal is counted as one
+    # batch.
     steps[Step(calls.REMOVAL, 0, 0, over_http=False)] += 1
     return steps
 
 
 def _reads_within(seconds: float) -> int:
-    """Count the looks of a request that waits: after 0.1 s, 0.2 s, 0.4 s, ... and at most a second each."""
+    """Count the reads of a request that waits: after 0.1 s, 0.2 s, 0.4 s, ... and then every second."""
     reads, pause = 0, 0.1
     while seconds > 0:
         seconds -= pause

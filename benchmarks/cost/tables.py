@@ -92,7 +92,7 @@ class Load:
 
     @property
     def share(self) -> float:
-        """Give it as a part of the quota."""
+        """Return the demand as a share of the quota."""
         return self.needed / self.quota.most
 
 
@@ -142,7 +142,7 @@ def snapstart() -> str:
 
 
 def listed() -> str:
-    """List the prices."""
+    """Return the table of prices."""
     rows = [
         [name, f"{price.dollars:.10g}", f"{price.per:,.0f} {price.unit}", price.source]
         for name, price in prices.PRICES.items()

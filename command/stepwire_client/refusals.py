@@ -1,4 +1,4 @@
-"""From the library's errors to ours. The rule: by code, kind or type, never by the text of a message."""
+"""Translate the library's errors into ours. The rule: the code, kind or type decides, never the text of a message."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from local.lambdas.functions import Failed, Outcome
 
-Record = Mapping[str, Any]  # as a function sees it
+Record = Mapping[str, Any]  # in the format of Lambda's event
 
 
 def event_record(record: Mapping[str, Any], stream_arn: str) -> Record:

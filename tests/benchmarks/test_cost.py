@@ -1,6 +1,6 @@
-"""The tables of docs/cost.md are what the simulation prints, and what it counts is what the code does.
+"""The tables of docs/cost.md are the output of the simulation, and the simulation counts the calls that the code makes.
 
-That each step makes the calls of `benchmarks.cost.calls` is held in tests/integration/test_aws_calls*.py.
+tests/integration/test_aws_calls*.py checks the calls of each step in `benchmarks.cost.calls`.
 """
 
 import pytest
@@ -16,7 +16,7 @@ EACH_SECOND = Client("1 s", every(1))
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_the_document_is_what_the_simulation_prints(name: str) -> None:
+def test_each_table_of_the_document_is_the_output_of_the_simulation(name: str) -> None:
     table = TABLES[name]()
 
     assert f"<!-- {name} -->\n{table}<!-- end -->" in DOCUMENT.read_text(encoding="utf-8"), (
@@ -24,7 +24,7 @@ def test_a_table_of_the_document_is_what_the_simulation_prints(name: str) -> Non
     )
 
 
-def test_a_task_is_its_creation_its_polls_its_end_and_its_removal() -> None:
+def test_a_task_costs_its_creation_its_polls_its_end_and_its_removal() -> None:
     usage = simulate(100, EACH_SECOND, NOTHING_LOST)
 
     polls = usage.requests - usage.tasks
@@ -36,20 +36,20 @@ def test_a_task_is_its_creation_its_polls_its_end_and_its_removal() -> None:
     assert usage.invocations == usage.requests + 2 * usage.tasks
 
 
-def test_a_task_that_tells_its_state_is_looked_at_once_in_the_interval() -> None:
+def test_the_history_of_a_task_that_shows_its_state_is_read_once_in_the_interval() -> None:
     usage = simulate(600, EACH_SECOND, Assumptions(state_after=60))
 
     assert usage.calls("GetExecutionHistory") / usage.tasks == pytest.approx(9.5, abs=0.6)
 
 
-def test_a_lost_event_is_made_up_for_by_one_poll() -> None:
+def test_a_lost_event_costs_one_check_by_a_poll() -> None:
     usage = simulate(10, EACH_SECOND, Assumptions(lost_events=1, state_after=0))
 
     assert usage.calls("DescribeExecution") == usage.tasks
     assert usage.calls("UpdateItem") == usage.tasks * (calls.CREATE.count("UpdateItem") + 1)
 
 
-def test_units_follow_the_size_of_an_item() -> None:
+def test_units_depend_on_the_size_of_an_item() -> None:
     sizes = [Assumptions(item=size, ended_item=size, lost_events=0) for size in (1_024, 8_192)]
 
     small, large = (simulate(10, HINTED, assumed) for assumed in sizes)
@@ -58,7 +58,7 @@ def test_units_follow_the_size_of_an_item() -> None:
     assert large.read == 2 * small.read
 
 
-def test_a_hint_that_grows_saves_more_the_longer_a_task_runs() -> None:
+def test_a_growing_poll_hint_saves_more_for_longer_tasks() -> None:
     saved = [simulate(each, EACH_SECOND).requests / simulate(each, HINTED).requests for each in (10, 600, 3_600)]
 
     assert saved == sorted(saved)
@@ -66,14 +66,14 @@ def test_a_hint_that_grows_saves_more_the_longer_a_task_runs() -> None:
     assert saved[-1] > 10
 
 
-def test_the_quota_that_binds_first_is_the_history_of_executions() -> None:
+def test_the_quota_that_is_reached_first_is_that_of_get_execution_history() -> None:
     first = [loads(rate)[0] for rate in (10, 1_000, 100_000)]
 
     assert [load.quota for load in first] == [prices.HISTORIES] * 3
     assert [load.share > 1 for load in first] == [False, False, True]
 
 
-def test_a_stack_pays_for_as_many_alarms_and_dashboards_as_the_template_has() -> None:
+def test_the_cost_counts_the_alarms_and_dashboards_of_the_template() -> None:
     found = [len(resources(kind)) for kind in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard")]
 
     assert found == [ALARMS, 1]

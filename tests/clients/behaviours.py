@@ -1,7 +1,7 @@
-"""What the released clients that cannot be installed here do, one entry for each, as their sources say.
+"""The behaviour of released clients that cannot be installed here, one entry each, taken from their sources.
 
-An entry says what the server can see of a client (name, version, headers) and what the client does with a response
-that does not come at once. `expects` is what the defaults must give it.
+An entry has what the server can see of a client (name, version, headers) and what the client does if a response is not
+ready at once. `expects` is how the default settings must serve it.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ _FAILURES: Final = frozenset(range(400, 600))
 
 
 class WithoutResumption(Enum):
-    """What happens to a call whose response ends before it is there, in a client that does not come back for it."""
+    """What happens to a call whose response ends early, in a client that does not resume it."""
 
     HANGS = "hangs"
     FAILS = "fails"
@@ -23,24 +23,24 @@ class WithoutResumption(Enum):
 
 @dataclass(frozen=True)
 class Resumption:
-    """How a client comes back for a response, by GET with the last event id."""
+    """How a client resumes a response, by GET with the last event id."""
 
     most_gets: int | None = None
-    """GETs of one request, good ones too; None: no limit."""
+    """The limit of GETs per request, including successful ones; None is no limit."""
     failures: int | None = 2
-    """Failed GETs in a row that end the call; None: no limit."""
+    """The number of failed GETs in a row that ends the call; None is no limit."""
     same_ids: int | None = None
-    """Bodies in a row with the same last event id that end the session; None: no limit."""
+    """The number of bodies in a row with the same last event id that ends the session; None is no limit."""
     ends_session: frozenset[int] = frozenset()
-    """Statuses that close the whole session."""
+    """Statuses that end the whole session."""
     ends_call: frozenset[int] = frozenset({204, 405})
-    """Statuses after which this call never gets its response."""
+    """Statuses after which the call never gets its response."""
     polls_after_cancel: bool = False
-    """Whether it goes on polling a request that it cancelled, until one of `ends_call`."""
+    """Whether it continues to poll a cancelled request until one of `ends_call`."""
 
 
 class Expected(Enum):
-    """How the defaults serve a client."""
+    """How the default settings serve a client."""
 
     JSON = "JSON within the wait"
     POLLED = "a response that it comes back for"
@@ -62,13 +62,13 @@ class Behaviour:
     """Whether requests after `initialize` have the header MCP-Session-Id."""
     resumption: Resumption | WithoutResumption = WithoutResumption.HANGS
     timeout: float | None = None
-    """Seconds after which it gives up a call; None: never."""
+    """Seconds after which it gives up a call; None is never."""
     sends_token: bool = False
     """Whether its calls have a progressToken."""
     progress_resets: bool = False
     """Whether progress restarts its timer."""
     query: str = ""
-    """What its user put behind the endpoint's URL."""
+    """What its user appended to the endpoint's URL."""
     asks_user: bool = True
     """Whether it declares elicitation."""
     expects: Expected = Expected.JSON
@@ -105,20 +105,20 @@ NEVER: Final = (
     Behaviour("ChatGPT", "openai-mcp", user_agent="openai-mcp/1.0.0", asks_user=False),
     Behaviour("claude.ai", "Anthropic/ClaudeAI", user_agent="Claude-User", keeps_session=False, asks_user=False),
 )
-"""Clients that offer 2025-11-25 and never come back for a response."""
+"""Clients that offer 2025-11-25 and never resume a response."""
 
 IN_PART: Final = (
     Behaviour("Kotlin SDK", "my-android-app", user_agent="ktor-client", resumption=KOTLIN),
     Behaviour("Ruby SDK", "mcp-ruby-client", "1.3.0", user_agent="Faraday v2.14.0", resumption=RUBY, timeout=300),
 )
-"""Clients that come back, but not always, or not for long."""
+"""Clients that resume, but not always or not for long."""
 
 OF_UNKNOWN_NAME: Final = (
     Behaviour("Go SDK", "my-go-app", user_agent="Go-http-client/1.1", resumption=GO),
     Behaviour("C# SDK", "MyAgent", resumption=CSHARP),
     Behaviour("TypeScript SDK, any app", "my-app", user_agent="node", resumption=TYPESCRIPT, timeout=60),
 )
-"""Clients that come back, with a name that does not tell the SDK."""
+"""Clients that resume, with a name that does not identify the SDK."""
 
 OLDER: Final = (
     Behaviour("Codex CLI", "codex-mcp-client", "0.160.0", "2025-06-18", "codex-mcp-client/0.160.0", _EVENTS_FIRST),
@@ -154,7 +154,7 @@ RESUMING: Final = (
         expects=Expected.POLLED,
     ),
 )
-"""Clients of whom it is known that they come back."""
+"""Clients that are known to resume."""
 
 TOLD_BY_URL: Final = (
     *(
@@ -168,6 +168,6 @@ TOLD_BY_URL: Final = (
     ),
     *(replace(one, label=f"{one.label}, ?resume=1", query="resume=1") for one in OLDER),
 )
-"""The same clients, whose users say themselves whether they come back; no older version can."""
+"""The same clients, whose users state in the URL whether they resume; older versions cannot."""
 
 CLIENTS: Final = (*NEVER, *IN_PART, *OF_UNKNOWN_NAME, *OLDER, *RESUMING, *TOLD_BY_URL)

@@ -1,6 +1,6 @@
-"""A client that behaves as an entry of `behaviours` says, and tells how each of its calls ends.
+"""A client that behaves as an entry of `behaviours`, and reports how each of its calls ends.
 
-It never waits in real time: a wait moves the timeline of the world that it calls.
+It never waits in real time: a wait moves the timeline of its world.
 """
 
 import json
@@ -23,7 +23,7 @@ _MOST_STEPS: Final = 15
 _NEXT_STEP: Final = re.compile(r"Next: call (?P<tool>\w+) with (?P<arguments>\{.*?\}+)[.,]")
 _DEFAULT_RETRY_MS: Final = 1_000
 ANSWER: Final[Json] = {"action": "accept", "content": {"amount": 5}}
-"""What the user answers to every form; its content is what the model answers."""
+"""The user's answer to every form; the model answers with its content."""
 
 
 @dataclass(frozen=True)
@@ -35,33 +35,33 @@ class Returned:
 
 @dataclass(frozen=True)
 class Refused:
-    """The call got an error, of JSON-RPC or of the client's own."""
+    """The call got an error, from the server or from the client itself."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class TimedOut:
-    """The client gave up by its own timer."""
+    """The client's own timer ended the call."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Hung:
-    """The call never ends, though the client waits for ever."""
+    """The call never ends, and the client waits forever."""
 
 
 @dataclass(frozen=True)
 class SessionLost:
-    """The client closed its session."""
+    """The client ended its session."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """The user cancelled the call, and the client stopped asking."""
+    """The user cancelled the call, and the client stopped polling."""
 
 
 Outcome: TypeAlias = Returned | Refused | TimedOut | Hung | SessionLost | Dropped
@@ -73,7 +73,7 @@ class Pending:
 
     message_id: int
     heard_at: float
-    """When its timer was started, in seconds of the timeline."""
+    """The second of the timeline at which its timer was started."""
     is_cancelled: bool = False
     gets: int = 0
     failures: int = 0
@@ -90,11 +90,11 @@ class RawClient:
     instances: Iterator[McpServer]
     session: str | None = None
     gets: int = 0
-    """GETs that it has sent in all."""
+    """The number of GETs that it has sent."""
     answered: int = 0
-    """Questions that its user has answered."""
+    """The number of questions that its user has answered."""
     told: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    """The progress that it was told, each with the second."""
+    """The progress that it received, each with the second."""
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
     _retry_ms: int = _DEFAULT_RETRY_MS
     _pending: Pending | None = None
@@ -111,7 +111,7 @@ class RawClient:
         self._post({"method": "notifications/initialized"})
 
     def call(self, tool: str = "optional", arguments: Json = ARGUMENTS) -> Outcome:
-        """Call a tool, and do what this client does until the call has ended for it."""
+        """Call a tool, and follow the call as this client does until it ends."""
         pending = self._pending = Pending(next(self._ids), self.timeline.seconds)
         params: Json = {"name": tool, "arguments": arguments}
         if self.behaviour.sends_token:
@@ -123,7 +123,7 @@ class RawClient:
         return outcome
 
     def go_on(self, outcome: Outcome) -> Outcome:
-        """Do what the client's model does: call the tool that a result names next, until one names none."""
+        """Act as the client's model: call the tool that a result names next, until a result names none."""
         for _ in range(_MOST_STEPS):
             step = _NEXT_STEP.search(outcome.result["content"][0]["text"]) if isinstance(outcome, Returned) else None
             if step is None:
@@ -134,7 +134,7 @@ class RawClient:
         raise AssertionError("The model comes to no end.")
 
     def cancel(self) -> None:
-        """Give up the call that is under way."""
+        """Cancel the current call."""
         assert self._pending is not None
         self._pending.is_cancelled = True
         self._post({"method": "notifications/cancelled", "params": {"requestId": self._pending.message_id}})
@@ -149,7 +149,7 @@ class RawClient:
         return self._read(pending, response) if _is_stream(response) else _returned(json.loads(response.body))
 
     def _again(self, pending: Pending) -> Outcome | None:
-        """Come back for the response, as far as this client does that."""
+        """Resume the response, as far as this client does."""
         how = self.behaviour.resumption
         if isinstance(how, WithoutResumption):
             return self._stranded(how)
@@ -185,11 +185,11 @@ class RawClient:
         for message in stream.messages:
             if message.get("id") == pending.message_id and "method" not in message:
                 return Dropped() if pending.is_cancelled else _returned(message)
-            self._hear(pending, message)
+            self._handle_message(pending, message)
         return self._remember(pending, stream)
 
     def _remember(self, pending: Pending, stream: EventStream) -> Outcome | None:
-        """Keep the last event id: without one there is nothing to come back with."""
+        """Keep the last event id, which is needed to resume."""
         how = self.behaviour.resumption
         if isinstance(how, WithoutResumption):
             return None
@@ -200,7 +200,7 @@ class RawClient:
         too_often = how.same_ids is not None and pending.same_ids >= how.same_ids
         return SessionLost("the same event id again and again") if too_often else None
 
-    def _hear(self, pending: Pending, message: Json) -> None:
+    def _handle_message(self, pending: Pending, message: Json) -> None:
         if message.get("method") == "notifications/progress":
             self.told.append((self.timeline.seconds, message["params"]["progress"]))
             if self.behaviour.progress_resets:
@@ -238,7 +238,7 @@ class RawClient:
 
 
 def _end_of_polling(pending: Pending, how: Resumption) -> Outcome | None:
-    """Say how the call ends where the client sends no further GET for it."""
+    """Return how the call ends if the client sends no further GET."""
     if pending.is_cancelled and not how.polls_after_cancel:
         return Dropped()
     if how.most_gets is not None and pending.gets >= how.most_gets:

@@ -1,4 +1,4 @@
-"""What a client's user may put behind the endpoint's URL by mistake."""
+"""Mistakes in what a client's user appends to the endpoint's URL."""
 
 import json
 
@@ -17,7 +17,7 @@ INITIALIZE = {
 
 
 @pytest.mark.parametrize("query", ["resume=maybe", "resume=", "resume=1&resume=0"])
-def test_a_word_that_means_nothing_is_refused_when_the_client_connects_and_says_what_is_right(query: str) -> None:
+def test_an_invalid_value_is_refused_at_initialize_with_the_valid_ones(query: str) -> None:
     world = World()
 
     response = world.server.handle(
@@ -31,7 +31,7 @@ def test_a_word_that_means_nothing_is_refused_when_the_client_connects_and_says_
 
 
 @pytest.mark.parametrize("query", ["", "x=1", "%ff=%", "&&&", "resumed"])
-def test_any_other_query_changes_nothing(query: str) -> None:
+def test_other_query_parameters_are_ignored(query: str) -> None:
     world = World()
 
     response = world.server.handle(

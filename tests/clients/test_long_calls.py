@@ -1,4 +1,4 @@
-"""Plain calls that are polled: when they end, what is told meanwhile, and what is written down of their clients."""
+"""Plain calls that are polled: when they end, their progress, and what is logged about their clients."""
 
 import itertools
 from dataclasses import replace
@@ -32,7 +32,7 @@ def gaps(client: RawClient) -> list[float]:
 # ------------------------------------------------------------------------------------------------------------- progress
 
 
-def test_a_client_whose_timer_progress_restarts_gets_the_result_of_half_an_hour() -> None:
+def test_a_client_whose_timer_progress_restarts_gets_a_result_after_half_an_hour() -> None:
     world = World()
     client = client_of(world, INSPECTOR)
     client.timeline.after(1_800, lambda: world.succeed(only_task(world), OUTPUT))
@@ -44,7 +44,7 @@ def test_a_client_whose_timer_progress_restarts_gets_the_result_of_half_an_hour(
     assert max(gaps(client)) <= 20
 
 
-def test_progress_only_ever_grows_and_that_of_the_workflow_is_told_as_it_is() -> None:
+def test_progress_only_increases_and_that_of_the_workflow_is_sent_unchanged() -> None:
     world = World()
     client = client_of(world, INSPECTOR)
     client.timeline.after(100, lambda: world.progress(only_task(world), 10))
@@ -74,7 +74,7 @@ def test_the_bounds_are_parameters(sends_token: bool, seconds: int) -> None:
     assert client.timeline.seconds == pytest.approx(seconds, abs=1)
 
 
-def test_a_bound_of_0_ends_a_call_at_once_and_its_work_goes_on() -> None:
+def test_a_bound_of_0_ends_a_call_at_once_and_its_task_continues() -> None:
     world = World(patience=Patience(whole_call=timedelta()))
     client = client_of(world, replace(PATIENT, sends_token=False))
 
@@ -86,7 +86,7 @@ def test_a_bound_of_0_ends_a_call_at_once_and_its_work_goes_on() -> None:
 
 
 @pytest.mark.parametrize("part", ["store", "workflows"])
-def test_a_call_ends_in_time_though_nobody_can_say_how_its_work_stands(part: str) -> None:
+def test_a_call_ends_in_time_although_its_task_cannot_be_read(part: str) -> None:
     world = World()
     client = client_of(world, replace(PATIENT, sends_token=False, timeout=60))
 
@@ -107,7 +107,7 @@ def clients_in(world: World, action: AuditAction) -> list[str | None]:
     return [entry.client for entry in world.audit if entry.action is action]
 
 
-def test_a_client_that_comes_back_is_written_down_once_for_each_stream() -> None:
+def test_a_client_that_resumes_is_logged_once_per_stream() -> None:
     world = World()
 
     client_of(world, replace(PATIENT, version="0.1.0", sends_token=False)).call()
@@ -116,7 +116,7 @@ def test_a_client_that_comes_back_is_written_down_once_for_each_stream() -> None
     assert clients_in(world, AuditAction.RESUMED) == ["mcp 0.1.0"]
 
 
-def test_a_client_that_hangs_is_written_down_as_primed_only() -> None:
+def test_a_client_that_never_resumes_is_logged_as_primed_only() -> None:
     world = World()
     hanging = next(one for one in RESUMING if one.name == "rmcp")
     client = client_of(world, replace(hanging, resumption=replace(PYTHON, most_gets=0)))
@@ -127,7 +127,7 @@ def test_a_client_that_hangs_is_written_down_as_primed_only() -> None:
     assert clients_in(world, AuditAction.RESUMED) == []
 
 
-def test_a_short_call_writes_nothing_of_its_client() -> None:
+def test_a_short_call_logs_nothing_about_its_client() -> None:
     world = World()
     client = client_of(world, PATIENT)
     client.timeline.after(1, lambda: world.succeed(only_task(world), OUTPUT))
@@ -137,7 +137,7 @@ def test_a_short_call_writes_nothing_of_its_client() -> None:
     assert clients_in(world, AuditAction.PRIMED) == []
 
 
-def test_a_name_is_input_and_is_written_down_short_and_visible() -> None:
+def test_a_client_name_is_shortened_and_escaped_in_the_log() -> None:
     world = World()
     forged = replace(PATIENT, name='a\n{"audit":"ended"}\u202e' + "x" * 1_000, version="1" * 1_000, query="resume=1")
 

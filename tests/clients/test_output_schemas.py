@@ -1,4 +1,4 @@
-"""An unfinished result passes the output schema that was shown, by the validators of released clients."""
+"""An unfinished result conforms to the listed output schema, by the validators of released clients."""
 
 import itertools
 import json
@@ -39,8 +39,8 @@ def tool_of(name: str, schema: JsonObject) -> Tool:
     return replace(OPTIONAL, name=name, output_schema=write(schema))
 
 
-def shown_and_given() -> Json:
-    """List the tools, and call each for longer than anybody waits."""
+def tools_and_unfinished_results() -> Json:
+    """List the tools, and call each so that it outlasts the wait."""
     world = World(catalog=catalog_of(*(tool_of(name, schema) for name, schema in SCHEMAS.items())))
     client = RawClient(Behaviour("a test", "anybody"), Timeline(world.clock), itertools.repeat(world.server))
     client.connect()
@@ -50,8 +50,8 @@ def shown_and_given() -> Json:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_the_validator_of_the_python_sdk_takes_it(name: str) -> None:
-    given = shown_and_given()
+def test_the_validator_of_the_python_sdk_accepts_it(name: str) -> None:
+    given = tools_and_unfinished_results()
     schema = next(tool for tool in given["tools"] if tool["name"] == name).get("outputSchema", {})
     validator: Any = Draft202012Validator(schema)
 
@@ -59,8 +59,8 @@ def test_the_validator_of_the_python_sdk_takes_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "with_references"])
-def test_the_schema_still_says_what_a_result_looks_like(name: str) -> None:
-    tools = shown_and_given()["tools"]
+def test_the_schema_still_describes_a_finished_result(name: str) -> None:
+    tools = tools_and_unfinished_results()["tools"]
     validator: Any = Draft202012Validator(next(tool for tool in tools if tool["name"] == name)["outputSchema"])
 
     assert validator.is_valid({"answer": 42})
@@ -70,10 +70,10 @@ def test_the_schema_still_says_what_a_result_looks_like(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("library", ["sdk", "client"])
-def test_the_typescript_clients_take_it(library: str) -> None:
+def test_the_typescript_clients_accept_it(library: str) -> None:
     install(NODE)
 
-    ended = node(NODE, ["validate.mjs", library], _RUN_SECONDS, json.dumps(shown_and_given()))
+    ended = node(NODE, ["validate.mjs", library], _RUN_SECONDS, json.dumps(tools_and_unfinished_results()))
 
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout) == dict.fromkeys(SCHEMAS, "taken")

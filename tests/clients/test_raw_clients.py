@@ -1,6 +1,6 @@
 """Each client that cannot be installed gets its result: it neither hangs, nor times out, nor loses its session.
 
-Two instances of the server take turns. An unfinished result is fine where the client cannot wait for the end.
+Two instances of the server take turns. An unfinished result is correct for a client that cannot wait for the end.
 """
 
 import itertools
@@ -24,7 +24,7 @@ each_client = pytest.mark.parametrize("behaviour", CLIENTS, ids=lambda one: one.
 
 @dataclass(frozen=True)
 class Site:
-    """A client, and what it calls."""
+    """A client, and the world that it calls."""
 
     world: World
     timeline: Timeline
@@ -38,7 +38,7 @@ class Site:
         self.timeline.after(1, self._go_on)
 
     def _go_on(self) -> None:
-        """End the workflow once its state that waits has been answered, or was refused an answer."""
+        """End the workflow after its waiting state got an answer or an error."""
         if self.world.workflows.resumptions:
             self.succeed()
         else:
@@ -46,7 +46,7 @@ class Site:
 
     @property
     def is_unharmed(self) -> bool:
-        """Whether the next call of the same session gets its result."""
+        """Tell whether the next call of the same session gets its result."""
         self.timeline.after(0.5, self.succeed)
         outcome = self.client.call()
         return isinstance(outcome, Returned) and outcome.result["structuredContent"] == OUTPUT
@@ -61,7 +61,7 @@ def site_of(behaviour: Behaviour) -> Site:
 
 
 def is_unfinished(outcome: object) -> bool:
-    """Tell whether it is a result that says where the work goes on, and no error."""
+    """Tell whether it is a result that names the running task, and no error."""
     if not isinstance(outcome, Returned):
         return False
     is_named = outcome.result.get("_meta", {}).get("stepwire/task", {}).get("taskId")
@@ -100,7 +100,7 @@ def test_a_call_of_a_minute_ends_in_time_for_its_client(behaviour: Behaviour) ->
 
 
 @each_client
-def test_a_question_is_put_to_those_who_come_back_for_it(behaviour: Behaviour) -> None:
+def test_clients_that_resume_are_asked_questions(behaviour: Behaviour) -> None:
     site = site_of(behaviour)
     site.timeline.after(5, site.ask)
 
@@ -113,7 +113,7 @@ def test_a_question_is_put_to_those_who_come_back_for_it(behaviour: Behaviour) -
 
 
 @each_client
-def test_its_model_gets_the_tools_own_result_of_three_minutes_and_starts_nothing_twice(behaviour: Behaviour) -> None:
+def test_the_model_of_a_client_gets_a_result_after_three_minutes_and_starts_nothing_twice(behaviour: Behaviour) -> None:
     site = site_of(behaviour)
     site.timeline.after(180, site.succeed)
 
@@ -128,7 +128,7 @@ def test_its_model_gets_the_tools_own_result_of_three_minutes_and_starts_nothing
 
 
 @each_client
-def test_a_question_is_answered_by_the_user_or_else_by_the_model_that_may(behaviour: Behaviour) -> None:
+def test_a_question_is_answered_by_the_user_or_by_a_model_that_may_answer(behaviour: Behaviour) -> None:
     site = site_of(behaviour)
     site.timeline.after(20, site.ask)
 
@@ -142,7 +142,7 @@ def test_a_question_is_answered_by_the_user_or_else_by_the_model_that_may(behavi
 
 
 @each_client
-def test_a_confirmation_is_a_persons_to_give(behaviour: Behaviour) -> None:
+def test_only_a_person_can_confirm(behaviour: Behaviour) -> None:
     site = site_of(behaviour)
 
     outcome = site.client.call("confirmed")
@@ -156,7 +156,7 @@ def test_a_confirmation_is_a_persons_to_give(behaviour: Behaviour) -> None:
 
 
 @each_client
-def test_work_that_goes_on_is_not_stopped_by_a_client_that_cancels_what_was_answered(behaviour: Behaviour) -> None:
+def test_cancelling_a_call_that_was_answered_does_not_stop_its_task(behaviour: Behaviour) -> None:
     site = site_of(behaviour)
     site.client.call()
     site.timeline.wait(1)
@@ -167,14 +167,14 @@ def test_work_that_goes_on_is_not_stopped_by_a_client_that_cancels_what_was_answ
 
 
 @each_client
-def test_a_cancelled_call_stops_its_work_and_leaves_the_session_open(behaviour: Behaviour) -> None:
+def test_cancelling_a_call_stops_its_task_and_keeps_the_session(behaviour: Behaviour) -> None:
     site = site_of(behaviour)
     site.timeline.after(5, site.client.cancel)
 
     outcome = site.client.call()
 
     assert isinstance(outcome, Dropped)
-    # Without a session, nothing tells which request is meant.
+    # Without a session, a cancellation does not identify the request.
     assert len(site.world.workflows.running()) == (0 if behaviour.keeps_session else 1)
     if behaviour.keeps_session:
         assert site.is_unharmed

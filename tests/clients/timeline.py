@@ -1,4 +1,4 @@
-"""Time in a world of fakes: what happens at which second, while a client waits or a function sleeps."""
+"""Time in a world of fakes: scheduled events happen while a client waits or a function sleeps."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from tests.fakes import FixedClock
 
 @dataclass
 class Timeline:
-    """Moves a clock, and lets each event happen at its time."""
+    """Moves a clock, and runs each event at its time."""
 
     clock: FixedClock
     _due: list[tuple[datetime, int, Callable[[], object]]] = field(
@@ -29,7 +29,7 @@ class Timeline:
         return (self.clock.now() - self.began).total_seconds()
 
     def after(self, seconds: float, event: Callable[[], object]) -> None:
-        """Let an event happen so many seconds from now."""
+        """Schedule an event."""
         heapq.heappush(self._due, (self.clock.now() + timedelta(seconds=seconds), next(self._order), event))
 
     def wait(self, seconds: float) -> None:

@@ -1,6 +1,6 @@
-"""Endpoints for the client: ours over the fakes, and the task servers of the released SDKs.
+"""Endpoints for the client: ours over the fakes, and task servers made with the released SDKs.
 
-Time is a `Story`'s: the client's pauses take none, and each is where the next thing happens.
+A `Story` is the clock: the client's pauses take no time, and things happen during them.
 """
 
 import subprocess
@@ -25,16 +25,16 @@ MOST_PAUSES: Final = 1_000
 
 @dataclass
 class Story:
-    """A clock whose pauses take no time. In a pause happens what is there for its number, from 1, or else `always`."""
+    """A clock whose pauses take no time. In a pause, the action for its number (from 1) runs, or else `always`."""
 
     happenings: dict[int, Callable[[], object]] = field(default_factory=dict[int, Callable[[], object]])
     always: Callable[[], object] = lambda: None
     pauses: list[float] = field(default_factory=list[float])
 
     async def sleep(self, seconds: float, /) -> None:
-        """Note the pause, and let happen what is to happen."""
+        """Record the pause, and run its action."""
         self.pauses.append(seconds)
-        assert len(self.pauses) < MOST_PAUSES, "the client polls for ever"
+        assert len(self.pauses) < MOST_PAUSES, "the client must not poll forever"
         self.happenings.get(len(self.pauses), self.always)()
 
     @property
@@ -57,14 +57,14 @@ def world() -> World:
 
 @pytest.fixture
 def url(world: World) -> Iterator[str]:
-    """Where it is."""
+    """The URL of that endpoint."""
     with serving(world.server.handle) as url:
         yield url
 
 
 @pytest.fixture
 def story() -> Story:
-    """What happens meanwhile."""
+    """The actions during pauses."""
     return Story()
 
 
@@ -73,7 +73,7 @@ NOBODY: Final = Callbacks()
 
 @pytest.fixture(scope="session", params=["mcp 1.30", "typescript"])
 def theirs(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of a task server that is made of a released SDK and nothing of ours."""
+    """The URL of a task server made with a released SDK, without our code."""
     if request.param == "typescript":
         install(FOLDER)
         process = start(FOLDER, ["task_server.mjs"])

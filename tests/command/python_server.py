@@ -1,8 +1,7 @@
-"""A server with tasks, made of `mcp` 1.30 and nothing of ours. It prints its port.
+"""A server with tasks, made with `mcp` 1.30 and without our code. It prints its port.
 
-It runs in an environment of its own.
-
-`count` ends after as many polls as it is asked for; `ask` asks its user; `plain` is no task; `broken` fails.
+It runs in a separate environment. Its tools: `count` ends after the requested number of polls, `ask` asks its user,
+`plain` is no task, and `broken` fails.
 """
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportMissingImports=false
 
@@ -23,7 +22,7 @@ from starlette.routing import Mount
 
 
 class Store(InMemoryTaskStore):
-    """Tasks, and how often each was polled."""
+    """Tasks, and the number of polls of each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +30,7 @@ class Store(InMemoryTaskStore):
         self.polled = asyncio.Condition()
 
     async def create_task(self, metadata: Any, task_id: str | None = None) -> Any:
-        """Make a task that is to be polled often."""
+        """Create a task with a short poll interval."""
         task = await super().create_task(metadata, task_id)
         self._tasks[task.taskId].task.pollInterval = 10
         return await super().get_task(task.taskId)
@@ -56,7 +55,7 @@ def tool(name: str, mode: str) -> Tool:
 
 
 def said(text: str, *, is_error: bool = False) -> CallToolResult:
-    """Make a result."""
+    """Return a result."""
     return CallToolResult(content=[TextContent(type="text", text=text)], isError=is_error)
 
 
@@ -89,7 +88,7 @@ async def call_tool(name: str, arguments: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Serve."""
+    """Run the server."""
     manager = StreamableHTTPSessionManager(app=server)
 
     @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""The client against Stepwire in both eras: calls that are tasks, questions, coming back, and what goes wrong."""
+"""The client against Stepwire in both eras: tasks, questions, resuming by id, and errors."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -44,7 +44,7 @@ PROTOCOL_ERROR = '{"code": 4001, "message": "Not for you."}'
 
 
 class User:
-    """Answers in one way, and remembers what was asked."""
+    """A user with one fixed answer, who records the questions."""
 
     def __init__(self, answer: ElicitResult | None = None) -> None:
         self.asked: list[str] = []
@@ -67,7 +67,7 @@ class User:
 
     @property
     def callbacks(self) -> Callbacks:
-        """All that it answers."""
+        """The callbacks for everything it answers."""
         return Callbacks(self.elicit, self.sample, self.roots)
 
 
@@ -80,17 +80,17 @@ async def opened(url: str, mode: Mode, story: Story, callbacks: Callbacks = NOBO
 
 
 def running(world: World) -> str:
-    """Return the id of the task that was begun last."""
+    """Return the id of the newest task."""
     return world.workflows.starts[-1].execution.name.rpartition("-")[2]
 
 
 def when(world: World, act: Callable[[str], object]) -> Callable[[], object]:
-    """Do something to the task that runs then."""
+    """Do something to the task that is running then."""
     return lambda: act(running(world))
 
 
 @each_era
-async def test_a_call_yields_each_state_and_then_the_result(url: str, world: World, story: Story, mode: Mode) -> None:
+async def test_a_call_yields_each_status_and_then_the_result(url: str, world: World, story: Story, mode: Mode) -> None:
     story.happenings = {2: when(world, lambda task_id: world.succeed(task_id, OUTPUT))}
 
     async with opened(url, mode, story) as client:
@@ -100,11 +100,11 @@ async def test_a_call_yields_each_state_and_then_the_result(url: str, world: Wor
     assert [type(state) for state in states] == [Working, Working, Completed]
     assert isinstance(result, CallToolResult)
     assert result.structured_content == OUTPUT
-    assert story.pauses == [2, 2], "the server asks for a poll every two seconds"
+    assert story.pauses == [2, 2], "the pauses must be the poll hint of two seconds"
 
 
 @each_era
-async def test_call_tool_returns_the_result_and_shows_the_states(
+async def test_call_tool_returns_the_result_and_reports_each_status(
     url: str, world: World, story: Story, mode: Mode
 ) -> None:
     story.happenings = {1: when(world, lambda task_id: world.succeed(task_id, OUTPUT))}
@@ -129,7 +129,7 @@ async def test_a_tool_that_is_no_task_is_called_plainly(url: str, world: World, 
 
 
 @each_era
-async def test_another_client_continues_by_the_id_alone(url: str, world: World, story: Story, mode: Mode) -> None:
+async def test_another_client_continues_a_task_by_its_id(url: str, world: World, story: Story, mode: Mode) -> None:
     async with opened(url, mode, story) as client:
         task = await client.create_task("optional", ARGUMENTS)
     assert isinstance(task, Working)
@@ -203,7 +203,7 @@ async def test_a_question_without_a_callback_ends_the_wait_and_not_the_task(
     assert world.workflows.running()
 
 
-async def test_questions_are_answered_by_hand(url: str, world: World, story: Story) -> None:
+async def test_questions_can_be_answered_without_callbacks(url: str, world: World, story: Story) -> None:
     async with opened(url, "auto", story, User().callbacks) as client:
         task = await client.create_task("optional", ARGUMENTS)
         assert isinstance(task, Working)
@@ -218,7 +218,7 @@ async def test_questions_are_answered_by_hand(url: str, world: World, story: Sto
 
 
 @each_era
-async def test_what_is_asked_before_the_task_begins_is_answered_too(
+async def test_a_question_before_the_task_starts_is_answered_too(
     url: str, world: World, story: Story, mode: Mode
 ) -> None:
     user = User(ElicitResult(action="accept", content={"reason": "why not"}))
@@ -249,7 +249,7 @@ async def test_an_error_of_the_tool_is_a_result_in_both_eras(url: str, world: Wo
 
 
 @each_era
-async def test_an_error_of_the_protocol_is_raised(url: str, world: World, story: Story, mode: Mode) -> None:
+async def test_a_protocol_error_is_raised(url: str, world: World, story: Story, mode: Mode) -> None:
     story.happenings = {1: when(world, lambda task_id: world.fail(task_id, "Stepwire.ProtocolError", PROTOCOL_ERROR))}
 
     async with opened(url, mode, story) as client:
@@ -271,9 +271,7 @@ async def test_a_cancelled_task_has_no_result(url: str, story: Story, mode: Mode
             await client.task_result(task.task_id)
 
 
-async def test_the_cancelling_of_an_ended_task_is_refused_in_the_era_that_refuses_it(
-    url: str, world: World, story: Story
-) -> None:
+async def test_cancelling_an_ended_task_is_refused_in_the_legacy_era_only(url: str, world: World, story: Story) -> None:
     async with opened(url, "legacy", story) as client:
         task = await client.create_task("optional", ARGUMENTS)
         assert isinstance(task, Working)
@@ -295,7 +293,7 @@ async def test_an_unknown_task_has_its_own_error(url: str, story: Story, mode: M
     assert raised.value.task_id == "nobody-knows-it"
 
 
-async def test_refused_arguments_are_told_as_the_era_tells_them(url: str, story: Story) -> None:
+async def test_refused_arguments_are_reported_as_in_each_era(url: str, story: Story) -> None:
     async with opened(url, "auto", story) as client:
         begun = await client.create_task("optional", BAD_ARGUMENTS)
     assert isinstance(begun, CallToolResult)
@@ -307,7 +305,7 @@ async def test_refused_arguments_are_told_as_the_era_tells_them(url: str, story:
     assert raised.value.code == -32602
 
 
-async def test_tasks_are_listed_in_the_era_that_lists_them(url: str, story: Story) -> None:
+async def test_tasks_are_listed_in_the_legacy_era_only(url: str, story: Story) -> None:
     async with opened(url, "legacy", story) as client:
         begun = await client.create_task("optional", ARGUMENTS, ttl=timedelta(minutes=30))
         listing = await client.list_tasks()

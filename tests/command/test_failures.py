@@ -1,4 +1,4 @@
-"""What the client makes of servers that are down, busy, of another kind, or that want a sign-in."""
+"""How the client handles servers that are down, busy, not MCP, or that need sign-in."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 
 def always(response: HttpResponse) -> Answer:
-    """Answer every request in one way."""
+    """Answer every request with the same response."""
     return lambda _request: response
 
 
@@ -57,8 +57,8 @@ def result(value: object) -> Answer:
 
 
 @dataclass
-class Weather:
-    """A server before which something stands, for so many requests that name a word."""
+class FailingServer:
+    """A server that fails the first requests that contain a given word."""
 
     world: World
     answers: list[Answer] = field(default_factory=list[Answer])
@@ -72,14 +72,14 @@ class Weather:
 
 
 @pytest.fixture
-def weather(world: World) -> Weather:
-    """What stands before the server."""
-    return Weather(world)
+def weather(world: World) -> FailingServer:
+    """The failures in front of the server."""
+    return FailingServer(world)
 
 
 @pytest.fixture
-def url(weather: Weather) -> Iterator[str]:
-    """Where the server is."""
+def url(weather: FailingServer) -> Iterator[str]:
+    """The URL of that server."""
     with serving(weather.handle) as url:
         yield url
 
@@ -96,8 +96,8 @@ def url(weather: Weather) -> Iterator[str]:
         pytest.param(DOWN, Busy, "503", id="down"),
     ],
 )
-async def test_a_server_that_does_not_serve_us_is_told_apart(
-    url: str, weather: Weather, answer: HttpResponse, kind: type[TaskClientError], words: str
+async def test_each_kind_of_refusal_raises_its_own_error(
+    url: str, weather: FailingServer, answer: HttpResponse, kind: type[TaskClientError], words: str
 ) -> None:
     weather.answers = [always(answer)] * 10
 
@@ -109,15 +109,15 @@ async def test_a_server_that_does_not_serve_us_is_told_apart(
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "http://nobody.invalid/mcp", "ftp://host/mcp", "host", ""])
-async def test_a_server_that_is_not_there_is_not_connected(url: str) -> None:
+async def test_an_unreachable_server_raises_an_error(url: str) -> None:
     with pytest.raises(NotConnected):
         async with connect(url):
             pass
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_polls_go_on_after_failures_and_wait_as_they_are_asked(
-    url: str, weather: Weather, world: World, story: Story, mode: str
+async def test_polls_continue_after_failures_and_respect_retry_after(
+    url: str, weather: FailingServer, world: World, story: Story, mode: str
 ) -> None:
     def end() -> None:
         world.succeed(world.workflows.starts[-1].execution.name.rpartition("-")[2], OUTPUT)
@@ -129,11 +129,11 @@ async def test_polls_go_on_after_failures_and_wait_as_they_are_asked(
         called = await client.call_tool("optional", ARGUMENTS)
 
     assert called.structured_content == OUTPUT
-    assert story.pauses == [2, 7, 2], "the hint, Retry-After, and twice the first pause"
+    assert story.pauses == [2, 7, 2], "the pauses must be the hint, Retry-After, and twice the first pause"
 
 
 async def test_a_poll_that_never_succeeds_ends_the_wait_and_not_the_task(
-    url: str, weather: Weather, world: World, story: Story
+    url: str, weather: FailingServer, world: World, story: Story
 ) -> None:
     weather.word, weather.answers = b"tasks/get", [always(DOWN)] * 1000
 
@@ -146,7 +146,9 @@ async def test_a_poll_that_never_succeeds_ends_the_wait_and_not_the_task(
     assert world.workflows.running()
 
 
-async def test_a_connection_that_breaks_does_not_end_the_session(url: str, weather: Weather, story: Story) -> None:
+async def test_a_connection_that_breaks_does_not_end_the_session(
+    url: str, weather: FailingServer, story: Story
+) -> None:
     async with connect(url, pace=story.pace) as client:
         task = await client.create_task("optional", ARGUMENTS)
         task_id = getattr(task, "task_id", "")
@@ -159,7 +161,7 @@ async def test_a_connection_that_breaks_does_not_end_the_session(url: str, weath
     assert after.status == "working"
 
 
-async def test_a_task_without_its_outcome_is_not_understood(url: str, weather: Weather) -> None:
+async def test_a_task_without_its_outcome_is_an_error(url: str, weather: FailingServer) -> None:
     async with connect(url) as client:
         task = await client.create_task("optional", ARGUMENTS)
         body = {"taskId": "t", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}

@@ -1,4 +1,4 @@
-"""It is no client of ours alone: the task servers of the released SDKs, each with nothing of Stepwire."""
+"""The client works with other servers: task servers made with the released SDKs, without Stepwire."""
 
 import pytest
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
@@ -25,7 +25,7 @@ async def accept(params: ElicitRequestParams) -> ElicitResult:
 
 
 def text_of(result: object) -> str:
-    """Return the words of a result."""
+    """Return the text of a result."""
     assert isinstance(result, CallToolResult)
     assert isinstance(result.content[0], TextContent)
     return result.content[0].text
@@ -55,11 +55,11 @@ async def test_a_question_is_answered(theirs: str) -> None:
     assert text_of(result).replace(" ", "") == '{"amount":5}'
 
 
-async def test_a_task_is_taken_up_again_by_its_id(theirs: str) -> None:
+async def test_a_task_can_be_continued_by_its_id(theirs: str) -> None:
     async with connect(theirs) as client:
         task = await client.create_task("count", {"polls": 5})
         assert isinstance(task, Working)
-        # In the same session: `mcp` 1.30 shows a task to the session alone that began it.
+        # In the same session, because `mcp` 1.30 shows a task only to the session that created it.
         result = await client.task_result(task.task_id)
         listed = await client.list_tasks()
 
@@ -76,7 +76,7 @@ async def test_a_task_is_cancelled(theirs: str) -> None:
         assert isinstance(await client.get_task(task.task_id), Cancelled)
 
 
-async def test_a_failed_task_says_why(theirs: str) -> None:
+async def test_a_failed_task_has_its_error(theirs: str) -> None:
     async with connect(theirs) as client:
         try:
             said = text_of(await client.call_tool("broken"))

@@ -1,7 +1,8 @@
 """Run the official conformance suite against the fixture tools on the local stack: `python -m tests.conformance`.
 
-Exit code 1 when a scenario that must pass failed, was warned of, was skipped or checked nothing, when one passes that
-is said not to be served, and when the suite has one that nobody has decided about.
+The exit code is 1 if a required scenario fails, warns, is skipped or checks nothing; if a scenario passes that is
+listed
+as not served; or if the suite has a scenario that is not in the list.
 """
 
 import argparse
@@ -65,7 +66,7 @@ def _differences(scenarios: Collection[Scenario]) -> Iterator[str]:
 
 
 def _reports(scenarios: Collection[Scenario], url: str) -> Iterator[Report]:
-    """Run everything: what keeps deadlines of its own comes last, when the stack is warm and does nothing else."""
+    """Run all scenarios; those with their own deadlines run last, when the stack is warm and idle."""
     print(COLUMNS.format("scenario", "era", "suite", "passed", "failed", "warned", ""))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(partial(suite.run, url=url), [one for one in scenarios if not one.alone])
@@ -73,7 +74,7 @@ def _reports(scenarios: Collection[Scenario], url: str) -> Iterator[Report]:
 
 
 def _tried(one: Scenario, url: str) -> Report:
-    """Run a scenario until it is good, a few times at most: a busy machine must not fail it."""
+    """Run a scenario up to a few times until it passes, because a busy machine must not fail it."""
     for _ in range(TRIES - 1):
         report = suite.run(one, url)
         if report.is_good:
@@ -82,7 +83,7 @@ def _tried(one: Scenario, url: str) -> Report:
 
 
 def _shown(report: Report) -> str | None:
-    """Print a line for a report, and give the fault in it."""
+    """Print a line for a report; return its fault."""
     one, fault = report.scenario, fault_of(report)
     verdict = "FAULT" if fault else "ok" if one.reason_not_served is None else "not served"
     version = suite.VERSIONS[one.package]
@@ -92,7 +93,7 @@ def _shown(report: Report) -> str | None:
 
 
 def fault_of(report: Report) -> str | None:
-    """Say what is wrong with how a scenario ended; None where nothing is."""
+    """Return what is wrong with a report, or None."""
     one = report.scenario
     if one.reason_not_served is None:
         return _fault_of_served(report)

@@ -1,4 +1,4 @@
-"""The scenarios of the official suite, and what is wanted of each, as `scenarios.yaml` says. Nothing is run here."""
+"""The scenarios of the official suite, with the expected outcome of each, as in `scenarios.yaml`."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -14,23 +14,23 @@ EXTENSION: Final = "extension"
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One scenario of one package, to be run in one era."""
+    """One scenario of one package, for one era."""
 
     package: str
     era: str
     name: str
     reason_not_served: str | None = None
-    """None where it must pass."""
+    """Why it may fail; None if it must pass."""
     failing_checks: frozenset[str] = frozenset()
-    """Of one that is not served, where all its other checks pass; empty where it fails as a whole."""
+    """The failing checks of a scenario that is served in part; empty if it fails as a whole."""
     alone: bool = False
 
 
 def read_scenarios() -> tuple[Scenario, ...]:
-    """Read them all, those that are not served included.
+    """Read all scenarios, including those that are not served.
 
     Raises:
-        ValueError: one stands twice in an entry.
+        ValueError: an entry has a scenario twice.
     """
     scenarios = tuple(one for entry in yaml.safe_load(SCENARIOS.read_text()) for one in _of_entry(entry))
     counts = Counter((one.package, one.era, one.name) for one in scenarios)
@@ -50,7 +50,7 @@ def _of_entry(entry: dict[str, Any]) -> Iterator[Scenario]:
 
 
 def differences(wanted: Collection[Scenario], listed: Collection[str]) -> Iterator[str]:
-    """Say where the file and what a package lists for an era differ; all of `wanted` are of that package and era."""
+    """Return the differences between the file and the list of a package for an era."""
     names = {scenario.name for scenario in wanted}
     for name in sorted(set(listed) - names):
         yield f"new in the suite, decide about it in {SCENARIOS.name}: {name}"

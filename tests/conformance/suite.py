@@ -1,6 +1,6 @@
 """The official suite: two versions of one npm package, run with the Node.js that comes as a Python package.
 
-Every command is bounded in time, and a run that ends in no report is a failed run.
+Every command has a time limit, and a run without a report is a failed run.
 """
 
 import json
@@ -17,20 +17,20 @@ from tests.conformance.scenarios import EXTENSION, Scenario
 from tests.npm import node
 
 FOLDER: Final = Path(__file__).parent
-# By the names under which they are installed.
+# The names under which they are installed.
 VERSIONS: Final[Mapping[str, str]] = {
     name: wanted.rpartition("@")[2]
     for name, wanted in json.loads((FOLDER / "package.json").read_text())["dependencies"].items()
 }
 _LIST_SECONDS: Final = 30
 _SCENARIO_SECONDS: Final = 60
-# Added to every scenario by the suite itself: alone it says nothing of the scenario.
+# The suite adds this check to every scenario; alone it proves nothing about the scenario.
 _ALWAYS_THERE: Final = frozenset({"wire-schema-valid"})
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a scenario ended."""
+    """The outcome of a scenario."""
 
     scenario: Scenario
     passed: int = 0
@@ -38,17 +38,17 @@ class Report:
     warned: int = 0
     checked_something: bool = False
     bad_checks: frozenset[str] = frozenset()
-    """Those that failed or were warned of."""
+    """The checks that failed or warned."""
     complaints: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
-        """Whether something was checked, and nothing failed or was warned of."""
+        """Whether something was checked, and nothing failed or warned."""
         return self.checked_something and not self.failed and not self.warned
 
 
 def listed(package: str, era: str) -> frozenset[str]:
-    """Name the server scenarios that a package has for an era."""
+    """Return the server scenarios of a package for an era."""
     chosen = [] if era == EXTENSION else ["--spec-version", era]
     output = node(FOLDER, [*_command(package), "list", "--server", *chosen], _LIST_SECONDS).stdout
     found = re.findall(r"^ +- (\S+)(?: \[(.*)\])?$", output, re.MULTILINE)
@@ -73,7 +73,7 @@ def run(scenario: Scenario, url: str) -> Report:
 
 
 def report_of(scenario: Scenario, checks: list[dict[str, Any]]) -> Report:
-    """Sum up the checks of a scenario."""
+    """Summarize the checks of a scenario."""
     count = Counter(check["status"] for check in checks)
     bad = [check for check in checks if check["status"] in {"FAILURE", "WARNING"}]
     complaints = (

@@ -1,4 +1,4 @@
-"""What the runner of the official suite takes for a fault."""
+"""What the runner of the official suite counts as a fault."""
 
 import pytest
 
@@ -50,19 +50,19 @@ def test_a_run_that_ended_badly_is_a_fault() -> None:
     assert fault_of(report)
 
 
-def test_what_is_not_served_may_fail() -> None:
+def test_a_scenario_that_is_not_served_may_fail() -> None:
     report = report_of(NOT_SERVED, [PASSED, FAILED])
 
     assert fault_of(report) is None
 
 
-def test_what_is_not_served_and_passes_is_a_fault() -> None:
+def test_a_scenario_that_is_not_served_and_passes_is_a_fault() -> None:
     report = report_of(NOT_SERVED, [PASSED])
 
     assert fault_of(report) == "passes now: move it to must_pass"
 
 
-def test_what_is_not_served_may_check_nothing() -> None:
+def test_a_scenario_that_is_not_served_may_check_nothing() -> None:
     report = report_of(NOT_SERVED, [SKIPPED, ALWAYS])
 
     assert fault_of(report) is None
@@ -79,7 +79,7 @@ def test_what_is_not_served_may_check_nothing() -> None:
         ({"tools-list"}, [], "passes now, take it out of checks: tools-list"),
     ],
 )
-def test_of_a_scenario_that_is_served_in_part_just_the_named_checks_fail(
+def test_a_scenario_that_is_served_in_part_fails_exactly_the_named_checks(
     expected: set[str], checks: list[dict[str, str]], fault: str | None
 ) -> None:
     scenario = Scenario("conformance-0.2", "2026-07-28", "caching", "No prompts.", frozenset(expected))
@@ -96,7 +96,7 @@ def test_a_scenario_that_only_the_suite_or_only_the_file_knows_is_named() -> Non
     ]
 
 
-def test_each_scenario_is_wanted_once_and_each_refusal_has_its_reason() -> None:
+def test_each_scenario_is_listed_once_and_has_a_reason_if_it_is_not_served() -> None:
     scenarios = read_scenarios()
 
     assert sum(one.reason_not_served is None for one in scenarios) >= 70

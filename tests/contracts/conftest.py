@@ -1,6 +1,6 @@
-"""The simulated AWS account that the adapters are held against; nothing here reaches the real one.
+"""The simulated AWS account of the adapters; nothing here reaches the real one.
 
-Each module opens it and closes it again: other tests want to see that it is closed.
+Each module opens and closes it, because other tests check that it is closed.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from stepwire.engine.ports import TaskStore
 from tests.contracts.task_stores import in_memory, on_dynamodb, on_dynamodb_without_http
 from tests.waiting import PATIENT
 
-# A second of a function's Timeout lasts longer here: how busy a machine is fails no invocation.
+# Stretch the timeouts of functions, so that no invocation fails because the machine is busy.
 functions.timeout_scale = PATIENT
 
 

@@ -23,7 +23,7 @@ READ_TIMEOUT = ReadTimeoutError(endpoint_url="https://states.example")
 
 
 def refusal(code: str, status: int = 400) -> tuple[int, dict[str, Any]]:
-    """Make an error of Step Functions."""
+    """Return an error response of Step Functions."""
     return status, {
         "__type": f"com.amazonaws.swf.service.v2.model#{code}",
         "message": "AWS's own words, arn:aws:secret",
@@ -37,7 +37,7 @@ class _Body(BytesIO):
 
 @dataclass
 class Wire:
-    """What Step Functions answers, try by try; no try reaches the network."""
+    """The responses of Step Functions, one per attempt; no attempt reaches the network."""
 
     answers: list[tuple[int, dict[str, Any]] | Exception]
     asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -53,7 +53,7 @@ class Wire:
         return AWSResponse(request.url, status, headers, raw)
 
     def workflows(self) -> StepFunctionsWorkflows:
-        """Put the adapter on this wire; its client tries as often as there are answers."""
+        """Return the adapter on this wire; its client makes as many attempts as there are responses."""
         return StepFunctionsWorkflows(self._client)
 
     def _client(self) -> SFNClient:

@@ -27,7 +27,7 @@ def on_dynamodb_without_http() -> TaskStore:
 
 
 def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
-    """Make a new task: the `number`th of those that are `age` milliseconds old."""
+    """Return a new task: the `number`th of those that are `age` milliseconds old."""
     created_at = START_OF_TIME - timedelta(milliseconds=age)
     return Task(
         owner=owner,

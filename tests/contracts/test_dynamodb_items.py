@@ -1,4 +1,4 @@
-"""The items of the DynamoDB store: what is in them, and that the largest fits."""
+"""The items of the DynamoDB store: their contents, and that the largest one is within the limit."""
 
 import json
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ LARGEST_SQUARE: Final = "\N{LARGE RED SQUARE}"  # four bytes
 
 
 def size_of(item: Item) -> int:
-    """Count an item as DynamoDB does: names and texts in UTF-8, a number at its most expensive."""
+    """Return the size of an item as DynamoDB computes it: names and texts in UTF-8, and the upper bound of a number."""
     return sum(len(name.encode()) + _size_of_value(value) for name, value in item.items())
 
 
@@ -86,7 +86,7 @@ def test_an_item_contains_only_strings_and_numbers(task: Task) -> None:
     assert {kind for value in item.values() for kind in value} == {"S", "N"}
 
 
-# Rule 4 of docs/upgrades.md: an earlier version reads `requests`, `inputs` and `origin` alone.
+# Rule 4 of docs/upgrades.md: an earlier version reads only `requests`, `inputs` and `origin`.
 def test_an_earlier_version_sees_only_what_it_can_ask() -> None:
     world = World()
     task = world.call(modes=frozenset(Mode))
@@ -107,7 +107,7 @@ def test_an_earlier_version_sees_only_what_it_can_ask() -> None:
     assert [one.answer for one in earlier.inputs.undelivered] == [Unanswerable()]
 
 
-# Word for word what the version before this one wrote: tasks live for up to thirty days.
+# Exactly what the previous version wrote: tasks live for up to thirty days.
 ITEM_OF_FORMAT_1: Final[Item] = {
     "pk": {"S": "758ede2a8b140aab9517a5e2031621eb"},
     "sk": {"S": "task#01kyyk41g000000000000000000000000001"},
@@ -178,7 +178,7 @@ def test_every_status_of_the_previous_format_is_still_read(attributes: Item, sta
 
 
 def test_an_item_of_the_previous_format_is_saved_in_the_current_one() -> None:
-    """A version before this one would lose what it does not know, so it must see what it has before it."""
+    """The previous version would drop attributes that it does not know, so the format tells it that there are some."""
     assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "3"}
 
 
@@ -192,14 +192,14 @@ def test_an_item_of_the_previous_format_is_saved_in_the_current_one() -> None:
     ],
 )
 def test_dynamodb_never_deletes_a_visible_task(created_at: datetime, ttl: timedelta, expires_at: int) -> None:
-    """X13: the attribute of the TTL is in whole seconds, rounded up."""
+    """X13: the TTL attribute is in whole seconds, rounded up."""
     task = replace(World().call(), created_at=created_at, ttl=ttl)
 
     assert item_of(task)["expires_at"] == {"N": str(expires_at)}
 
 
 def _largest_task() -> Task:
-    """Give the largest task that can be working: every part as large as the kit lets it become."""
+    """Return the largest possible working task: every part has its maximum size."""
     schema = {"type": "object", "description": "x" * (LARGEST_SCHEMA - len('{"type":"object","description":""}'))}
     assert len(write(schema).encode()) == LARGEST_SCHEMA
     tool = replace(
@@ -237,7 +237,7 @@ def test_the_largest_task_fits_into_an_item(event: TaskEvent) -> None:
 
 
 def test_every_read_is_strongly_consistent() -> None:
-    """X8: what a caller was told is there is there."""
+    """X8: a task that a caller was told about is readable."""
     reads: dict[str, Any] = {}
 
     def answer(params: dict[str, Any], model: Any, **_: object) -> tuple[AWSResponse, dict[str, Any]]:
@@ -263,7 +263,7 @@ def test_every_read_is_strongly_consistent() -> None:
     assert {name: read["ConsistentRead"] for name, read in reads.items()} == {"GetItem": True, "Query": True}
 
 
-def test_an_item_that_dynamodb_refuses_is_a_fault_and_not_a_lost_race(aws: None) -> None:
+def test_an_item_that_dynamodb_refuses_is_an_error_and_not_a_lost_race(aws: None) -> None:
     store = DynamoDbTaskStore("no-such-table", dynamodb_client)
 
     with pytest.raises(ClientError):

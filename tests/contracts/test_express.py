@@ -1,4 +1,4 @@
-"""Runs of EXPRESS state machines, held against Step Functions' wire and against the simulated account."""
+"""Executions of EXPRESS state machines, against canned responses and the simulated account."""
 
 import json
 from datetime import timedelta
@@ -53,25 +53,25 @@ def on(wire: Wire) -> StepFunctionsExpress:
         ("AccessDeniedException", "this server may not start its state machine"),
     ],
 )
-def test_a_refusal_is_certain(code: str, reason: str) -> None:
+def test_a_refusal_is_final(code: str, reason: str) -> None:
     with pytest.raises(StartRefused) as refused:
         on(Wire([refusal(code)])).run(EXECUTION, "{}")
 
     assert refused.value.reason == reason
 
 
-def test_throttling_is_a_refusal_for_now() -> None:
+def test_throttling_is_a_temporary_refusal() -> None:
     with pytest.raises(StartRefusedForNow):
         on(Wire([refusal("ThrottlingException")])).run(EXECUTION, "{}")
 
 
-def test_what_could_not_be_sent_was_not_started() -> None:
+def test_a_request_that_could_not_be_sent_is_refused() -> None:
     with pytest.raises(StartRefused, match="could not be reached"):
         on(Wire([CONNECT_TIMEOUT])).run(EXECUTION, "{}")
 
 
 @pytest.mark.parametrize("answer", [READ_TIMEOUT, refusal("InternalFailure", 500)], ids=["time-out", "server error"])
-def test_after_silence_nobody_knows_and_nothing_is_repeated(answer: Any) -> None:
+def test_after_a_timeout_the_outcome_is_unclear_and_there_is_no_retry(answer: Any) -> None:
     wire = Wire([answer, answer])
 
     with pytest.raises(StartUnclear):
@@ -80,7 +80,7 @@ def test_after_silence_nobody_knows_and_nothing_is_repeated(answer: Any) -> None
     assert len(wire.asked) == 1
 
 
-def test_the_client_waits_as_long_as_it_is_told_and_asks_once(aws: None) -> None:
+def test_the_client_waits_for_the_given_time_and_sends_one_request(aws: None) -> None:
     config: Any = sync_step_functions_client(timedelta(seconds=15)).meta.config
 
     assert (config.read_timeout, config.retries["total_max_attempts"]) == (15, 1)
@@ -111,12 +111,12 @@ def express(seconds: float = 10) -> StepFunctionsExpress:
     return StepFunctionsExpress(lambda: sync_step_functions_client(timedelta(seconds=seconds)))
 
 
-def test_the_end_is_the_answer(aws: None) -> None:
+def test_the_response_contains_the_end_of_the_execution(aws: None) -> None:
     assert express().run(Execution(machine("echoes"), "a"), '{"a": 1}') == Succeeded('{"a":1}')
     assert express().run(Execution(machine("fails"), "a"), "{}") == ExecutionFailed("Example.Broken", "on purpose")
 
 
-def test_one_name_runs_as_often_as_it_is_sent(aws: None) -> None:
+def test_executions_with_one_name_run_separately(aws: None) -> None:
     once = Execution(machine("echoes"), "a")
 
     assert [express().run(once, text) for text in ("1", "2")] == [Succeeded("1"), Succeeded("2")]
@@ -139,7 +139,7 @@ def test_a_standard_state_machine_is_refused(aws: None) -> None:
 
 
 def test_a_task_is_refused_by_a_state_machine_that_has_become_express(aws: None) -> None:
-    """Nobody could follow it, and each repair would start it again."""
+    """No caller could follow it, and each repair would start it again."""
     with pytest.raises(StartRefused, match="is of type EXPRESS now"):
         StepFunctionsWorkflows(step_functions_client).start(Execution(machine("echoes"), "a"), "{}")
 
@@ -169,7 +169,7 @@ def test_calls_are_counted_up_to_the_rate_of_a_minute(rate: CallRate) -> None:
     assert refused.value.refusal == TooFast(timedelta(seconds=20))
 
 
-def test_a_rate_that_has_passed_begins_anew(rate: CallRate) -> None:
+def test_an_idle_caller_has_the_full_rate_again(rate: CallRate) -> None:
     limits = Limits(per_minute=1)
 
     rate.count(ALICE, limits, START_OF_TIME)

@@ -1,4 +1,4 @@
-"""Function input_requests as it is put together for AWS: a state invokes it and waits; the table has the question."""
+"""Function input_requests as it is built for AWS: a state invokes it and waits, and the table has the question."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,7 +32,7 @@ def handler(store: DynamoDbTaskStore, monkeypatch: pytest.MonkeyPatch) -> InputR
 
 
 def waiting() -> tuple[Task, dict[str, Any]]:
-    """Begin the execution of a new task, and give the task and the event with which its state asks."""
+    """Start the execution of a new task; return the task and the event with which its state asks."""
     account = Account()
     queue = account.queue()
     machine = account.machine(waiting_for_a_token(queue))

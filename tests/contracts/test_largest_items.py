@@ -1,7 +1,7 @@
-"""The largest item that a running task can have, built through the doors that clients and workflows have.
+"""The largest item of an active task, built only with requests of clients and events of workflows.
 
-DynamoDB takes items up to 400 KB. What fills one up: the largest input and output schema, all questions that are open,
-what was wrong with answers, the answers that nobody could deliver yet, the keys that were used, and words.
+DynamoDB allows items of 400 KB. The largest parts are the input and output schema, open questions, the reasons of wrong
+answers, undelivered answers, used keys, and texts.
 """
 
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"a": {"type": "str
 
 
 def size_of(item: Item) -> int:
-    """Count an item as DynamoDB does: names and texts in UTF-8, a number at its most expensive."""
+    """Return the size of an item as DynamoDB computes it: names and texts in UTF-8, and the upper bound of a number."""
     return sum(len(name.encode()) + (len(value["S"].encode()) if "S" in value else 21) for name, value in item.items())
 
 
 def called(world: World) -> Task:
-    """Call a tool with as much as a call can bring."""
+    """Call a tool with arguments of the maximum size."""
     schema = {"type": "object", "description": "x" * (LARGEST_SCHEMA - len('{"type":"object","description":""}'))}
     tool = replace(
         OPTIONAL,
@@ -50,23 +50,23 @@ def called(world: World) -> Task:
 
 @dataclass(frozen=True)
 class Filling:
-    """In which way a task is filled up."""
+    """How a task is filled."""
 
     token: int
-    """How long tokens are; AWS allows 2,048 characters."""
+    """The length of tokens; AWS allows 2,048 characters."""
     message: str
-    """What each question says."""
+    """The message of each question."""
     content: str
-    """What the user answers each time."""
+    """The answer of the user to each question."""
 
     def ask(self, world: World, task: Task, number: int) -> None:
-        """Ask once more; the state fails if the task is full."""
+        """Ask another question; the state fails if the task is full."""
         token = f"{number:03d}".ljust(self.token, "t")
         form = {"message": self.message, "requestedSchema": SCHEMA}
         world.ask(task.task_id, "k" * 64, form, token=token, seconds=31_622_400)
 
     def has_answered(self, world: World, task: Task) -> bool:
-        """Answer all that is open while nobody can deliver it, and tell whether that fitted."""
+        """Answer all open questions while no answer can be delivered; return whether the answers fitted."""
         answer = {"action": "accept", "content": {"a": self.content}}
         keys = [request.key for request in world.stored(task).input_requests]
         after = world.dialogue.respond(ALICE, task.task_id, dict.fromkeys(keys, answer))
@@ -74,7 +74,7 @@ class Filling:
 
 
 def filled(filling: Filling, most_answers: int) -> Task:
-    """Give a task that is as full as it gets: of undelivered answers first, then of open questions and refusals."""
+    """Return a task of the maximum size: full of undelivered answers, then of open questions and refusals."""
     world = World()
     task = called(world)
     world.progress(task.task_id, 1.2345678901234567e-300, 1.2345678901234567e-300, LARGEST_SQUARE * 2_000)

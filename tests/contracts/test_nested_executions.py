@@ -1,4 +1,4 @@
-"""Which execution has started another one: what an input says counts only if the starter's history says the same."""
+"""Which execution started another one: the claim in an input counts only if the starter's history confirms it."""
 
 import json
 from typing import Any
@@ -51,12 +51,12 @@ def test_a_start_further_back_is_found() -> None:
     [(), (submitted("arn:of:another"),), (submitted(kind="lambda"),)],
     ids=["no start", "of another one", "an output that only looks like one"],
 )
-def test_a_starter_that_does_not_confirm_it_is_no_starter(events: tuple[dict[str, Any], ...]) -> None:
+def test_a_starter_whose_history_does_not_confirm_it_is_ignored(events: tuple[dict[str, Any], ...]) -> None:
     with pytest.raises(StarterUnproven):
         nested(Wire([described(), history(*events)])).starter_of(CHILD)
 
 
-def test_no_more_than_some_pages_are_read() -> None:
+def test_a_limited_number_of_pages_is_read() -> None:
     wire = Wire([described(), *[history(more=True)] * 9])
 
     with pytest.raises(StarterUnproven):
@@ -83,11 +83,11 @@ def test_an_execution_that_names_no_starter_has_none(answer: Any) -> None:
     assert nested(Wire([answer])).starter_of(CHILD) is None
 
 
-def test_of_what_is_no_execution_nothing_is_asked() -> None:
+def test_an_invalid_execution_arn_makes_no_call() -> None:
     assert nested(Wire([])).starter_of(Execution("", "nonsense")) is None
 
 
-def test_a_starter_that_may_not_be_read_confirms_nothing() -> None:
+def test_a_starter_that_may_not_be_read_is_ignored() -> None:
     with pytest.raises(StarterUnproven):
         nested(Wire([described(), refusal("AccessDeniedException")])).starter_of(CHILD)
 
@@ -95,6 +95,6 @@ def test_a_starter_that_may_not_be_read_confirms_nothing() -> None:
 @pytest.mark.parametrize(
     ("answer", "error"), [(refusal("ThrottlingException"), WorkflowsThrottled), (READ_TIMEOUT, WorkflowsUnavailable)]
 )
-def test_silence_is_not_an_answer(answer: Any, error: type[Exception]) -> None:
+def test_a_timeout_is_an_error(answer: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         nested(Wire([answer])).starter_of(CHILD)

@@ -1,4 +1,4 @@
-"""What WaitSlots owe requests that wait; held against those in memory and those on DynamoDB."""
+"""The contract of WaitSlots, for those in memory and those on DynamoDB."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -74,7 +74,7 @@ def test_a_slot_expires_with_its_lease(wait_slots: WaitSlots) -> None:
 
 
 def test_a_wait_costs_four_small_writes_and_a_refused_one_costs_one(aws: None) -> None:
-    """What `benchmarks.cost` counts with."""
+    """`benchmarks.cost` uses these numbers."""
     client: Any = aws_client("dynamodb", REGION)
     table, made = new_table(), list[str]()
 

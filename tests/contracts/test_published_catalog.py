@@ -1,4 +1,4 @@
-"""The compiled catalog in the table: whole at every moment, and read with as few calls as there are."""
+"""The compiled catalog in the table: consistent at every moment, and read with the fewest possible calls."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -33,12 +33,12 @@ def names_in(catalog: DynamoDbCatalog) -> list[str]:
     return sorted(found)
 
 
-def test_where_nothing_is_published_there_is_nothing_to_read(catalog: DynamoDbCatalog) -> None:
+def test_without_a_published_catalog_nothing_is_read(catalog: DynamoDbCatalog) -> None:
     assert catalog.read(None) is None
     assert catalog.load() == (None, {})
 
 
-def test_what_is_published_is_read_until_it_is_known(catalog: DynamoDbCatalog) -> None:
+def test_a_published_catalog_is_read_once(catalog: DynamoDbCatalog) -> None:
     catalog.publish(tools("a", "b"), None, NOW)
 
     published = catalog.read(None)
@@ -49,7 +49,7 @@ def test_what_is_published_is_read_until_it_is_known(catalog: DynamoDbCatalog) -
     assert catalog.load() == (published.version, tools("a", "b").tools)
 
 
-def test_several_hundred_large_tools_come_through(catalog: DynamoDbCatalog) -> None:
+def test_several_hundred_large_tools_are_published_and_read(catalog: DynamoDbCatalog) -> None:
     large = tools(*(f"tool_{number:03}" for number in range(500)), size=900)
     assert len(large.shards()) > 10
 
@@ -58,7 +58,7 @@ def test_several_hundred_large_tools_come_through(catalog: DynamoDbCatalog) -> N
     assert catalog.load()[1] == large.tools
 
 
-def test_of_two_who_compile_at_one_time_one_wins_and_the_other_is_told(catalog: DynamoDbCatalog) -> None:
+def test_of_two_concurrent_publications_one_fails(catalog: DynamoDbCatalog) -> None:
     catalog.publish(tools("a"), None, NOW)
     version, _ = catalog.load()
     catalog.publish(tools("a", "b"), version, NOW)
@@ -71,7 +71,7 @@ def test_of_two_who_compile_at_one_time_one_wins_and_the_other_is_told(catalog: 
     assert names_in(catalog) == ["a", "b"]
 
 
-def test_what_has_not_changed_is_not_published_again(catalog: DynamoDbCatalog) -> None:
+def test_an_unchanged_catalog_is_not_published_again(catalog: DynamoDbCatalog) -> None:
     catalog.publish(tools("a"), None, NOW)
     version, _ = catalog.load()
 
@@ -80,7 +80,7 @@ def test_what_has_not_changed_is_not_published_again(catalog: DynamoDbCatalog) -
     assert catalog.load()[0] == version
 
 
-def test_a_part_that_was_replaced_stays_for_a_day_for_those_who_read_the_old_head(catalog: DynamoDbCatalog) -> None:
+def test_a_replaced_part_is_kept_for_a_day_for_readers_of_the_old_head(catalog: DynamoDbCatalog) -> None:
     catalog.publish(tools("a"), None, NOW)
     old = {item["pk"]["S"] for item in parts(catalog)}
     catalog.publish(tools("b"), catalog.load()[0], NOW)
@@ -92,7 +92,7 @@ def test_a_part_that_was_replaced_stays_for_a_day_for_those_who_read_the_old_hea
     )
 
 
-def test_a_part_that_comes_back_stays_for_good(catalog: DynamoDbCatalog) -> None:
+def test_a_part_that_is_published_again_no_longer_expires(catalog: DynamoDbCatalog) -> None:
     for names in ("a", "b", "a"):
         catalog.publish(tools(names), catalog.load()[0], NOW)
 
@@ -136,7 +136,7 @@ class LateMarks:
             self._client.update_item(**update)
 
 
-def test_reasons_are_kept_where_a_command_finds_them(catalog: DynamoDbCatalog) -> None:
+def test_the_reasons_of_refused_tools_are_stored_for_operators(catalog: DynamoDbCatalog) -> None:
     catalog.publish(Compiled({}, (Refusal("a", "/stepwire/mine/tools/a", "line 1: what", False),)), None, NOW)
 
     client: Any = catalog.build_client()

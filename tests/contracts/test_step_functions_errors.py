@@ -59,7 +59,7 @@ def test_an_existing_execution_counts_as_started() -> None:
         ("SomethingNew", "Step Functions refused it (SomethingNew)"),
     ],
 )
-def test_a_refusal_of_the_first_attempt_is_certain_and_has_our_message(code: str, reason: str) -> None:
+def test_a_refusal_of_the_first_attempt_is_final_and_has_our_message(code: str, reason: str) -> None:
     with pytest.raises(StartRefused) as refused:
         Wire([refusal(code)]).workflows().start(EXECUTION, "{}")
 
@@ -100,7 +100,7 @@ def test_a_start_that_cannot_even_be_sent_is_refused() -> None:
 
 @pytest.mark.parametrize("first", [READ_TIMEOUT, refusal("InternalFailure", 500)], ids=["time-out", "server error"])
 def test_a_refusal_after_a_retry_leaves_a_start_unclear(first: Any) -> None:
-    """The first try may have been heard."""
+    """The first attempt may have succeeded."""
     wire = Wire([first, refusal("ExecutionLimitExceeded")])
 
     with pytest.raises(StartUnclear):
@@ -135,6 +135,6 @@ def test_stopping_an_unknown_execution_does_nothing() -> None:
     ],
 )
 def test_a_failed_stop_raises(code: str, error: type[Exception]) -> None:
-    """T23: no task is called cancelled whose work goes on."""
+    """T23: a task is not cancelled while its execution runs."""
     with pytest.raises(error):
         Wire([refusal(code)]).workflows().stop(EXECUTION, "why")

@@ -91,7 +91,7 @@ def test_a_throttled_read_differs_from_a_failed_one(
 def test_the_sdk_does_not_retry_a_throttled_read(
     look: Callable[[StepFunctionsWorkflows], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A6: a quota that is used up is not used up more, and the poll does not wait for it."""
+    """A6: a retry would use more of the exhausted quota, and delay the poll."""
     wire = Wire([refusal("ThrottlingException")] * 5)
     client = real_client(monkeypatch)
     client.meta.events.register_first("before-send.sfn", cast(Any, wire))
@@ -115,7 +115,7 @@ def test_the_sdk_retries_a_read_after_a_server_error(monkeypatch: pytest.MonkeyP
 def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B9: two tries of 1 + 3 seconds, and the pause between them, which standard retries keep below a second."""
+    """B9: two attempts of 1 + 3 seconds, and a pause below a second between them (standard retry mode)."""
     config: Any = real_client(monkeypatch).meta.config
     tries: int = config.retries["total_max_attempts"]
 
@@ -127,7 +127,7 @@ def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
 
 
 def real_client(monkeypatch: pytest.MonkeyPatch) -> SFNClient:
-    """Build the client that function mcp has."""
+    """Return the client that function mcp uses."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
@@ -138,7 +138,7 @@ def real_client(monkeypatch: pytest.MonkeyPatch) -> SFNClient:
 
 
 def entered(name: str) -> dict[str, Any]:
-    """Make an event of a history."""
+    """Return the history event of entering a state."""
     return {**happened("TaskStateEntered"), "stateEnteredEventDetails": {"name": name}}
 
 
@@ -210,7 +210,7 @@ def test_a_state_is_named_though_its_items_cannot_be_counted(answer: Any) -> Non
 
 
 def test_only_the_newest_events_are_read_without_data() -> None:
-    """X26: nobody reads what the caller may not see."""
+    """X26: the server reads no data that the caller may not see."""
     wire = Wire([(200, {"events": []})])
 
     wire.workflows().current_state(EXECUTION)
@@ -224,12 +224,12 @@ def test_only_the_newest_events_are_read_without_data() -> None:
     }
 
 
-def test_the_state_of_an_execution_that_step_functions_does_not_know_is_not_known() -> None:
+def test_an_unknown_execution_has_no_current_state() -> None:
     assert Wire([refusal("ExecutionDoesNotExist")]).workflows().current_state(EXECUTION) is None
 
 
 @pytest.mark.parametrize("answer", SILENT, ids=SILENCES)
-def test_any_other_error_leaves_the_state_unknown_for_now(answer: Any) -> None:
+def test_any_other_error_makes_the_current_state_unavailable(answer: Any) -> None:
     with pytest.raises(WorkflowsUnavailable):
         Wire([answer]).workflows().current_state(EXECUTION)
 
@@ -258,7 +258,7 @@ def test_a_state_that_no_longer_waits_is_no_error(code: str) -> None:
 
 @pytest.mark.parametrize("answer", [*SILENT, refusal("InvalidOutput")], ids=[*SILENCES, "refused"])
 def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
-    """X8: the answer is kept, and delivered by the next reader."""
+    """X8: the answer is stored, and the next reader delivers it."""
     with pytest.raises(WorkflowsUnavailable):
         Wire([answer]).workflows().complete_callback("token", "{}")
     with pytest.raises(WorkflowsUnavailable):
@@ -289,7 +289,7 @@ def test_the_arn_of_an_execution_derives_from_its_state_machine(state_machine: s
 
 
 def metadata(status: str) -> tuple[int, dict[str, Any]]:
-    """Make the description of an execution without its data."""
+    """Return the description of an execution without its data."""
     return 200, {"executionArn": execution_arn_of(EXECUTION), "status": status, "startDate": 1785585600.0}
 
 

@@ -1,4 +1,4 @@
-"""What every TaskStore owes its users about lists: pages of an owner's tasks, and tasks that need a check."""
+"""The contract of TaskStore for lists: pages of an owner's tasks, and tasks that need a check."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from tests.kits import ALICE, BOB
 
 
 def all_pages(store: TaskStore, limit: int) -> list[tuple[TaskId, ...]]:
-    """List Alice's tasks, page by page."""
+    """Return Alice's tasks, page by page."""
     page = store.page(ALICE, None, limit)
     pages = [page]
     while page.next_after is not None:
@@ -50,7 +50,7 @@ def test_an_owner_without_tasks_has_one_empty_page(store: TaskStore) -> None:
     assert all_pages(store, limit=3) == [()]
 
 
-def test_tasks_are_listed_newest_first_in_whatever_order_they_were_created(store: TaskStore) -> None:
+def test_tasks_are_listed_newest_first_in_any_order_of_creation(store: TaskStore) -> None:
     """T19, T20."""
     newest_first = [store.create(a_task(age=age)) for age in (1, 1000, 500_000, 86_400_000)]
     middle = store.create(a_task(age=2000))
@@ -73,7 +73,7 @@ def test_the_pages_hold_every_task_once_and_no_more_than_the_limit(limit: int, s
 
 
 def test_a_page_continues_after_a_deleted_task(store: TaskStore) -> None:
-    """L18: a cursor stays good."""
+    """L18: a cursor stays valid."""
     newest, middle, oldest = (store.create(a_task(age=age)) for age in range(3))
     after = store.page(ALICE, None, 2).next_after
     store.delete(middle)
@@ -124,13 +124,13 @@ def test_a_page_of_large_tasks_may_be_short_and_still_has_a_cursor(store: TaskSt
 
 
 def aged(*minutes: int) -> list[Task]:
-    """Make tasks that nobody has looked after for so many minutes."""
+    """Return tasks that were last checked this many minutes ago."""
     owners = cycle((ALICE, BOB))
     return [a_task(next(owners), age=60_000 * age, number=age) for age in minutes]
 
 
 def unchecked_since(store: TaskStore, since: datetime) -> list[TaskKey]:
-    """Read the list of the neglected to its end."""
+    """Return the complete list of unchecked tasks."""
     found, after = list[TaskKey](), None
     while True:
         page = store.unchecked_since(since, after)

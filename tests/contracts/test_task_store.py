@@ -1,4 +1,4 @@
-"""What every TaskStore owes its users; held against the one in memory and the one on DynamoDB."""
+"""The contract of TaskStore, for the one in memory and the one on DynamoDB."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -28,7 +28,7 @@ def test_a_created_task_is_readable_at_once_with_its_first_version(store: TaskSt
     assert store.load(task.key) == created
 
 
-# The store is one for all examples: no two of them have the same key.
+# All examples share one store, so no two of them have the same key.
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tasks())
 def test_a_task_is_read_as_it_was_written(store: TaskStore, task: Task) -> None:
@@ -62,7 +62,7 @@ def test_an_id_that_another_task_has_is_taken(store: TaskStore) -> None:
 
 
 def test_creating_the_same_task_again_is_idempotent(store: TaskStore) -> None:
-    """The answer to the first try may have been lost on its way."""
+    """The response to the first attempt may have been lost."""
     task = a_task()
     created = store.create(task)
 
@@ -107,7 +107,7 @@ def test_removed_values_are_no_longer_stored(store: TaskStore) -> None:
     assert store.load(saved.key) == saved
 
 
-def test_of_two_who_loaded_the_same_version_only_one_can_save(store: TaskStore) -> None:
+def test_of_two_writers_that_loaded_the_same_version_only_one_can_save(store: TaskStore) -> None:
     loaded = store.create(a_task())
     first = store.save(replace(loaded, status=Cancelled("first")))
 

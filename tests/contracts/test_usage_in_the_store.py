@@ -1,4 +1,4 @@
-"""What every TaskStore owes of limits and idempotency keys; held against the one in memory and the one on DynamoDB."""
+"""The contract of TaskStore for limits and idempotency keys, for the one in memory and the one on DynamoDB."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -149,7 +149,7 @@ def test_undoing_a_missing_reservation_changes_nothing(store: TaskStore) -> None
 
 
 def a_claim(number: int = 1, call_digest: str = "a call") -> KeyClaim:
-    """Claim a key for the task of that number."""
+    """Return the claim of a key for the task with this number."""
     return KeyClaim(a_task(number=number).task_id, call_digest, START_OF_TIME, START_OF_TIME + timedelta(days=1))
 
 

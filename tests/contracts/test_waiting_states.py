@@ -1,4 +1,4 @@
-"""What every Workflows owes those who answer its states; held against the fake and against Step Functions."""
+"""The contract of Workflows for answers to waiting states, for the fake and for simulated Step Functions."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -27,13 +27,13 @@ _numbers = count(1)
 
 
 def an_execution(machine: str) -> Execution:
-    """Name an execution as a task of its own would."""
+    """Return an execution with a name as that of a task."""
     random = next(_numbers).to_bytes(RANDOM_BYTES, "big")
     return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random)), "sw-"))
 
 
 class Place(Protocol):
-    """Where one execution waits in its state S0, whose answer is its output."""
+    """One execution that waits in its state S0, whose answer is its output."""
 
     @property
     def workflows(self) -> Workflows:
@@ -41,17 +41,17 @@ class Place(Protocol):
         ...
 
     def waiting(self) -> tuple[Execution, str]:
-        """Begin an execution, and give the token with which it waits."""
+        """Start an execution; return the token with which it waits."""
         ...
 
     def settle(self, execution: Execution) -> ExecutionState:
-        """Let an execution go on until it has ended, and say how."""
+        """Let an execution run until it has ended; return its end."""
         ...
 
 
 @dataclass
 class Fake:
-    """The fake: a test does by hand what the state does with its answer."""
+    """The fake; the test does what the state does with its answer."""
 
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
 
@@ -71,7 +71,7 @@ class Fake:
 
 
 class StepFunctions:
-    """Step Functions, simulated: executions run in threads of their own."""
+    """Simulated Step Functions, where executions run in their own threads."""
 
     def __init__(self) -> None:
         self.workflows = StepFunctionsWorkflows(step_functions_client)
@@ -94,8 +94,8 @@ class StepFunctions:
         return ended
 
 
-class Moved:
-    """The Step Functions that a test moves, behind the same API: the state's answer is its execution's end at once."""
+class ControlledStepFunctions:
+    """The Step Functions that a test controls, behind the same API: an answer ends the execution at once."""
 
     def __init__(self) -> None:
         boundary, self._world = Boundary(), OneStateThatWaits(FixedClock())
@@ -112,14 +112,14 @@ class Moved:
         return self.workflows.describe(execution)
 
 
-@pytest.fixture(params=[Fake, StepFunctions, Moved])
+@pytest.fixture(params=[Fake, StepFunctions, ControlledStepFunctions])
 def place(request: pytest.FixtureRequest, aws: None) -> Place:
     build: Any = request.param
     return build()
 
 
 def output_of(state: ExecutionState) -> Json:
-    """Read what an execution ended with."""
+    """Return the output of an execution."""
     assert isinstance(state, Succeeded)
     return parse(state.output or "null")
 
@@ -130,7 +130,7 @@ with_history = pytest.mark.parametrize("place", [Fake, StepFunctions], indirect=
 
 
 def is_in_no_state(place: Place, execution: Execution) -> bool:
-    """Tell whether the history says so by now; it lags a little behind."""
+    """Tell whether the history already shows no state; it lags a little behind."""
     return place.workflows.current_state(execution) is None
 
 

@@ -1,4 +1,4 @@
-"""What every Workflows owes its users; held against the fakes and against Step Functions, which really runs them."""
+"""The contract of Workflows, for the fakes and for simulated Step Functions, which runs the executions."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ from tests.waiting import until
 INPUT = '{"text":"grüße","count":2}'
 _numbers = count(1)
 
-# How each kind of state machine goes, and what it ends with.
+# The definition and the end of each kind of state machine.
 MACHINES: dict[str, dict[str, object]] = {
     "echoes": {"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}},
     "fails": {"StartAt": "A", "States": {"A": {"Type": "Fail", "Error": "Example.Broken", "Cause": "on purpose"}}},
@@ -56,7 +56,7 @@ ENDS: dict[str, ExecutionEnd] = {
 
 
 class Place(Protocol):
-    """Where workflows run."""
+    """A place where workflows run."""
 
     @property
     def workflows(self) -> Workflows:
@@ -64,11 +64,11 @@ class Place(Protocol):
         ...
 
     def machine(self, kind: str) -> str:
-        """Give the ARN of a state machine of that kind."""
+        """Return the ARN of a state machine of that kind."""
         ...
 
     def settle(self, execution: Execution) -> ExecutionState:
-        """Let an execution go on until it has ended, and say how."""
+        """Let an execution run until it has ended; return its end."""
         ...
 
 
@@ -90,7 +90,7 @@ class Fake:
 
 @dataclass
 class StepFunctions:
-    """Step Functions, simulated: executions run in threads of their own."""
+    """Simulated Step Functions, where executions run in their own threads."""
 
     workflows: StepFunctionsWorkflows
 
@@ -107,8 +107,8 @@ class StepFunctions:
         return self.workflows.describe(execution)
 
 
-class Moved:
-    """The Step Functions of the model's runs: a test ends what would end by itself, behind the same API."""
+class ControlledStepFunctions:
+    """The Step Functions of the model's runs, where a test ends executions, behind the same API."""
 
     def __init__(self) -> None:
         boundary, self._world = Boundary(), MovedStepFunctions(FixedClock())
@@ -133,7 +133,7 @@ _MOVED_ENDS: dict[str, tuple[str, dict[str, str]]] = {
 _PLACES: dict[str, Callable[[], Place]] = {
     "fake": lambda: Fake(FakeWorkflows()),
     "step functions": lambda: StepFunctions(StepFunctionsWorkflows(step_functions_client)),
-    "moved": Moved,
+    "moved": ControlledStepFunctions,
 }
 
 
@@ -143,13 +143,13 @@ def place(request: pytest.FixtureRequest, aws: None) -> Place:
 
 
 def an_execution(machine: str) -> Execution:
-    """Name an execution of a state machine as a task of its own would."""
+    """Return an execution of a state machine with a name as that of a task."""
     random = next(_numbers).to_bytes(RANDOM_BYTES, "big")
     return Execution(machine, execution_name_of(TaskKey(ALICE, new_task_id(START_OF_TIME, random)), "sw-"))
 
 
 def rewritten(state: ExecutionState) -> ExecutionState:
-    """Write an output anew: Step Functions keeps the value and not the text."""
+    """Return an output in another notation: Step Functions keeps the value and not the text."""
     return Succeeded(write(parse(state.output))) if isinstance(state, Succeeded) and state.output else state
 
 
@@ -213,7 +213,7 @@ def test_starting_an_ended_execution_is_idempotent(kind: str, place: Place) -> N
 
 
 def test_starting_a_stopped_execution_is_idempotent(place: Place) -> None:
-    """T23: what was cancelled is not begun again."""
+    """T23: a cancelled execution is not started again."""
     execution = an_execution(place.machine("waits"))
     place.workflows.start(execution, INPUT)
     place.workflows.stop(execution, "Cancelled by the caller.")

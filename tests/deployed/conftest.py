@@ -1,6 +1,6 @@
-"""The stack, built and deployed to an emulated AWS once for all scenarios; or one that ENDPOINT names.
+"""The stack, built and deployed to an emulated AWS once for all scenarios; or an existing one, if ENDPOINT is set.
 
-Nothing here is part of `make test`: it is `make e2e`.
+`make test` leaves these tests out; `make e2e` runs them.
 """
 
 import os
@@ -18,10 +18,10 @@ from tests.deployed.stack import build, deploy, for_the_emulator, look_at
 from tests.local.issuer import AUDIENCE, TestIssuer
 
 BUILT: Final = ROOT / ".aws-sam/e2e"
-# So that the tests, of which most are one caller, are not the ones that are limited.
+# High limits, because most tests share one caller.
 LIMITS: Final = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}
 
-# Where in the template something was left out.
+# The places in the template where something was left out.
 TAKEN: Final = pytest.StashKey[list[str]]()
 
 
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report what a green run does not prove."""
+    """Print what a green run does not prove."""
     taken = terminalreporter.config.stash.get(TAKEN, None)
     if taken is None:
         return
@@ -52,7 +52,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def built() -> Path:
-    """The folder with what `sam build` made for the emulator."""
+    """The folder of the template that `sam build` built for the emulator."""
     if os.environ.get("ENDPOINT"):
         pytest.skip("ENDPOINT is set: nothing is built or deployed")
     return build(ROOT, BUILT, platform="host")
@@ -60,7 +60,7 @@ def built() -> Path:
 
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """The emulated AWS. SIGTERM to the tests ends it too: otherwise it would keep running."""
+    """The emulated AWS. SIGTERM to the tests ends it too; otherwise it would keep running."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Emulator(tmp_path_factory.mktemp("emulator")) as emulator:
         yield emulator
@@ -68,7 +68,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 
 @pytest.fixture(scope="session")
 def issuer() -> Iterator[TestIssuer]:
-    """The issuer of the tokens that the emulated API Gateway takes."""
+    """The issuer whose tokens the emulated API Gateway accepts."""
     with TestIssuer() as issuer:
         yield issuer
 
@@ -78,7 +78,7 @@ def emulated(built: Path, emulator: Emulator, issuer: TestIssuer, request: pytes
     """The endpoint on the emulator."""
     template, taken = for_the_emulator(built)
     request.config.stash[TAKEN] = taken
-    # What clients call is known before the API is: so what the metadata and the tokens name is what clients see.
+    # Clients call a fixed URL, which is known before the API exists, so the metadata and the tokens can name it.
     url = f"{emulator.url}/mcp"
     sign_in = {"Authorizer": "jwt", "JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "EndpointUrl": url}
     stack = deploy(template, {**sign_in, **LIMITS}, emulator.credentials)
@@ -93,7 +93,7 @@ def emulated(built: Path, emulator: Emulator, issuer: TestIssuer, request: pytes
 
 @pytest.fixture(scope="session")
 def endpoint(request: pytest.FixtureRequest) -> Endpoint:
-    """The endpoint: the one in a real account if ENDPOINT names one."""
+    """The endpoint: that in a real account if ENDPOINT is set, otherwise the emulated one."""
     url, stack = os.environ.get("ENDPOINT"), os.environ.get("STACK")
     if url:
         return in_an_account(url, look_at(stack, os.environ) if stack else None)

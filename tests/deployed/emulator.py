@@ -1,7 +1,9 @@
-"""An emulated AWS on 127.0.0.1, in a process and an environment of its own.
+"""An emulated AWS on 127.0.0.1, in a separate process and environment.
 
-The rule: it gets nothing of our environment, listens on 127.0.0.1 alone, keeps nothing, and enforces the policies of
-the functions' roles. It runs functions on its own Python (.venv-e2e) and on this machine, whatever the template says.
+The rule: it inherits nothing of our environment, listens only on 127.0.0.1, stores nothing permanently, and enforces
+the
+policies of the functions' roles. It runs functions with its own Python (.venv-e2e) on this machine, whatever the
+template says.
 """
 
 import contextlib
@@ -24,7 +26,7 @@ STOP_SECONDS: Final = 15
 
 
 class Emulator:
-    """The emulated AWS; serves while its block runs. `folder` gets its files and its log."""
+    """The emulated AWS; serves while its block runs. It writes its files and its log to `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -36,7 +38,7 @@ class Emulator:
     def __enter__(self) -> Self:
         assert PYTHON.exists(), f"{PYTHON.parents[1].name} is missing: run `make e2e`"
         with self.log.open("wb") as log:
-            # A session of its own, so that the functions' processes end with it.
+            # A separate session, so that the functions' processes end with it.
             self._process = subprocess.Popen(
                 [PYTHON, "-m", "ministack"], env=self._environment(), stdout=log, stderr=log, start_new_session=True
             )
@@ -55,7 +57,7 @@ class Emulator:
 
     @property
     def credentials(self) -> dict[str, str]:
-        """Give the environment in which AWS's own tools and libraries talk to the emulator, and to nothing else."""
+        """Return the environment in which AWS's own tools and libraries talk only to the emulator."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_REGION": REGION,
@@ -67,7 +69,7 @@ class Emulator:
         }
 
     def host_of(self, api: str) -> str:
-        """Name an API as the emulator tells them apart: by the header Host."""
+        """Return the header Host by which the emulator identifies an API."""
         return f"{api}.execute-api.localhost:{self._port}"
 
     def _environment(self) -> dict[str, str]:
@@ -76,12 +78,12 @@ class Emulator:
             "HOME": str(self._folder),
             "TMPDIR": str(self._folder),
             "GATEWAY_PORT": str(self._port),
-            # All three: without the last two, other ports are opened to every network.
+            # All three are needed: without the last two, other ports listen on every network.
             "BIND_HOST": "127.0.0.1",
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "AUTH": "true",
-            # One process a concurrent invocation, of some 50 MB each.
+            # One process of some 50 MB for each concurrent invocation.
             "LAMBDA_ACCOUNT_CONCURRENCY": "24",
         }
 

@@ -1,13 +1,13 @@
-"""The endpoint that the scenarios run against, and the callers who do: on the emulator, or in a real account.
+"""The endpoint of the scenarios and its callers: on the emulator, or in a real account.
 
-In a real account the environment says which (`make e2e ENDPOINT=... TOKEN=...` puts it there):
+For a real account, set environment variables (`make e2e ENDPOINT=... TOKEN=...` sets them):
 
     ENDPOINT     the stack's output McpEndpoint
     TOKEN        an access token; none for an endpoint without sign-in
-    OTHER_TOKEN  one of another person
-    STACK        the stack's name, to look at its dead letters with the usual AWS credentials
+    OTHER_TOKEN  a token of another person
+    STACK        the stack's name, to read its dead letters with the usual AWS credentials
 
-The rule: what a scenario needs and is not there makes it skip with a reason that is printed.
+The rule: a scenario is skipped, with a printed reason, if something that it needs is missing.
 """
 
 import os
@@ -31,9 +31,9 @@ TOKENS: Final[Mapping[Caller, str]] = {"alice": "TOKEN", "bob": "OTHER_TOKEN"}
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint, the tokens of its callers, and its stack if we may look at that, with what AWS's clients then need.
+    """An endpoint, the tokens of its callers, and its stack with the environment for AWS's clients, if we may read it.
 
-    `host` is the header Host to send, where that is not the URL's.
+    `host` is the header Host to send, if it is not that of the URL.
     """
 
     url: str
@@ -43,7 +43,7 @@ class Endpoint:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def token(self, caller: Caller) -> str:
-        """Give a caller's token.
+        """Return a caller's token.
 
         Raises:
             Skipped: there is none.
@@ -51,15 +51,15 @@ class Endpoint:
         return self.token_of(caller) or pytest.skip(f"needs sign-in: {TOKENS[caller]} is not set")
 
     def headers(self, token: str | None) -> dict[str, str]:
-        """Give the headers of a request with this token, or with none."""
+        """Return the headers of a request, with this token or without one."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         return headers | ({"host": self.host} if self.host else {})
 
     def looked_at(self) -> Stack:
-        """Give the stack.
+        """Return the stack.
 
         Raises:
-            Skipped: nobody says which it is.
+            Skipped: the stack is not known.
         """
         return self.stack or pytest.skip("needs a look at the stack: STACK is not set")
 
@@ -67,7 +67,7 @@ class Endpoint:
     async def client(
         self, *, caller: Caller = "alice", callbacks: Callbacks = _NO_CALLBACKS
     ) -> AsyncGenerator[TaskClient]:
-        """Open a session at 2026-07-28 with a client that knows tasks."""
+        """Open a session at 2026-07-28 with a client that supports tasks."""
         token = self.token_of("alice") if caller == "alice" else self.token(caller)
         async with connect(self.url, headers=self.headers(token), callbacks=callbacks) as client:
             yield client
@@ -79,7 +79,7 @@ class Endpoint:
 
 
 def in_an_account(url: str, stack: Stack | None) -> Endpoint:
-    """Return an endpoint that already exists in an account, with the tokens of the environment."""
+    """Return an existing endpoint in an account, with the tokens of the environment."""
     return Endpoint(url, lambda caller: os.environ.get(TOKENS[caller]), stack=stack, environment=os.environ)
 
 

@@ -1,7 +1,7 @@
-"""What the emulated AWS cannot serve, and what becomes of it. `make e2e` prints the list; it is reviewed like code.
+"""What the emulated AWS cannot serve, and how the tests handle it. `make e2e` prints the list; review it as code.
 
-The rule: nothing of the template is left out, and no test is skipped, but by a row here. A green run on the emulator is
-no proof for AWS in these: `make e2e ENDPOINT=...` is.
+The rule: no part of the template is left out and no test is skipped without a row here. A green run on the emulator
+proves nothing about these rows on AWS: `make e2e ENDPOINT=...` does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 @dataclass(frozen=True)
 class Gap:
-    """Something of AWS that the emulator (ministack 1.5.33) lacks, and what that leaves unproven."""
+    """A feature of AWS that the emulator (ministack 1.5.33) lacks, and what remains unproven."""
 
     what: str
     why: str
@@ -19,7 +19,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class LeftOutProperty(Gap):
-    """A property that is taken out of the resources of a type before the template is deployed."""
+    """A property that is removed from the resources of a type before the deployment."""
 
     kind: str
     name: str
@@ -27,7 +27,7 @@ class LeftOutProperty(Gap):
 
 @dataclass(frozen=True)
 class LeftOutResource(Gap):
-    """Resources of a type that are taken out whole where they have a property."""
+    """Resources of a type that are removed if they have a property."""
 
     kind: str
     having: str
@@ -35,14 +35,14 @@ class LeftOutResource(Gap):
 
 @dataclass(frozen=True)
 class LeftOutCondition(Gap):
-    """A condition that never holds there; a deployment for which it would hold is not tried."""
+    """A condition that is always false there; deployments for which it would be true are not tested."""
 
     name: str
 
 
 NEVER: Final = {"Fn::Equals": ["never", "ever"]}
 
-# What would stop the deployment.
+# These would stop the deployment.
 LEFT_OUT: Final = (
     LeftOutProperty(
         "CodeDeploy's gradual shift of traffic",
@@ -62,7 +62,7 @@ LEFT_OUT: Final = (
         name="HasEventBusArn",
     ),
 )
-# What is taken, and then does nothing or something else.
+# The emulator accepts these, but they have no effect or another one.
 GAPS: Final = (
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
@@ -88,13 +88,13 @@ GAPS: Final = (
 )
 
 
-# Of a state, where it may be a JSONata expression.
+# Members of a state that may be JSONata expressions.
 TIME_LIMITS: Final = ("TimeoutSeconds", "HeartbeatSeconds")
 AN_HOUR: Final = 3600  # seconds
 
 
 def with_plain_time_limits(definition: Any) -> Any:
-    """Rewrite the time limits that are expressions, in a definition or any part of one."""
+    """Replace time limits that are expressions by numbers, in a definition or any part of one."""
     match definition:
         case dict():
             return {
@@ -108,7 +108,7 @@ def with_plain_time_limits(definition: Any) -> Any:
 
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Take LEFT_OUT out of a template; gives the rest, and what was taken: Resource, Resource.Property, Condition."""
+    """Remove LEFT_OUT from a template; return the rest and the names of the removed parts."""
     resources = cast(dict[str, dict[str, Any]], template["Resources"])
     taken = [place for name, body in resources.items() for place in _left_out_of(name, body)]
     rest = {name: _without(name, body, taken) for name, body in resources.items() if name not in taken}

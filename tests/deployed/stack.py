@@ -1,6 +1,6 @@
 """The stack as users deploy it: `sam build`, `sam deploy`, samconfig.toml.
 
-The rule: what differs from a deployment to AWS is what not_served.py lists, and parameters.
+The rule: it differs from a deployment to AWS only in the rows of not_served.py and in parameters.
 """
 
 import json
@@ -22,9 +22,9 @@ from tests.deployed.not_served import with_plain_time_limits, without_what_is_le
 SAM: Final = ROOT / ".venv-sam/bin/sam"
 NAME: Final = "e2e"
 SECONDS: Final = 600
-# What a make above this one would tell the makefiles that `sam build` runs.
+# Variables of an outer make, which must not reach the makefiles of `sam build`.
 OF_MAKE: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-# What a copy of the project does without.
+# Left out of a copy of the project.
 NOT_SOURCES: Final = (".git", ".venv*", ".aws-sam", ".hypothesis", "node_modules", "__pycache__")
 
 
@@ -44,11 +44,11 @@ class Stack:
     resources: Sequence[Resource]
 
     def of(self, kind: str) -> list[Resource]:
-        """List the resources of a type."""
+        """Return the resources of a type."""
         return [resource for resource in self.resources if resource.kind == kind]
 
     def named(self, name: str) -> str:
-        """Give the physical id of a resource."""
+        """Return the physical id of a resource."""
         return next(resource.physical_id for resource in self.resources if resource.name == name)
 
 
@@ -59,14 +59,14 @@ def build(project: Path, folder: Path, *, platform: str) -> Path:
 
 
 def copied(project: Path, copy: Path) -> Path:
-    """Copy the project to where nothing was ever built; it shares our environment."""
+    """Copy the project to a folder in which nothing was ever built; it shares our environment."""
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(*NOT_SOURCES))
     (copy / ".venv").symlink_to(project / ".venv")
     return copy
 
 
 def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
-    """Write a copy of the built template without what the emulator cannot serve; return what was left out, too."""
+    """Write a copy of the built template without what the emulator cannot serve; return also what was left out."""
     template = cast(dict[str, Any], yaml_parse((built / "template.yaml").read_text(encoding="utf-8")))
     rest, taken = without_what_is_left_out(template)
     for name, body in rest["Resources"].items():
@@ -78,7 +78,7 @@ def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
 
 
 def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str]) -> Stack:
-    """Deploy a built template as samconfig.toml says, to where the environment leads."""
+    """Deploy a built template as samconfig.toml says, to the AWS of the environment."""
     command = [
         *("deploy", "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "prod"),
         *("--template-file", str(template), "--stack-name", NAME, "--no-confirm-changeset", "--no-progressbar"),
@@ -89,7 +89,7 @@ def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[s
 
 
 def look_at(name: str, environment: Mapping[str, str]) -> Stack:
-    """Ask CloudFormation for a stack."""
+    """Return a stack as CloudFormation describes it."""
     pages = aws("cloudformation", environment).get_paginator("list_stack_resources").paginate(StackName=name)
     return Stack(
         [
@@ -101,7 +101,7 @@ def look_at(name: str, environment: Mapping[str, str]) -> Stack:
 
 
 def aws(service: str, environment: Mapping[str, str]) -> Any:
-    """Make a client of AWS, or of the emulator if the environment leads there; else of the caller's own account."""
+    """Return a client of AWS, or of the emulator, depending on the environment."""
     return cast(Any, boto3).client(
         service,
         endpoint_url=environment.get("AWS_ENDPOINT_URL"),
@@ -113,7 +113,7 @@ def aws(service: str, environment: Mapping[str, str]) -> Any:
 
 
 def _in_json(built: Path, name: str, definition: str) -> str:
-    """Rewrite a definition as JSON, in the built folder: see GAPS."""
+    """Rewrite a definition as JSON in the built folder: see GAPS."""
     written = built / f"{name}.asl.json"
     read = yaml.safe_load((built / definition).read_text(encoding="utf-8"))
     written.write_text(json.dumps(with_plain_time_limits(read)), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What `sam build` makes, and what `sam deploy` brings to the emulated AWS."""
+"""What `sam build` builds, and what `sam deploy` deploys to the emulated AWS."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ LONG_AGO: Final = 1_000_000_000  # seconds since the epoch
 
 @pytest.fixture
 def careful_umask() -> Iterator[None]:
-    """What a careful administrator sets."""
+    """The umask of a careful administrator."""
     before = os.umask(0o077)
     yield
     os.umask(before)
@@ -26,17 +26,17 @@ def careful_umask() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A build for Lambda of a copy of the project in which nothing was ever run or built."""
+    """A build for Lambda of a fresh copy of the project."""
     project = copied(ROOT, tmp_path_factory.mktemp("reference") / "project")
     return build(project, project / "built", platform="lambda")
 
 
-def test_what_is_built_for_lambda_is_within_its_budgets_and_holds_no_bytecode(reference: Path) -> None:
+def test_a_build_for_lambda_is_within_its_budgets_and_contains_no_bytecode(reference: Path) -> None:
     assert over_budget(artifacts(reference)) == []
     assert list(reference.rglob("*.pyc")) == []
 
 
-def test_what_is_built_for_lambda_is_for_arm64_and_python_313(reference: Path) -> None:
+def test_a_build_for_lambda_is_for_arm64_and_python_313(reference: Path) -> None:
     compiled = [path.name for path in (reference / "DependenciesLayer").rglob("*.so")]
 
     assert compiled
@@ -46,7 +46,7 @@ def test_what_is_built_for_lambda_is_for_arm64_and_python_313(reference: Path) -
 
 
 def test_another_build_has_the_same_content(reference: Path, tmp_path: Path, careful_umask: None) -> None:
-    """In another folder, with other times and modes, of a project that was run."""
+    """The other build has another folder, other times and modes, and a project that was run."""
     project = copied(ROOT, tmp_path / "deeper" / "another project")
     for source in project.rglob("*.py"):
         os.utime(source, (LONG_AGO, LONG_AGO))
@@ -88,7 +88,7 @@ def test_a_function_may_do_what_its_policies_allow_and_nothing_else(emulated: En
 
 
 def as_function(name: str, emulated: Endpoint) -> Mapping[str, str]:
-    """Give an environment in which AWS's libraries are what a function is."""
+    """Return the environment of a function, for AWS's libraries."""
     function = emulated.looked_at().named(name)
     role = aws("lambda", emulated.environment).get_function_configuration(FunctionName=function)["Role"]
     given = aws("sts", emulated.environment).assume_role(RoleArn=role, RoleSessionName="e2e")["Credentials"]
@@ -102,5 +102,5 @@ def as_function(name: str, emulated: Endpoint) -> Mapping[str, str]:
 
 
 def code(raised: Any) -> str:
-    """Give the code of AWS's error."""
+    """Return the code of an AWS error."""
     return raised.value.response["Error"]["Code"]

@@ -1,4 +1,4 @@
-"""What clients of both eras do with a deployed stack, from a request without a token to the end of a task."""
+"""Scenarios of clients of both eras with a deployed stack, from a request without a token to the end of a task."""
 
 import json
 from typing import Any, Final
@@ -101,7 +101,7 @@ async def test_a_modern_task_asks_and_is_answered(endpoint: Endpoint) -> None:
     assert (result.structured_content["status"], result.structured_content["refunded"]) == ("refunded", "120.50")
 
 
-async def test_a_modern_task_fans_out_to_functions_with_a_layer_of_their_own(endpoint: Endpoint) -> None:
+async def test_a_modern_task_fans_out_to_functions_with_their_own_layer(endpoint: Endpoint) -> None:
     async with endpoint.client() as client:
         result = await client.call_tool("profile_dataset", {"csv": CSV})
 
@@ -120,7 +120,7 @@ async def test_a_modern_task_is_cancelled(endpoint: Endpoint) -> None:
             await client.task_result(handle.task_id)
 
 
-async def test_a_task_of_another_is_as_unknown_as_one_that_never_was(endpoint: Endpoint) -> None:
+async def test_a_task_of_another_caller_is_unknown(endpoint: Endpoint) -> None:
     endpoint.token("bob")
     async with endpoint.client() as alice, endpoint.client(caller="bob") as bob:
         handle = await start(alice, {"message": "private", "seconds": 1})
@@ -174,7 +174,7 @@ def test_a_legacy_task_is_cancelled(endpoint: Endpoint) -> None:
     assert seen["again"]["code"] == UNKNOWN
 
 
-def test_a_legacy_client_gets_nothing_of_another_callers_list(endpoint: Endpoint) -> None:
+def test_a_legacy_client_sees_no_task_of_another_caller_in_the_list(endpoint: Endpoint) -> None:
     endpoint.token("bob")
     listed = endpoint.legacy()("list_pages", "1")
 

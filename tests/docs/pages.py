@@ -1,7 +1,7 @@
-"""The documents as what the tests check: headings, links, code in a line, and blocks of code.
+"""The documents as data for the tests: headings, links, inline code, and code blocks.
 
-The rule of these documents: an indented block is commands for a shell; a block in another language is fenced, with its
-language named.
+The rule of these documents: an indented block contains shell commands; a block in another language is fenced and names
+its language.
 """
 
 import re
@@ -43,12 +43,12 @@ class Page:
 
     @property
     def links(self) -> list[str]:
-        """Return where its links lead."""
+        """Return the targets of its links."""
         return _LINK.findall(_IN_A_LINE.sub("", self.prose))
 
     @property
     def words(self) -> list[str]:
-        """Return what stands in backticks within a line."""
+        """Return its inline code."""
         return _IN_A_LINE.findall(self.prose)
 
     @property
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def commands(self) -> list[str]:
-        """Return the commands of its indented blocks, each whole, however many lines it has."""
+        """Return the commands of its indented blocks; a command may have several lines."""
         blocks = _INDENTED.findall(_FENCED.sub("", self.text))
         return [command for block in blocks for command in _commands(block)]
 
@@ -95,11 +95,11 @@ def _commands(block: str) -> Iterator[str]:
             if command.strip() and not command.lstrip().startswith("#"):
                 yield command.strip()
             command = ""
-    assert not command.strip(), f"a command has no end: {command}"
+    assert not command.strip(), f"an incomplete command: {command}"
 
 
 def _is_whole(command: str) -> bool:
-    """Ask a shell, which reads the command and does not run it."""
+    """Tell whether a command is complete; a shell parses it without running it."""
     if command.endswith("\\\n"):
         return False
     return subprocess.run(["/bin/sh", "-n"], input=command, text=True, capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Every command that the documents show is run by a test, is a target or a module that exists, or says why not."""
+"""Every command in the documents is tested, or is an existing target or module, or has a reason."""
 
 import importlib.util
 import re
@@ -9,11 +9,11 @@ import pytest
 from tests.docs.pages import PAGES, ROOT, page
 from tests.template.document import template
 
-# A page whose commands a test runs as they stand.
+# A page whose commands a test runs unchanged.
 RUN_BY: Final = {"docs/calling_by_hand.md": "tests/integration/test_calling_by_hand.py"}
 _OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
 _HANGING = "needs an AWS account; tests/integration/test_hanging_tasks.py takes the same steps on the local stack"
-# Page and first word of a command that no test can run, and why.
+# Page and first word of each command that no test can run, with the reason.
 UNTESTABLE: Final = {
     (
         "CONTRIBUTING.md",
@@ -44,24 +44,24 @@ _MODULE: Final = re.compile(r"^(?:AWS_DEFAULT_REGION=\S+ )?(?:\.venv/bin/)?pytho
 
 
 def shown() -> list[tuple[str, str]]:
-    """Return each command of a block, by its page."""
+    """Return each command of a block, with its page."""
     return [(page(path).name, command) for path in PAGES for command in page(path).commands]
 
 
 def in_lines() -> list[tuple[str, str]]:
-    """Return each command in backticks within a line, by its page."""
+    """Return each inline command, with its page."""
     words = [(page(path).name, word) for path in PAGES for word in page(path).words]
     return [(name, word) for name, word in words if _MAKE.match(word) or _MODULE.match(word)]
 
 
 def first_word(command: str) -> str:
-    """Return what a command begins with: a program, a function, or the variable that it sets."""
+    """Return the first word of a command: a program, a function, or the variable that it sets."""
     word = command.split(maxsplit=1)[0]
     return word if word.startswith("--") else word.partition("=")[0]
 
 
 def fault_of(name: str, command: str) -> str | None:
-    """Say what is wrong with a command; None if it is known to work, or why nobody can tell."""
+    """Return what is wrong with a command; None if it is known to work or has a reason."""
     if name in RUN_BY or (name, first_word(command)) in UNTESTABLE:
         return None
     if found := _MAKE.match(command):
@@ -72,14 +72,14 @@ def fault_of(name: str, command: str) -> str | None:
     return "run it in a test, or list it in UNTESTABLE with the reason"
 
 
-def test_every_command_is_run_by_a_test_or_is_there_or_says_why_not() -> None:
+def test_every_command_is_tested_or_exists_or_has_a_reason() -> None:
     commands = [*shown(), *in_lines()]
 
     assert [(name, command, fault) for name, command in commands if (fault := fault_of(name, command))] == []
     assert len(commands) > 100
 
 
-def test_no_row_is_left_of_a_command_that_is_gone() -> None:
+def test_every_reason_is_for_a_command_that_still_exists() -> None:
     there = {(name, first_word(command)) for name, command in shown()}
 
     assert UNTESTABLE.keys() - there == set()
@@ -106,5 +106,5 @@ def test_the_parameters_that_commands_set_are_those_of_the_template() -> None:
         ("rm -rf /", "run it in a test, or list it in UNTESTABLE with the reason"),
     ],
 )
-def test_the_checker_finds_commands_that_are_not_there(command: str, fault: str | None) -> None:
+def test_the_checker_finds_unknown_commands(command: str, fault: str | None) -> None:
     assert fault_of("README.md", command) == fault

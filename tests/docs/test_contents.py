@@ -1,4 +1,4 @@
-"""What the documents say of the code is so: the index, the decisions, the manifests, the errors, the glossary."""
+"""What the documents say about the code is true: the index, the decisions, the manifests, the errors, the glossary."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_the_site_has_every_page_in_its_navigation() -> None:
 
 
 def rows() -> dict[str, str]:
-    """Return the status of each decision in the index, by its file."""
+    """Return the status of each decision in the index, by file."""
     text = page(DECISIONS / "README.md").text
     return dict(re.findall(r"^\| \[[^\]]+\]\((\d{4}-[\w-]+\.md)\) \| ([^|]+) \|", text, re.MULTILINE))
 
@@ -52,7 +52,7 @@ def test_a_decision_has_a_status_and_a_later_record_that_changed_it(record: str)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tools.md"])
-def test_the_manifest_that_a_document_shows_is_a_good_one(name: str, tmp_path: Path) -> None:
+def test_the_manifest_in_a_document_is_valid(name: str, tmp_path: Path) -> None:
     (manifest,) = page(ROOT / name).blocks("yaml")
     (tmp_path / "settle_invoices.yaml").write_text(manifest, encoding="utf-8")
 
@@ -87,7 +87,7 @@ def test_every_error_of_the_protocol_is_in_the_table_of_troubleshooting() -> Non
         assert not status or kind.status == int(status), name
 
 
-def test_the_glossary_is_in_order_and_names_nothing_twice() -> None:
+def test_the_glossary_is_sorted_and_has_no_duplicates() -> None:
     text = page(ROOT / "docs" / "glossary.md").text
     words = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)[1:]
 

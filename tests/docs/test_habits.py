@@ -1,4 +1,4 @@
-"""The habits that a code host and a checkout rely on: hooks, the workflow, pins and locks."""
+"""What a code host and a checkout rely on: hooks, the workflow, pins and locks."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ def parsed(name: str) -> dict[str, Any]:
 
 def hooks() -> list[dict[str, Any]]:
     (local,) = parsed(".pre-commit-config.yaml")["repos"]
-    assert local["repo"] == "local", "nothing is fetched"
+    assert local["repo"] == "local", "a hook must not be fetched from elsewhere"
     return local["hooks"]
 
 
@@ -45,7 +45,7 @@ def test_every_action_of_the_workflow_is_pinned_to_a_commit() -> None:
     assert [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)] == []
 
 
-def test_the_workflow_runs_what_every_machine_can_run_on_each_python() -> None:
+def test_the_workflow_runs_the_ci_script_on_each_python() -> None:
     job = parsed(".github/workflows/ci.yml")["jobs"]["ci"]
 
     assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]

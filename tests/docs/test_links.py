@@ -1,4 +1,4 @@
-"""Every link of the documents leads somewhere, and every file that they name is there. No network is used."""
+"""Every link of the documents has an existing target, and every file that they name exists. No network is used."""
 
 import re
 from functools import cache
@@ -9,17 +9,17 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT, Page, anchor_in_the_site, anchor_of, page
 
-# Where a file that a document names may lie.
+# Folders to which the names of files in documents may be relative.
 _BASES: Final = ("", "layers/stepwire/", "layers/stepwire/stepwire/", "functions/", "docs/", "tests/")
 _FILE: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 _NAMED_FILES: Final = re.compile(r"\.(py|md|ya?ml|csv|toml|txt|json)$|/$")
-# Made by a command, or in the reader's own project.
+# Created by a command, or files of the reader's own project.
 _ELSEWHERE: Final = re.compile(
     r"^(\.venv|\.aws-sam|\.fuzz|\.site|\.vscode|\.cursor|mcp\.json$|in_memory_task_store\.py$|server\.py$|https?:)"
 )
 
 
-# They name what was there before, too.
+# These also name files of earlier versions.
 _OF_THE_PAST: Final = ("CHANGELOG.md", "0023-rooms.md")
 
 
@@ -75,13 +75,13 @@ def test_a_heading_that_is_linked_to_has_one_anchor_on_the_code_host_and_in_the_
 
 
 def missing_files(found: Page) -> list[str]:
-    """List the files that stand in backticks and are not there."""
+    """Return the files in inline code that do not exist."""
     named = [word for word in found.words if _FILE.fullmatch(word) and _NAMED_FILES.search(word)]
     return [word for word in named if not _ELSEWHERE.search(word) and not _is_there(word)]
 
 
 def _is_there(name: str) -> bool:
-    if "/" not in name.rstrip("/"):  # a name alone, after its folder was named
+    if "/" not in name.rstrip("/"):  # a name without its folder
         return any(ROOT.glob(f"{name.rstrip('/')}")) or _somewhere(name.rstrip("/"))
     return any((ROOT / base / name).exists() for base in _BASES)
 
@@ -93,7 +93,7 @@ def _somewhere(name: str) -> bool:
 
 
 @pytest.mark.parametrize("path", [one for one in PAGES if one.name not in _OF_THE_PAST], ids=lambda path: path.name)
-def test_every_file_that_a_document_names_is_there(path: Path) -> None:
+def test_every_file_that_a_document_names_exists(path: Path) -> None:
     assert missing_files(page(path)) == []
 
 
@@ -107,7 +107,7 @@ def test_every_file_that_a_document_names_is_there(path: Path) -> None:
         ("[a](https://example.com/nowhere)", 0),
     ],
 )
-def test_the_checker_finds_links_that_lead_nowhere(text: str, faults: int) -> None:
+def test_the_checker_finds_broken_links(text: str, faults: int) -> None:
     assert len(argument_violations(Page(ROOT / "made_up.md", text))) == faults
 
 
@@ -121,5 +121,5 @@ def test_the_checker_finds_links_that_lead_nowhere(text: str, faults: int) -> No
         ("`application/json`", []),
     ],
 )
-def test_the_checker_finds_files_that_are_not_there(text: str, missing: list[str]) -> None:
+def test_the_checker_finds_missing_files(text: str, missing: list[str]) -> None:
     assert missing_files(Page(ROOT / "made_up.md", text)) == missing

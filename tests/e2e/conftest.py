@@ -19,7 +19,7 @@ from local.lambdas import functions
 from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD, PATIENT
 
-# Timeouts of functions are longer here, so that no invocation fails because the machine is busy.
+# Stretch the timeouts of functions, so that no invocation fails because the machine is busy.
 functions.timeout_scale = PATIENT
 
 ROOT: Final = Path(__file__).parents[2]
@@ -31,14 +31,14 @@ LegacyClient = Callable[..., Any]
 
 
 class LegacyProcess:
-    """A process of `.venv-legacy` that has imported `mcp` 1.30, and runs one scenario after the other."""
+    """A process of `.venv-legacy` that has imported `mcp` 1.30, and runs scenarios in sequence."""
 
     def __init__(self) -> None:
         command = [*_driver(), "--serve"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, url: str, *arguments: str) -> Any:
-        """Run a scenario of legacy_driver.py against an endpoint, and give what it has seen."""
+        """Run a scenario of legacy_driver.py against an endpoint; return what the client saw."""
         assert self._process.stdin
         assert self._process.stdout
         guard = threading.Timer(HANG_GUARD, self.close)
@@ -75,7 +75,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def own_url() -> Iterator[str]:
-    """The endpoint of the template with workflows that no example has."""
+    """The endpoint of the test template, which has workflows that the examples do not have."""
     with LocalStack(Path(__file__).parent / "template.yaml", instances=2) as stack:
         yield stack.url
 
@@ -94,13 +94,13 @@ def legacy_command(url: str) -> list[str]:
 
 @pytest.fixture
 def legacy_client(legacy_process: LegacyProcess, url: str) -> LegacyClient:
-    """Run a scenario of legacy_driver.py against the root template, and give what it has seen."""
+    """Run a scenario of legacy_driver.py against the root template; return what the client saw."""
     return partial(legacy_process.run, url)
 
 
 @pytest.fixture
 def own_legacy_client(legacy_process: LegacyProcess, own_url: str) -> LegacyClient:
-    """Run a scenario against our own template."""
+    """Run a scenario against the test template."""
     return partial(legacy_process.run, own_url)
 
 
@@ -111,7 +111,7 @@ def legacy_client_of(legacy_process: LegacyProcess) -> Callable[[str], LegacyCli
 
 
 def command_for(url: str) -> list[str]:
-    """Give the beginning of the command that runs a scenario against an endpoint."""
+    """Return the beginning of the command that runs a scenario against an endpoint."""
     return [*_driver(), url]
 
 
@@ -121,7 +121,7 @@ def _driver() -> list[str]:
 
 
 def run_scenario(command: list[str], scenario: str, *arguments: str) -> Any:
-    """Run a scenario of legacy_driver.py, and give what it has seen."""
+    """Run a scenario of legacy_driver.py; return what the client saw."""
     ended = subprocess.run(
         [*command, scenario, *arguments], capture_output=True, text=True, timeout=HANG_GUARD, check=False
     )

@@ -1,14 +1,13 @@
-"""What a client of 2025-11-25 does, with the library `mcp` 1.30, as scenarios that print what they have seen as JSON.
+"""Scenarios of a client of 2025-11-25, with the library `mcp` 1.30, which print what the client saw as JSON.
 
     .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--answer A] ...
     .venv-legacy/bin/python tests/e2e/legacy_driver.py --serve
 
-The second form runs one scenario after the other, because importing the library takes longer than most of them: it
-reads the arguments of each as a JSON line, and writes a JSON line with what was seen, or with the traceback of what
-failed.
+The second form runs scenarios in sequence, because importing the library takes longer than most of them: it reads the
+arguments of each as a JSON line, and writes a JSON line with what the client saw, or with a traceback.
 
-It runs in an environment of its own, because 1.x and 2.x of the library exclude each other; so it imports nothing of
-ours, and whether it fits the library is seen by running it.
+It runs in a separate environment, because 1.x and 2.x of the library exclude each other. So it imports nothing of ours,
+and only running it shows whether it fits the library.
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 
@@ -27,7 +26,7 @@ from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
+warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 warns about all its experimental methods
 
 NEWEST = mcp.types.LATEST_PROTOCOL_VERSION
 TOOL = "wait_and_echo"
@@ -35,43 +34,43 @@ LONG = 3600  # seconds
 THREE_DAYS = 259_200_000  # milliseconds
 
 
-def shown(model: Any) -> dict[str, Any]:
-    """Give a message as it was on the wire."""
+def as_sent(model: Any) -> dict[str, Any]:
+    """Return a message as it is on the wire."""
     return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 async def error_of(request: Any) -> dict[str, Any]:
-    """Give the error that a request gets."""
+    """Return the error that a request gets."""
     try:
-        return {"unexpected": shown(await request)}
+        return {"unexpected": as_sent(await request)}
     except McpError as error:
-        return shown(error.error)
+        return as_sent(error.error)
 
 
 async def start(session: ClientSession, **arguments: Any) -> str:
-    """Start a task and give its id."""
+    """Start a task; return its id."""
     return (await session.experimental.call_tool_as_task(TOOL, arguments)).task.taskId
 
 
 async def result_of(session: ClientSession, task_id: str) -> dict[str, Any]:
-    """Ask for a task's result, and wait for it."""
-    return shown(await session.experimental.get_task_result(task_id, mcp.types.CallToolResult))
+    """Fetch a task's result, and wait for it."""
+    return as_sent(await session.experimental.get_task_result(task_id, mcp.types.CallToolResult))
 
 
 async def followed(session: ClientSession, task_id: str) -> list[dict[str, Any]]:
     """Poll a task to its end."""
-    return [shown(task) async for task in session.experimental.poll_task(task_id)]
+    return [as_sent(task) async for task in session.experimental.poll_task(task_id)]
 
 
 async def run_to_the_end(session: ClientSession) -> Any:
     created = await session.experimental.call_tool_as_task(TOOL, {"message": "hello", "seconds": 1}, ttl=THREE_DAYS)
     polls = await followed(session, created.task.taskId)
-    return {"created": shown(created), "polls": polls, "result": await result_of(session, created.task.taskId)}
+    return {"created": as_sent(created), "polls": polls, "result": await result_of(session, created.task.taskId)}
 
 
 async def ask_for_the_result_at_once(session: ClientSession) -> Any:
     task_id = await start(session, message="patience", seconds=2)
-    before = shown(await session.experimental.get_task(task_id))
+    before = as_sent(await session.experimental.get_task(task_id))
     return {"before": before, "result": await result_of(session, task_id)}
 
 
@@ -90,8 +89,8 @@ async def list_pages(session: ClientSession, count: str) -> Any:
 async def cancel(session: ClientSession) -> Any:
     task_id = await start(session, message="never", seconds=LONG)
     return {
-        "cancelled": shown(await session.experimental.cancel_task(task_id)),
-        "afterwards": shown(await session.experimental.get_task(task_id)),
+        "cancelled": as_sent(await session.experimental.cancel_task(task_id)),
+        "afterwards": as_sent(await session.experimental.get_task(task_id)),
         "again": await error_of(session.experimental.cancel_task(task_id)),
     }
 
@@ -118,8 +117,8 @@ async def name_an_unknown_task(session: ClientSession) -> Any:
 
 async def call_without_tasks(session: ClientSession) -> Any:
     tools = (await session.list_tools()).tools
-    result = shown(await session.call_tool(TOOL, {"message": "plain"}))
-    return {"tools": [shown(tool) for tool in tools], "result": result}
+    result = as_sent(await session.call_tool(TOOL, {"message": "plain"}))
+    return {"tools": [as_sent(tool) for tool in tools], "result": result}
 
 
 async def call(session: ClientSession, tool: str, arguments: str) -> Any:
@@ -130,14 +129,14 @@ async def call(session: ClientSession, tool: str, arguments: str) -> Any:
 
     began = time.monotonic()
     result = await session.call_tool(tool, json.loads(arguments), progress_callback=note)
-    return {"result": shown(result), "progress": progress, "seconds": time.monotonic() - began}
+    return {"result": as_sent(result), "progress": progress, "seconds": time.monotonic() - began}
 
 
 async def call_as_a_task(session: ClientSession, tool: str, arguments: str) -> Any:
     created = await session.experimental.call_tool_as_task(tool, json.loads(arguments))
     result = await result_of(session, created.task.taskId)
-    afterwards = shown(await session.experimental.get_task(created.task.taskId))
-    return {"created": shown(created), "result": result, "afterwards": afterwards}
+    afterwards = as_sent(await session.experimental.get_task(created.task.taskId))
+    return {"created": as_sent(created), "result": result, "afterwards": afterwards}
 
 
 async def ask_for_the_result_too_soon(session: ClientSession, tool: str, arguments: str) -> Any:
@@ -181,7 +180,7 @@ SCENARIOS = {
 
 
 class Recorder:
-    """The user, who gives one and the same answer, and what was on the wire."""
+    """A user with one fixed answer, and a record of the messages on the wire."""
 
     def __init__(self, answer: str | None, headers: dict[str, str | None]) -> None:
         self._answer = json.loads(answer) if answer else None
@@ -191,15 +190,15 @@ class Recorder:
 
     @property
     def callback(self) -> Any:
-        """What the session calls to ask the user; a client without it does not declare that it can."""
+        """The elicitation callback of the session; without it the client does not declare elicitation."""
         return self._elicit if self._answer else None
 
     async def _elicit(self, context: Any, params: Any) -> Any:
-        self.asked.append(shown(params))
+        self.asked.append(as_sent(params))
         return mcp.types.ElicitResult.model_validate(self._answer)
 
     def http_client(self) -> Any:
-        """Give the library's own client, with an ear on what it gets."""
+        """Return the library's own HTTP client, which also records its responses."""
         client = create_mcp_http_client(headers=self._headers)
         client.event_hooks["response"].append(self._note)
         return client
@@ -216,8 +215,8 @@ class Recorder:
 
 
 async def main(options: argparse.Namespace) -> dict[str, Any]:
-    """Open a session, run a scenario in it, and give what it has seen."""
-    # The library asks for the newest version it knows. All that makes it an older client is to ask for another.
+    """Open a session and run a scenario in it; return what the client saw."""
+    # The library asks for its newest version. To act as an older client, it only has to ask for another.
     mcp.types.LATEST_PROTOCOL_VERSION = options.version or NEWEST
     info = mcp.types.Implementation(name=options.name, version="1") if options.name else None
     authorization = f"Bearer {options.token}" if options.token else None
@@ -227,7 +226,7 @@ async def main(options: argparse.Namespace) -> dict[str, Any]:
         streamable_http_client(options.url, http_client=http) as (incoming, outgoing, _session),
         ClientSession(incoming, outgoing, elicitation_callback=recorder.callback, client_info=info) as session,
     ):
-        initialized = shown(await session.initialize())
+        initialized = as_sent(await session.initialize())
         seen = await SCENARIOS[options.scenario](session, *options.arguments)
     return {"initialized": initialized, "asked": recorder.asked, "wire": recorder.wire, **seen}
 

@@ -1,4 +1,4 @@
-"""`mcp` 1.30, the library's last line for 2025-11-25, drives tasks from beginning to end."""
+"""`mcp` 1.30, the library's last release line for 2025-11-25, runs tasks from beginning to end."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.conftest import LegacyClient
 
-THREE_DAYS = 259_200_000  # milliseconds; what the client asks for, and longer than the tool says
+THREE_DAYS = 259_200_000  # milliseconds; requested by the client, and longer than the tool's own
 RELATED_TASK = "io.modelcontextprotocol/related-task"
 
 
@@ -22,7 +22,7 @@ def test_a_task_runs_to_its_result(legacy_client: LegacyClient) -> None:
     assert not seen["result"]["isError"]
 
 
-def test_the_result_of_a_running_task_is_waited_for(legacy_client: LegacyClient) -> None:
+def test_a_request_for_the_result_of_a_running_task_waits(legacy_client: LegacyClient) -> None:
     seen = legacy_client("ask_for_the_result_at_once")
 
     assert seen["before"]["status"] == "working"
@@ -30,7 +30,7 @@ def test_the_result_of_a_running_task_is_waited_for(legacy_client: LegacyClient)
     assert seen["result"]["_meta"][RELATED_TASK] == {"taskId": seen["before"]["taskId"]}
 
 
-def test_without_sign_in_there_is_no_list_of_everybodys_tasks(legacy_client: LegacyClient) -> None:
+def test_without_sign_in_tasks_are_not_listed(legacy_client: LegacyClient) -> None:
     """T21."""
     seen = legacy_client("cancel")
 
@@ -79,7 +79,7 @@ def test_a_call_without_a_task_gets_its_result(legacy_client: LegacyClient) -> N
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-03-26"])
-def test_a_client_of_an_older_version_gets_through_without_tasks(legacy_client: LegacyClient, version: str) -> None:
+def test_a_client_of_an_older_version_gets_a_result_without_tasks(legacy_client: LegacyClient, version: str) -> None:
     seen = legacy_client("call_without_tasks", "--version", version)
 
     assert seen["initialized"]["protocolVersion"] == version

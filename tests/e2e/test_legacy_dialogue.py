@@ -1,4 +1,4 @@
-"""SSE polling with `mcp` 1.30: elicitation, progress, and waits longer than any single response may take."""
+"""SSE polling with `mcp` 1.30: elicitation, progress, and waits longer than any single response."""
 
 import json
 from typing import Any, Final
@@ -15,7 +15,7 @@ DECLINE: Final = ["--answer", json.dumps({"action": "decline"})]
 VS_CODE: Final = ["--name", "Visual Studio Code"]
 
 
-def test_a_task_asks_while_its_result_is_waited_for(legacy_client: LegacyClient) -> None:
+def test_a_task_asks_while_a_client_waits_for_its_result(legacy_client: LegacyClient) -> None:
     seen = legacy_client("call_as_a_task", "approve_refund", REFUND, *ACCEPT)
 
     task_id = seen["created"]["task"]["taskId"]
@@ -26,7 +26,7 @@ def test_a_task_asks_while_its_result_is_waited_for(legacy_client: LegacyClient)
     assert (result["status"], result["refunded"], result["note"]) == ("refunded", "120.50", "Half.")
     assert seen["result"]["_meta"][RELATED_TASK] == {"taskId": task_id}
     assert seen["afterwards"]["status"] == "completed"
-    assert came_back(seen)
+    assert was_resumed(seen)
 
 
 def test_a_plain_call_asks_before_its_result(legacy_client: LegacyClient) -> None:
@@ -35,7 +35,7 @@ def test_a_plain_call_asks_before_its_result(legacy_client: LegacyClient) -> Non
     (asked,) = seen["asked"]
     assert asked["requestedSchema"]["properties"]["amount"]["maximum"] == 249
     assert seen["result"]["structuredContent"]["refunded"] == "120.50"
-    assert came_back(seen)
+    assert was_resumed(seen)
 
 
 @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
@@ -55,7 +55,7 @@ def test_a_client_that_cannot_ask_is_not_asked(legacy_client: LegacyClient, scen
 
 
 @pytest.mark.parametrize("scenario", ["call", "call_as_a_task"])
-def test_what_a_tool_wants_confirmed_is_asked_before_it_begins(own_legacy_client: LegacyClient, scenario: str) -> None:
+def test_a_tool_with_confirm_asks_before_it_starts(own_legacy_client: LegacyClient, scenario: str) -> None:
     answer = ["--answer", json.dumps({"action": "accept", "content": {"why": "They are old."}})]
 
     seen = own_legacy_client(scenario, "delete_records", '{"count": 3}', *answer)
@@ -64,7 +64,7 @@ def test_what_a_tool_wants_confirmed_is_asked_before_it_begins(own_legacy_client
     assert seen["result"]["structuredContent"] == {"count": 3, "confirmation": {"why": "They are old."}}
 
 
-def test_what_is_not_confirmed_does_not_begin(own_legacy_client: LegacyClient) -> None:
+def test_a_declined_call_does_not_start(own_legacy_client: LegacyClient) -> None:
     seen = own_legacy_client("call", "delete_records", '{"count": 3}', *DECLINE)
 
     assert seen["result"]["isError"]
@@ -82,7 +82,7 @@ def test_a_call_of_75_seconds_gets_its_result_and_its_progress(own_legacy_client
     assert len(steps) > 5
     assert all(total == 15 for _, total, _ in seen["progress"])
     assert "step 1 taken" in [message for _, _, message in seen["progress"]]
-    assert came_back(seen)
+    assert was_resumed(seen)
 
 
 class TestAClientThatDoesNotComeBack:
@@ -121,12 +121,12 @@ class TestAClientThatDoesNotComeBack:
 
 
 def streams(seen: dict[str, Any]) -> list[dict[str, Any]]:
-    """List the responses that were streams of events."""
+    """Return the responses that were SSE streams."""
     return [response for response in seen["wire"] if response["type"] == EVENTS]
 
 
-def came_back(seen: dict[str, Any]) -> bool:
-    """Return whether a response came in parts, a POST and later GETs, and each part is well-formed."""
+def was_resumed(seen: dict[str, Any]) -> bool:
+    """Tell whether a response came in parts, to a POST and later GETs, and each part is well formed."""
     pieces = streams(seen)
     assert {piece["status"] for piece in pieces} <= {200}
     return any(piece["method"] == "POST" for piece in pieces) and any(piece["resumes"] for piece in pieces)

@@ -1,4 +1,4 @@
-"""Fifty tasks at once, of clients of both eras, each with a result of its own."""
+"""Fifty concurrent tasks, of clients of both eras, each with its own result."""
 
 import json
 from typing import Any
@@ -14,9 +14,7 @@ pytestmark = pytest.mark.anyio
 OF_EACH_ERA = 25
 
 
-async def test_fifty_tasks_started_at_once_all_complete_each_with_its_own_result(
-    url: str, legacy_command: list[str]
-) -> None:
+async def test_fifty_concurrent_tasks_complete_each_with_its_own_result(url: str, legacy_command: list[str]) -> None:
     modern: dict[str, Any] = {}
     legacy: dict[str, Any] = {}
 

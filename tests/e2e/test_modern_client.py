@@ -1,4 +1,4 @@
-"""The client of `stepwire_client` drives tasks from start to end, at 2026-07-28."""
+"""The client of `stepwire_client` runs tasks from start to end, at 2026-07-28."""
 
 import json
 from collections.abc import AsyncIterator
@@ -17,13 +17,13 @@ TOOL_ERROR = {"message": "x", "error": "Shop.Closed", "cause": "Come back tomorr
 
 @pytest.fixture
 def seen() -> list[Any]:
-    """The states of its tasks that the client has seen."""
+    """The statuses of its tasks that the client has seen."""
     return []
 
 
 @pytest.fixture
 async def client(url: str) -> AsyncIterator[TaskClient]:
-    """A client that knows tasks, in an open session."""
+    """A client with tasks, in an open session."""
     async with connect(url) as client:
         yield client
 
@@ -100,7 +100,7 @@ async def test_a_client_without_the_extension_gets_the_result_itself(url: str) -
     assert result.structured_content == {"message": "plain", "waited_seconds": 1}
 
 
-async def test_the_same_library_gets_through_in_the_legacy_era(url: str) -> None:
+async def test_the_same_library_gets_a_result_in_the_legacy_era(url: str) -> None:
     async with Client(url, mode="legacy") as client:
         version = client.protocol_version
         result = await client.call_tool(TOOL, {"message": "plain"})
@@ -127,7 +127,7 @@ async def test_a_client_repeats_parameters_in_headers(own_url: str, arguments: d
     assert result.structured_content == arguments
 
 
-async def test_a_client_that_has_not_seen_the_tools_learns_of_the_headers_by_being_refused(own_url: str) -> None:
+async def test_a_client_without_the_tool_list_learns_the_headers_from_a_refusal(own_url: str) -> None:
     async with Client(own_url) as client:
         result = await client.call_tool("parrot", {"region": "a"})
 

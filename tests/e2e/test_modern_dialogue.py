@@ -1,4 +1,4 @@
-"""`mcp` 2.3 is asked at 2026-07-28: through tasks/update, through repeated calls (MRTR), and before a tool begins."""
+"""Questions to `mcp` 2.3 at 2026-07-28: answered with tasks/update, in rounds (MRTR), and before a tool starts."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ DECLINE: Final = ElicitResult(action="decline")
 
 
 class User:
-    """Gives one and the same answer, and remembers what was asked, and how."""
+    """A user with one fixed answer, who records the questions and how they came."""
 
     def __init__(self, answer: ElicitResult) -> None:
         self._answer = answer
@@ -30,19 +30,19 @@ class User:
         self.asked_by_tasks: list[str] = []
 
     async def elicit(self, context: object, params: ElicitRequestParams) -> ElicitResult:
-        """Answer what a call asks; with this callback the client declares that it can."""
+        """Answer the question of a call; with this callback the client declares elicitation."""
         assert isinstance(params, ElicitRequestFormParams)
         self.asked_by_calls.append(params.message)
         return self._answer
 
     async def answer(self, params: ElicitRequestParams) -> ElicitResult:
-        """Answer what a task asks."""
+        """Answer the question of a task."""
         self.asked_by_tasks.append(params.message)
         return self._answer
 
 
 async def call(url: str, user: User, tool: str, arguments: dict[str, Any], *, as_task: bool) -> CallToolResult:
-    """Call a tool, as a task or plainly."""
+    """Call a tool, with or without a task."""
     extensions = [Tasks(Callbacks(elicit=user.answer))] if as_task else None
     async with Client(url, extensions=extensions, elicitation_callback=user.elicit) as client:
         return await client.call_tool(tool, arguments)
@@ -52,7 +52,7 @@ async def call(url: str, user: User, tool: str, arguments: dict[str, Any], *, as
     ("answer", "status", "refunded"), [(HALF, "refunded", "120.50"), (DECLINE, "declined", "0.00")]
 )
 @pytest.mark.parametrize("as_task", [True, False], ids=["tasks/update", "MRTR"])
-async def test_what_a_workflow_asks_is_answered(
+async def test_a_question_of_a_workflow_is_answered(
     url: str, answer: ElicitResult, status: str, refunded: str, *, as_task: bool
 ) -> None:
     user = User(answer)
@@ -66,7 +66,7 @@ async def test_what_a_workflow_asks_is_answered(
 
 
 @pytest.mark.parametrize("as_task", [True, False], ids=["then a task", "plainly"])
-async def test_what_a_tool_wants_confirmed_is_asked_before_it_begins(own_url: str, *, as_task: bool) -> None:
+async def test_a_tool_with_confirm_asks_before_it_starts(own_url: str, *, as_task: bool) -> None:
     user = User(ElicitResult(action="accept", content={"why": "They are old."}))
 
     result = await call(own_url, user, "delete_records", {"count": 3}, as_task=as_task)
@@ -76,7 +76,7 @@ async def test_what_a_tool_wants_confirmed_is_asked_before_it_begins(own_url: st
 
 
 @pytest.mark.parametrize("as_task", [True, False], ids=["a task", "plainly"])
-async def test_what_is_not_confirmed_does_not_begin(own_url: str, *, as_task: bool) -> None:
+async def test_a_declined_call_does_not_start(own_url: str, *, as_task: bool) -> None:
     result = await call(own_url, User(DECLINE), "delete_records", {"count": 3}, as_task=as_task)
 
     assert result.is_error

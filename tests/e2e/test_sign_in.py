@@ -1,4 +1,4 @@
-"""Sign-in from end to end: `mcp` 2.3 finds the issuer from a 401 through the metadata, gets a token, and calls a tool.
+"""Sign-in from end to end: `mcp` 2.3 gets a 401, finds the issuer in the metadata, gets a token, and calls a tool.
 
 Everything is on 127.0.0.1: the root template with Authorizer=jwt, an issuer, and a user who consents at once.
 """
@@ -35,7 +35,7 @@ HEADERS: Final = {"accept": "application/json, text/event-stream", "mcp-protocol
 
 
 class Consent:
-    """The issuer's other half: a user who consents, and the endpoint that gives tokens for codes (PKCE with S256)."""
+    """The issuer's pages: a user who consents, and the token endpoint (authorization code with PKCE, S256)."""
 
     def __init__(self, issuer: TestIssuer) -> None:
         self.asked: list[dict[str, str]] = []
@@ -49,15 +49,15 @@ class Consent:
         self._server.server_close()
 
     async def authorize(self, url: str) -> None:
-        """Stand for the browser, which is sent here."""
+        """Act as the browser at the authorization URL."""
         self.asked.append(dict(parse_qsl(urlsplit(url).query)))
 
     async def called_back(self) -> AuthorizationCodeResult:
-        """Stand for the page that the browser is sent back to."""
+        """Act as the page to which the browser is redirected."""
         return AuthorizationCodeResult(code="the-code", state=self.asked[-1]["state"])
 
     def token(self, form: dict[str, list[str]]) -> dict[str, Any]:
-        """Give a token for a code, and for the verifier that belongs to it."""
+        """Return a token for a code and its verifier."""
         asked = self.asked[-1]
         digest = hashlib.sha256(form["code_verifier"][0].encode()).digest()
         assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked["code_challenge"]
@@ -78,13 +78,13 @@ def _handler_of(consent: Consent) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - theirs
-            """Say nothing."""
+            """Log nothing."""
 
     return Handler
 
 
 class Registered:
-    """What a client keeps that the issuer knows already."""
+    """The client's token storage, with a client id that the issuer already knows."""
 
     def __init__(self) -> None:
         self._tokens: OAuthToken | None = None
@@ -119,7 +119,7 @@ def consent(issuer: TestIssuer) -> Iterator[Consent]:
 
 @pytest.fixture(scope="module")
 def guarded_url(issuer: TestIssuer) -> Iterator[str]:
-    """The endpoint of the root template that asks for tokens."""
+    """The endpoint of the root template with sign-in."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -137,7 +137,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
 
 @pytest.fixture
 async def client(guarded_url: str, consent: Consent) -> AsyncIterator[TaskClient]:
-    """A client that signs in when it is asked to."""
+    """A client that signs in when it gets a 401."""
     metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(CALLBACK)], token_endpoint_auth_method="none")
     auth = OAuthClientProvider(guarded_url, metadata, Registered(), consent.authorize, consent.called_back)
     async with connect(guarded_url, auth=auth) as client:
@@ -166,15 +166,13 @@ async def test_a_client_finds_the_issuer_gets_a_token_and_calls_a_tool(
     assert consent.asked[-1]["resource"] == guarded_url
     assert consent.asked[-1]["scope"] == SCOPE
     owned = tasks_of(guarded_url, issuer.valid(aud=guarded_url, sub="alice", scope=SCOPE, client_id="another"))
-    assert owned, "the same person with another client has the same tasks"
+    assert owned, "another client of the same person must see the same tasks"
     assert tasks_of(guarded_url, issuer.valid(aud=guarded_url, sub="bob", scope=SCOPE)) == []
 
 
 # F2
 @pytest.mark.parametrize("suffix", ["", "/mcp"])
-def test_the_metadata_need_no_sign_in_and_name_the_very_endpoint(
-    guarded_url: str, issuer: TestIssuer, suffix: str
-) -> None:
+def test_the_metadata_need_no_sign_in_and_name_the_endpoint(guarded_url: str, issuer: TestIssuer, suffix: str) -> None:
     response = httpx.get(
         guarded_url.removesuffix("/mcp") + f"/.well-known/oauth-protected-resource{suffix}", timeout=HANG_GUARD
     )
@@ -216,9 +214,7 @@ def test_no_token_is_a_401(guarded_url: str) -> None:
 
 
 # F6
-def test_a_token_without_the_scope_is_a_403_that_says_so_where_api_gateway_lets_it(
-    guarded_url: str, issuer: TestIssuer
-) -> None:
+def test_a_token_without_the_scope_gets_a_403_with_a_challenge(guarded_url: str, issuer: TestIssuer) -> None:
     response = post(guarded_url, issuer.valid(aud=guarded_url, scope="openid"))
 
     assert response.status_code == 403
@@ -230,7 +226,7 @@ def test_a_token_without_the_scope_is_a_403_that_says_so_where_api_gateway_lets_
     }
 
 
-def test_the_pages_of_the_list_have_every_task_once_the_newest_first(
+def test_the_pages_of_the_list_have_every_task_once_newest_first(
     guarded_url: str, issuer: TestIssuer, legacy_client_of: Callable[[str], Callable[..., Any]]
 ) -> None:
     token = issuer.valid(aud=guarded_url, sub="carol", scope=SCOPE)

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Execution:
-    """How an execution ended."""
+    """The end of an execution."""
 
     status: str
     output: Json | None
@@ -42,7 +42,7 @@ def stack_with_bucket() -> Generator[LocalStack]:
 
 
 def store(stack: LocalStack, key: str, content: bytes) -> str:
-    """Put a file into the bucket; give its URI."""
+    """Put a file into the bucket; return its URI."""
     stack.client("s3").put_object(Bucket=BUCKET, Key=key, Body=content)
     return f"s3://{BUCKET}/{key}"
 
@@ -72,7 +72,7 @@ def execute(stack: LocalStack, arguments: Json, machine: str | None = None) -> E
 
 
 def without_event_bus(stack: LocalStack) -> str:
-    """Make a profile_dataset whose reports cannot be sent; give its ARN."""
+    """Create a copy of profile_dataset whose reports cannot be sent; return its ARN."""
     client = stack.client("stepfunctions")
     real = client.describe_state_machine(stateMachineArn=_machine(stack))
     definition = real["definition"].replace('"Source": "stepwire"', '"Source": "stepwire", "EventBusName": "nowhere"')

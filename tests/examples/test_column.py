@@ -1,4 +1,4 @@
-"""The profile of a column: what its numbers must be, worked out by hand, and what must hold for any column at all."""
+"""The profile of a column: numbers that were computed by hand, and properties of any column."""
 
 import json
 import math
@@ -21,21 +21,21 @@ def profile(*values: str, rows: int | None = None) -> Json:
 
 
 class TestNumbers:
-    def test_statistics_are_those_worked_out_by_hand(self) -> None:
+    def test_statistics_equal_those_computed_by_hand(self) -> None:
         report = profile("2", "4", "4", "5", "5", "7", "9", "100")
 
-        # The quantile q of n sorted values is at place q * (n - 1), between neighbours in proportion.
+        # The quantile q of n sorted values is at index q * (n - 1), linearly interpolated.
         assert report["type"] == "integer"
         assert report["numbers"] == {
             "minimum": 2,
             "maximum": 100,
             "mean": 17,
-            "standard_deviation": pytest.approx(33.6027, abs=1e-4),  # the root of 7904 / 7
+            "standard_deviation": pytest.approx(33.6027, abs=1e-4),  # the square root of 7904 / 7
             "quantiles": {"p05": 2.7, "p25": 4, "p50": 5, "p75": 7.5, "p95": pytest.approx(68.15)},
             "outliers": {"lower_fence": -1.25, "upper_fence": 12.75, "count": 1, "examples": [100]},
         }
 
-    def test_outliers_are_shown_once_each_and_the_furthest_first(self) -> None:
+    def test_each_outlier_is_shown_once_the_furthest_first(self) -> None:
         ordinary = [str(number) for number in range(1, 41)]
 
         report = profile(*ordinary, "300", "300", "-200", "500", "-100", "400", "600")
@@ -43,7 +43,7 @@ class TestNumbers:
         assert report["numbers"]["outliers"]["count"] == 7
         assert report["numbers"]["outliers"]["examples"] == [600, 500, 400, 300, -200]
 
-    def test_no_outliers_are_claimed_where_the_quartiles_are_equal(self) -> None:
+    def test_equal_quartiles_mean_no_outliers(self) -> None:
         report = profile("0", "0", "0", "0", "0", "0", "0", "1")
 
         assert "outliers" not in report["numbers"]
@@ -123,7 +123,7 @@ class TestKinds:
             "days": pytest.approx(34 / 24, abs=1e-6),
         }
 
-    def test_a_mixed_column_says_what_it_is_mixed_of_and_describes_each_part(self) -> None:
+    def test_a_mixed_column_names_and_describes_each_of_its_types(self) -> None:
         report = profile("1", "2", "3", "unknown", "2024-01-01")
 
         assert report["type"] == "mixed"
@@ -145,18 +145,18 @@ class TestMissingValues:
             "most_frequent": [],
         }
 
-    def test_a_column_without_rows_misses_nothing(self) -> None:
+    def test_a_column_without_rows_has_no_missing_values(self) -> None:
         report = profile()
 
         assert report["type"] == "empty"
         assert report["missing"] == {"count": 0, "share": 0.0}
 
-    def test_rows_that_end_before_the_column_miss_its_value(self) -> None:
+    def test_short_rows_have_a_missing_value(self) -> None:
         report = profile("1", "", rows=4)
 
         assert report["missing"] == {"count": 3, "share": 0.75}
 
-    def test_the_caller_says_what_is_missing(self) -> None:
+    def test_the_caller_chooses_the_texts_that_mean_missing(self) -> None:
         report = column.profile(["-999", "NA", "3"], 3, ["-999"])
 
         assert report["missing"]["count"] == 1
@@ -164,7 +164,7 @@ class TestMissingValues:
 
 
 class TestFrequentValues:
-    def test_the_most_frequent_come_first_and_equals_in_order(self) -> None:
+    def test_frequent_values_are_sorted_by_count_and_then_by_value(self) -> None:
         report = profile("b", "a", "c", "c", "d", "e", "f")
 
         assert [entry["value"] for entry in report["most_frequent"]] == ["c", "a", "b", "d", "e"]
@@ -183,7 +183,7 @@ class TestFrequentValues:
         assert report["text_lengths"] == {"shortest": 1, "longest": 3, "mean": 2}
 
 
-# What a Lambda event may carry: no lone surrogates, for `dataset` refuses them.
+# No lone surrogates, because `dataset` refuses them.
 cells = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
     st.integers().map(str),

@@ -1,4 +1,4 @@
-"""What the first function makes of a call: its arguments are checked, and its payloads stay under the limit."""
+"""The first function of the workflow: it checks the arguments, and its payloads stay below the limit."""
 
 import json
 from typing import Any, Final
@@ -17,12 +17,12 @@ Json = dict[str, Any]
 
 
 def inline(text: str, **arguments: Any) -> Json:
-    """Describe a dataset that is given inline."""
+    """Return an inline dataset."""
     return describe({"csv": text, **arguments}, NO_BUCKET)
 
 
 def size(payload: Json | list[Json]) -> int:
-    """Measure a payload as Step Functions does: in bytes of UTF-8."""
+    """Return the size of a payload as Step Functions counts it, in bytes of UTF-8."""
     return len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode())
 
 
@@ -42,10 +42,10 @@ class TestInline:
             ],
         }
 
-    def test_a_byte_order_mark_is_no_part_of_the_first_name(self) -> None:
+    def test_a_byte_order_mark_is_not_part_of_the_first_name(self) -> None:
         assert inline("\N{ZERO WIDTH NO-BREAK SPACE}a,b\n1,2\n")["columns"][0]["name"] == "a"
 
-    def test_the_delimiter_that_is_given_is_used(self) -> None:
+    def test_a_given_delimiter_is_used(self) -> None:
         dataset = inline("a,b;c\n1,2;3\n", delimiter=";")
 
         assert [column["name"] for column in dataset["columns"]] == ["a,b", "c"]

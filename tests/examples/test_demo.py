@@ -1,4 +1,4 @@
-"""The demo runs tasks through the official client, and its exit code is an honest one."""
+"""The demo runs tasks through the official client, and its exit code is 0 only if everything is right."""
 
 import contextlib
 import fcntl
@@ -25,7 +25,7 @@ from tests.examples.stacks import PENGUINS, stack_with_bucket
 
 @pytest.fixture
 def small(tmp_path: Path) -> list[str]:
-    """Name a data set that is profiled in no time, for tests of what follows it."""
+    """Use a data set that is profiled quickly, for tests of what follows."""
     file = tmp_path / "small.csv"
     file.write_text("a\n1\n")
     return ["--data", str(file)]
@@ -60,7 +60,7 @@ class Terminal(io.StringIO):
     """Standard input of a terminal with the given text."""
 
     def isatty(self) -> bool:
-        """Say that it is one."""
+        """Return that it is a terminal."""
         return True
 
 
@@ -113,14 +113,14 @@ def test_a_failing_workflow_fails_the_demo(
     assert "DatasetInvalid" in capsys.readouterr().out
 
 
-def test_an_endpoint_that_is_not_there_fails_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_endpoint_fails_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     code = demo.main(["--url", "http://127.0.0.1:9/mcp"])
 
     assert code == 1
     assert "Connect" in capsys.readouterr().out
 
 
-def test_markup_in_a_file_is_shown_and_not_obeyed(
+def test_markup_in_a_file_is_shown_and_not_interpreted(
     stack: LocalStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "markup.csv"
@@ -183,7 +183,7 @@ def test_a_refund_that_disagrees_with_the_answer_is_detected(
 
 
 def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:
-    """Run the demo as a program of its own, at a terminal of 50 lines; return its exit code and all that it shows."""
+    """Run the demo in its own process, at a terminal of 50 lines; return its exit code and output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -197,14 +197,14 @@ def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:
     ) as process:
         os.close(theirs)
         shown = b""
-        with contextlib.suppress(OSError):  # the way in which Linux says that the other side is closed
+        with contextlib.suppress(OSError):  # Linux raises this when the other side is closed
             while part := os.read(ours, 65_536):
                 shown += part
         os.close(ours)
     return process.returncode, shown.decode()
 
 
-def test_the_screen_has_what_a_person_wants_to_see_and_ends_with_what_to_do_next() -> None:
+def test_the_screen_shows_the_report_and_ends_with_the_next_steps() -> None:
     code, shown = at_a_terminal("--yes", width=80)
 
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
@@ -213,7 +213,7 @@ def test_the_screen_has_what_a_person_wants_to_see_and_ends_with_what_to_do_next
     assert "_aws" not in plain
     assert "leaked" not in plain
     assert "\x1b[" in shown
-    assert any("%" in line and "━" in line for line in lines), "there is no bar"
+    assert any("%" in line and "━" in line for line in lines), "the progress bar must be shown"
     assert max(map(len, lines)) <= 80
     end = lines.index("What the functions wrote, " + next(line for line in lines if ".stepwire" in line).split()[-1])
     assert lines[end + 1 :] == [line for line in demo.next_steps(demo.Endpoint("", Path()))[2:] if line] + [""]
@@ -252,6 +252,6 @@ def test_the_report_fits_the_screen(report: dict[str, Any], width: int, terminal
     assert max(map(len, lines)) <= width
     assert len(lines) < 50
     assert all(any(column["name"] in line for line in lines) for column in report["columns"]), (
-        "no column is squeezed away"
+        "every column must be shown"
     )
     assert ("Gentoo penguin" in file.getvalue()) is (width >= 120)

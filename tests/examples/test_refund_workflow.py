@@ -1,4 +1,4 @@
-"""The workflow approve_refund on the local stack, through the official client: every way that it ends."""
+"""The workflow approve_refund on the local stack, through the official client: every way in which it ends."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -37,7 +37,7 @@ def anyio_backend() -> str:
 
 
 def answering(answer: ElicitResult, asked: Asked) -> Callbacks:
-    """Answer every question the same."""
+    """Answer every question the same way."""
 
     async def respond(params: ElicitRequestParams) -> ElicitResult:
         assert isinstance(params, ElicitRequestFormParams)
@@ -48,11 +48,11 @@ def answering(answer: ElicitResult, asked: Asked) -> Callbacks:
 
 
 NEVER_ASKED: Final = answering(ElicitResult(action="cancel"), [])
-"""Declares that there is a user; the tests that take it answer by hand."""
+"""Declares elicitation; the tests that use it answer by themselves."""
 
 
 async def refund(stack: LocalStack, arguments: Json, answer: ElicitResult | None = None) -> tuple[Json, Asked]:
-    """Call the tool as a task; give its result, and what the user was asked."""
+    """Call the tool with a task; return its result and the questions to the user."""
     asked: Asked = []
     async with connect(stack.url, callbacks=answering(answer, asked) if answer else Callbacks()) as client:
         result = await client.call_tool(TOOL, arguments)
@@ -77,7 +77,7 @@ async def test_a_small_refund_is_made_without_asking(stack: LocalStack) -> None:
     }
 
 
-async def test_a_large_refund_is_asked_for_with_all_that_is_needed_to_decide(stack: LocalStack) -> None:
+async def test_a_large_refund_is_asked_with_everything_needed_to_decide(stack: LocalStack) -> None:
     _, asked = await refund(stack, LARGE, ElicitResult(action="decline"))
 
     (form,) = asked
@@ -95,7 +95,7 @@ async def test_a_large_refund_is_asked_for_with_all_that_is_needed_to_decide(sta
         pytest.param({"amount": 0.019, "note": ""}, "0.01", None, id="cut to cents"),
     ],
 )
-async def test_what_the_user_approves_is_refunded(
+async def test_an_approved_amount_is_refunded(
     stack: LocalStack, content: Json, refunded: str, note: str | None
 ) -> None:
     result, _ = await refund(stack, LARGE, ElicitResult(action="accept", content=content))
@@ -116,7 +116,7 @@ async def test_without_the_users_approval_nothing_is_refunded(
     assert "refund_id" not in result
 
 
-async def test_more_than_was_asked_for_is_not_accepted_and_the_question_stays(stack: LocalStack) -> None:
+async def test_approving_more_than_requested_is_refused_and_the_question_stays_open(stack: LocalStack) -> None:
     async with connect(stack.url, callbacks=NEVER_ASKED) as client:
         handle = await client.create_task(TOOL, LARGE)
         assert isinstance(handle, Working)
@@ -133,7 +133,7 @@ async def test_more_than_was_asked_for_is_not_accepted_and_the_question_stays(st
     assert content_of(result)["refunded"] == "249.00"
 
 
-async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_the_caller_said(stack: LocalStack) -> None:
+async def test_the_workflow_waits_for_an_answer_as_long_as_the_caller_chose(stack: LocalStack) -> None:
     async with connect(stack.url, callbacks=NEVER_ASKED) as client:
         handle = await client.create_task(TOOL, {**LARGE, "answer_within_seconds": 1})
         assert isinstance(handle, Working)
@@ -152,10 +152,10 @@ async def test_without_elicitation_no_refund_is_made_and_the_result_says_why(sta
     assert result["why"] == "Refunds above 50.00 EUR need an approval. This client cannot ask its user for one."
 
 
-async def test_a_question_that_could_not_be_recorded_at_first_is_asked_all_the_same(
+async def test_a_question_that_could_not_be_recorded_at_first_is_still_asked(
     stack: LocalStack, refusals: list[str]
 ) -> None:
-    """The function that records questions may fail for a moment: here, because its role may not read the table yet."""
+    """The function that records questions fails at first, here because its role may not read the table yet."""
     role = registered(f"arn:aws:iam::{ACCOUNT}:role/{stack.physical_ids['InputRequestsFunctionRole']}")
     assert role is not None
     allowed, role.statements = role.statements, []
@@ -181,7 +181,7 @@ async def test_a_question_that_could_not_be_recorded_at_first_is_asked_all_the_s
         ({"order_id": "A-1003", "amount": "1000.01"}, "At most 1000.00 EUR can be refunded in this way."),
     ],
 )
-async def test_what_the_rules_forbid_is_refused_outright(stack: LocalStack, change: Json, why: str) -> None:
+async def test_a_refund_against_the_rules_is_refused_without_asking(stack: LocalStack, change: Json, why: str) -> None:
     result, asked = await refund(stack, {**LARGE, **change}, ElicitResult(action="accept", content={"amount": 1}))
 
     assert asked == []
@@ -201,7 +201,7 @@ async def test_an_amount_without_two_decimals_never_reaches_the_workflow(stack: 
 class TestMakingIt:
     REQUEST: Final = {"execution": "alice-1", "order_id": "A-1002", "amount": "249.00"}
 
-    def test_trying_again_gives_the_same_refund(self, stack: LocalStack) -> None:
+    def test_a_retry_gives_the_same_refund(self, stack: LocalStack) -> None:
         first, again = (stack.invoke("MakeRefundFunction", self.REQUEST) for _ in range(2))
         other = stack.invoke("MakeRefundFunction", {**self.REQUEST, "execution": "alice-2"})
 
@@ -209,7 +209,7 @@ class TestMakingIt:
         assert first["refund_id"] != other["refund_id"]
 
     @pytest.mark.parametrize("approved", [249.01, 0, 0.001, -5])
-    def test_nothing_but_what_was_asked_for_is_paid(self, stack: LocalStack, approved: float) -> None:
+    def test_only_the_approved_amount_is_paid(self, stack: LocalStack, approved: float) -> None:
         with pytest.raises(FunctionError) as raised:
             stack.invoke("MakeRefundFunction", {**self.REQUEST, "approved": approved})
 

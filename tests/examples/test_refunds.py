@@ -1,4 +1,4 @@
-"""The rules of refunds, and the functions that keep them."""
+"""The rules of refunds, and the functions that apply them."""
 
 import re
 from datetime import timedelta
@@ -19,21 +19,21 @@ Json = dict[str, Any]
 
 class TestMoney:
     @pytest.mark.parametrize(("text", "cents"), [("0.00", 0), ("0.01", 1), ("49.90", 4990), ("9999999.99", 999999999)])
-    def test_an_amount_is_read_and_written_as_it_was(self, text: str, cents: int) -> None:
+    def test_an_amount_is_read_and_written_unchanged(self, text: str, cents: int) -> None:
         assert cents_of(text) == cents
         assert amount_of(cents) == text
 
     @pytest.mark.parametrize(
         "text", ["", "1", "1.5", "1.505", "01.00", "-1.00", "1e2", "1,00", " 1.00", "1.00\n", "\u0661.\u0660\u0660"]
     )
-    def test_what_is_no_amount_is_refused(self, text: str) -> None:
+    def test_an_invalid_amount_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match="two decimals"):
             cents_of(text)
 
     @pytest.mark.parametrize(
         ("number", "cents"), [(49.9, 4990), (0.29, 29), (1.1, 110), (33.339, 3333), (0.009, 0), (100, 10000), (1e-7, 0)]
     )
-    def test_what_a_user_entered_is_cut_to_cents_and_never_rounded_up(self, number: float, cents: int) -> None:
+    def test_a_users_amount_is_rounded_down_to_cents(self, number: float, cents: int) -> None:
         assert whole_cents_of(number) == cents
 
 
@@ -47,7 +47,7 @@ class TestDecisions:
             (rules.AT_MOST + 1, Verdict.REFUSE),
         ],
     )
-    def test_the_limits_are_where_they_are_said_to_be(self, cents: int, verdict: Verdict) -> None:
+    def test_the_limits_are_exact(self, cents: int, verdict: Verdict) -> None:
         assert decide(find_order("A-1003"), cents, "EUR").verdict is verdict
 
     @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ class TestDecisions:
         assert decision.verdict is Verdict.REFUSE
         assert re.search(words, decision.explanation)
 
-    def test_all_that_was_paid_can_be_refunded(self) -> None:
+    def test_the_whole_payment_can_be_refunded(self) -> None:
         assert decide(find_order("A-1001"), 34_90, "EUR").verdict is Verdict.REFUND
 
 

@@ -1,4 +1,4 @@
-"""Transient errors of S3 have the one name that the workflow tries again for."""
+"""Transient errors of S3 get the one error name that the workflow retries."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ from tests.examples.stacks import ROOT
 
 
 class SlowDown(BaseHTTPRequestHandler):
-    """Answers as S3 does when it is asked too much."""
+    """Answers as S3 does when it throttles."""
 
     def do_GET(self) -> None:
         body = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
@@ -26,7 +26,7 @@ class SlowDown(BaseHTTPRequestHandler):
 
 
 class BreaksOff(BaseHTTPRequestHandler):
-    """Promises more than it sends."""
+    """Sends less than it announces."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -38,7 +38,7 @@ class BreaksOff(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
-    """Serve on a port of 127.0.0.1; give the URL."""
+    """Serve on a port of 127.0.0.1; return the URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -51,7 +51,7 @@ def served(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
 
 
 def error_of_reading_from(endpoint: str) -> dict[str, str]:
-    """Invoke read_dataset with another S3; give the error as Lambda reports it."""
+    """Invoke read_dataset with another S3; return the error as Lambda reports it."""
     variables = {
         **machine_variables(),
         "PROFILE_BUCKET": "datasets",

@@ -1,4 +1,4 @@
-"""Reading tables: every oddity of CSV has one defined outcome."""
+"""Reading CSV tables: every irregularity has one defined outcome."""
 
 import csv
 from io import StringIO
@@ -33,7 +33,7 @@ class TestHeader:
         assert shape("a,b") == Shape(("a", "b"), rows=0, short_rows=0)
 
     @pytest.mark.parametrize("text", ["", "\n", "\r\n\r\n"])
-    def test_nothing_is_no_table(self, text: str) -> None:
+    def test_an_empty_text_is_refused(self, text: str) -> None:
         with pytest.raises(DatasetInvalid, match="first line must name the columns"):
             shape(text)
 
@@ -47,20 +47,20 @@ class TestHeader:
 
 
 class TestRows:
-    def test_quotes_hold_delimiters_quotes_and_line_ends(self) -> None:
+    def test_quoted_values_may_contain_delimiters_quotes_and_line_ends(self) -> None:
         assert rows('a,b\n"1,5","say ""hi""\nagain"\n') == [["1,5", 'say "hi"\nagain']]
 
     @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-    def test_lines_end_as_on_any_machine(self, end: str) -> None:
+    def test_every_kind_of_line_end_is_accepted(self, end: str) -> None:
         assert rows(end.join(["a,b", "1,2", "3,4"])) == [["1", "2"], ["3", "4"]]
 
-    def test_blanks_around_values_are_no_part_of_them(self) -> None:
+    def test_blanks_around_values_are_removed(self) -> None:
         assert rows("a,b\n 1 ,\t2\n") == [["1", "2"]]
 
     def test_quotes_may_follow_a_blank(self) -> None:
         assert rows('a,b\n1, "2,5"\n') == [["1", "2,5"]]
 
-    def test_blank_lines_are_no_rows(self) -> None:
+    def test_blank_lines_are_ignored(self) -> None:
         assert shape("a,b\n\n1,2\n\n").rows == 1
 
     def test_short_rows_are_counted(self) -> None:
@@ -118,7 +118,7 @@ cell = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10
 
 
 @given(st.integers(1, 5).flatmap(lambda width: st.lists(st.lists(cell, min_size=width, max_size=width), max_size=8)))
-def test_what_a_csv_writer_writes_is_read_back(table: list[list[str]]) -> None:
+def test_the_output_of_a_csv_writer_is_read_back(table: list[list[str]]) -> None:
     written = StringIO(newline="")
     csv.writer(written).writerows([[f"c{place}" for place, _ in enumerate(table[0])] if table else ["c0"], *table])
 

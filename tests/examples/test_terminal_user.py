@@ -1,4 +1,4 @@
-"""Input at a terminal is converted to the form's types, or asked for again."""
+"""Input at a terminal is converted to the types of the form, or requested again."""
 
 import io
 from typing import Any
@@ -21,7 +21,7 @@ def anyio_backend() -> str:
 
 
 async def entered(monkeypatch: pytest.MonkeyPatch, fields: Json, *lines: str, required: bool = True) -> ElicitResult:
-    """Fill a form with lines."""
+    """Fill in a form with these lines."""
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     schema = {"type": "object", "properties": fields, "required": list(fields) if required else []}
     console = Console(file=io.StringIO())
@@ -59,11 +59,11 @@ async def test_a_field_that_may_be_empty_is_left_out(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_nothing_is_entered_where_the_user_does_not_accept(monkeypatch: pytest.MonkeyPatch, action: Any) -> None:
+async def test_a_user_who_does_not_accept_enters_nothing(monkeypatch: pytest.MonkeyPatch, action: Any) -> None:
     assert await entered(monkeypatch, {"it": {"type": "string"}}, action) == ElicitResult(action=action)
 
 
-async def test_the_stand_in_opens_no_page() -> None:
+async def test_the_automatic_user_opens_no_page() -> None:
     console = Console(file=io.StringIO())
     user = User(console, Waiting(console), by_itself=True)
 

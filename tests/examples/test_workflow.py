@@ -1,4 +1,4 @@
-"""The workflow on the local stack: from the tool's arguments to the report, or to an error by name."""
+"""The workflow profile_dataset on the local stack: from the tool's arguments to the report, or to a named error."""
 
 import json
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def manifest() -> Json:
 
 
 class TestReports:
-    def test_the_penguins_are_profiled_as_others_have_described_them(self, stack: LocalStack, manifest: Json) -> None:
+    def test_the_profile_of_the_penguins_agrees_with_published_numbers(self, stack: LocalStack, manifest: Json) -> None:
         execution = execute(stack, {"csv": PENGUINS.read_text()})
 
         report = execution.output
@@ -59,7 +59,7 @@ class TestReports:
         jsonschema.validate(report, manifest["output_schema"])
         assert (report["rows"], report["short_rows"], len(report["columns"])) == (344, 0, 17)
         columns = {column["name"]: column for column in report["columns"]}
-        # As in the data set's own documentation.
+        # The numbers are from the documentation of the data set.
         assert [entry["count"] for entry in columns["Species"]["most_frequent"]] == [152, 124, 68]
         assert [entry["count"] for entry in columns["Island"]["most_frequent"]] == [168, 124, 52]
         assert columns["Sex"]["missing"]["count"] == 11
@@ -87,7 +87,9 @@ class TestReports:
             pytest.param("c," * 99 + "c\n" + "1," * 99 + "1\n", id="a hundred columns"),
         ],
     )
-    def test_every_report_is_as_the_manifest_says(self, stack: LocalStack, manifest: Json, text: str) -> None:
+    def test_every_report_conforms_to_the_output_schema_of_the_manifest(
+        self, stack: LocalStack, manifest: Json, text: str
+    ) -> None:
         execution = execute(stack, {"csv": text})
 
         assert execution.status == "SUCCEEDED"
@@ -98,7 +100,7 @@ class TestReports:
 
 
 class TestErrors:
-    def test_a_bad_dataset_fails_by_name_with_words_only(self, stack: LocalStack) -> None:
+    def test_a_bad_dataset_fails_with_an_error_name_and_a_message_only(self, stack: LocalStack) -> None:
         execution = execute(stack, {"csv": "a\n1,2\n"})
 
         assert (execution.status, execution.error) == ("FAILED", "DatasetInvalid")
@@ -135,7 +137,7 @@ class TestErrors:
 
         assert execution.error == "DatasetTooLarge"
 
-    def test_a_file_that_changes_under_way(self, stack: LocalStack) -> None:
+    def test_a_file_that_changes_during_the_workflow(self, stack: LocalStack) -> None:
         uri = store(stack, "changing.csv", b"a\n1\n")
         dataset = stack.invoke("ReadDatasetFunction", {"s3_uri": uri})
         store(stack, "changing.csv", b"a\n2\n")
@@ -175,11 +177,13 @@ class TestProgress:
 
         assert no_audit.status == "SUCCEEDED"
         assert no_audit.output == heard.output
-        assert {"events:PutEvents" in refusal for refusal in refusals} == {True}  # another bus is none of its role's
+        assert {"events:PutEvents" in refusal for refusal in refusals} == {
+            True
+        }  # the role may not publish to another bus
         refusals.clear()
 
     @pytest.mark.anyio
-    async def test_the_task_shows_how_far_it_is(self, stack: LocalStack) -> None:
+    async def test_the_task_shows_its_progress(self, stack: LocalStack) -> None:
         shown: list[str] = []
 
         async with connect(stack.url) as client:

@@ -1,6 +1,6 @@
-"""Try examples that no test run has tried: `make explore`, for as long as you like.
+"""Run the property tests with new examples: `make explore`, for as long as you like.
 
-Each round takes a new seed for all property tests and for a part of the model. A round that fails keeps its output in
+Each round uses a new seed for all property tests and for a part of the model. If a round fails, its output is kept in
 `.stepwire/explore/SEED.log`, with the command that repeats it.
 """
 
@@ -18,7 +18,7 @@ MODEL_STEPS: Final = 1_000
 
 
 def commands(seed: int) -> list[list[str]]:
-    """Return the commands of one round, each of which repeats by its seed what it did."""
+    """Return the commands of one round; the same seed gives the same commands."""
     chosen = ["-m", "hypothesis and not deployed", "--hypothesis-profile=explore", f"--hypothesis-seed={seed}"]
     return [
         [sys.executable, "-m", "pytest", "-n", "2", *chosen],
@@ -27,7 +27,7 @@ def commands(seed: int) -> list[list[str]]:
 
 
 def explore(rounds: Sequence[Sequence[str]], seed: int) -> bool:
-    """Run one round; return whether all went well, and keep the output of what did not."""
+    """Run one round; return whether all commands succeeded, and keep the output of those that failed."""
     REPORTS.mkdir(parents=True, exist_ok=True)
     log, went_well = REPORTS / f"{seed}.log", True
     for command in rounds:
@@ -41,7 +41,7 @@ def explore(rounds: Sequence[Sequence[str]], seed: int) -> bool:
 
 
 def main() -> int:
-    """Run rounds until the time is over; 1 where a round failed."""
+    """Run rounds until the time is over; return 1 if a round failed."""
     parser = argparse.ArgumentParser(prog="make explore", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=600, help="begin no round after so many (%(default)s)")
     parser.add_argument("--seed", type=int, help="run one round with this seed only")

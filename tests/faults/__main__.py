@@ -1,4 +1,4 @@
-"""Try every fault at every call, and write what is found down: `python -m tests.faults`. Takes some minutes."""
+"""Inject every fault at every AWS call, and record the outcomes: `python -m tests.faults`. Takes some minutes."""
 
 from tests.faults.cases import cases, tried
 from tests.faults.report import DOCUMENT, write_outcomes

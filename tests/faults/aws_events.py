@@ -24,7 +24,7 @@ def question_is_asked(site: Site) -> list[str]:
 
 
 def arrange_ask_nobody(site: Site) -> Act:
-    """The client has not said that it can be asked."""
+    """The client has not declared that it can be asked."""
     site.handles.add(ModernClient(site).start())
     question = question_of(site, site.task())
     return taken(lambda: site.process.requests.record(question))
@@ -53,7 +53,7 @@ def arrange_end_without_output(site: Site) -> Act:
 
 
 def ends_are_recorded(site: Site) -> list[str]:
-    """Say which ends of executions their tasks do not know of."""
+    """Return the ends of executions that their tasks do not show."""
     states, tasks = site.executions(), site.tasks()
     return [
         "an end that its task does not know of"

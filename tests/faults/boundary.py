@@ -1,7 +1,7 @@
-"""Where our handlers meet AWS: every call that they make is noted here, and may be given a fault.
+"""The boundary between our handlers and AWS: records every call that handlers make, and injects faults.
 
-The faults are injected under botocore, so that its own retries run. What is let through is served by what a test put in
-the place of the service, or by moto. A call is one call to a client, whatever number of tries botocore makes of it.
+Faults are injected below botocore, so that its own retries run. All other calls are answered by a fake that a test
+provides, or by moto. A call is one call to a client, however many attempts botocore makes for it.
 """
 
 from collections.abc import Callable, Generator
@@ -28,21 +28,21 @@ from stepwire.aws.clients import (
 from tests.simulated.wire import answered, subject_of
 
 Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]
-"""Answers a call by the name of its operation; None leaves it to moto."""
+"""Answers a call by the name of its operation; None passes it on to moto."""
 
 
 class ProcessDied(BaseException):
-    """The function's process is gone: nothing of ours catches this, and nothing runs after it."""
+    """The function's process has died: our code does not catch this, and nothing runs after it."""
 
 
 class Fault(Enum):
-    """What may befall a call."""
+    """The faults of a call."""
 
     THROTTLED = "throttled"
     TIMEOUT_BEFORE = "timeout before"
-    """No answer, and nothing was done."""
+    """No response, and the call had no effect."""
     TIMEOUT_AFTER = "timeout after"
-    """No answer, and it was done."""
+    """No response, but the call had its effect."""
     DENIED = "access denied"
     EXPIRED = "expired credential"
     INTERNAL = "internal error"
@@ -55,10 +55,10 @@ class Injection:
     """A fault at one call of an operation."""
 
     step: int
-    """The number of the call, from 0."""
+    """The index of the call, from 0."""
     fault: Fault
     lasts: bool
-    """Whether it befalls every try of the call, or the first only."""
+    """Whether the fault hits every attempt of the call, or only the first."""
 
 
 _CODES: Final = {
@@ -71,16 +71,16 @@ _CODES: Final = {
 
 @dataclass
 class Boundary:
-    """The clients that our handlers use, and what befalls their calls."""
+    """The clients of our handlers, and the faults of their calls."""
 
     calls: list[str] = field(default_factory=list[str])
-    """What was called since the watch began: the operation, and what it is about."""
+    """The calls since the watch began: the operation and its subject."""
     services: dict[str, Service] = field(default_factory=dict[str, Service])
-    """What serves before moto does, by the service's name in `outages`."""
+    """The fakes that answer before moto does, by service name as in `outages`."""
     outages: dict[str, Fault] = field(default_factory=dict[str, Fault])
-    """What befalls every call to a service, until it is taken out; "dynamodb", "sfn", "secrets-manager" ..."""
+    """The fault of every call to a service, until the entry is removed; "dynamodb", "sfn", "secrets-manager" ..."""
     refused_starts: int = 0
-    """How many of the next starts are refused, as they are while a permission is missing."""
+    """How many of the next starts are refused, as if a permission were missing."""
     injection: Injection | None = None
     _is_watching: bool = False
     _latest: str = ""
@@ -88,7 +88,7 @@ class Boundary:
     def __post_init__(self) -> None:
         self.dynamodb = self._watched(dynamodb_client())
         self.step_functions = self._watched(step_functions_client())
-        # Of the functions that no client waits for.
+        # The functions for which no client waits have their own client of Step Functions.
         self.patient_dynamodb = self._watched(patient_dynamodb_client())
         self.patient_step_functions = self._watched(patient_step_functions_client())
         self.secrets = self._watched(secrets_manager_client())
@@ -96,7 +96,7 @@ class Boundary:
 
     @contextmanager
     def watch(self, injection: Injection | None = None) -> Generator[None]:
-        """Note the calls of an operation, and let one of them meet a fault."""
+        """Record the calls of an operation, and inject a fault at one of them."""
         self.calls.clear()
         self.injection, self._is_watching = injection, True
         try:
@@ -106,7 +106,9 @@ class Boundary:
 
     def _watched(self, client: Any) -> Any:
         events = client.meta.events
-        events.unregister("before-send", botocore_stubber)  # all handlers run: moto's must not where a fault answers
+        events.unregister(
+            "before-send", botocore_stubber
+        )  # botocore runs all handlers; moto's must not run if a fault has answered
         events.register_first("before-send", self._answer)
         return client
 
@@ -156,8 +158,8 @@ class Boundary:
 
 
 @contextmanager
-def impatient() -> Generator[None]:
-    """Let botocore make its retries at once, and each call as if it were the first of its process."""
+def without_retry_delays() -> Generator[None]:
+    """Let botocore retry without delay, and treat each call as the first of its process."""
     with (
         patch.object(ExponentialBackoff, "delay_amount", Mock(return_value=0)),
         patch.object(RetryQuota, "acquire", Mock(return_value=True)),

@@ -1,8 +1,8 @@
-"""One fault at one call of one operation: what whoever asked saw, and what made everything right again.
+"""One fault at one call of one operation: what the caller saw, and what repaired the effects.
 
-Every case is judged by the account itself, not by what our own code says of it. What must never be, for longer than
-decision 15 allows, is listed in `wrongs`; when all is right again the work is brought to its end, and `settle` checks
-that nothing was lost on the way. A case is tried with a client that comes back, and with nobody who ever does.
+Every case is judged by the contents of the account, not by what our own code reports. `wrongs` lists what must not last
+longer than decision 15 allows. After the repair, the work is brought to its end, and `settle` checks that nothing was
+lost. Each case runs twice: with a client that retries, and with one that never does.
 """
 
 from collections.abc import Iterator
@@ -26,25 +26,25 @@ ITSELF: Final = "nothing needed"
 READER: Final = "reader"
 SWEPT: Final = "sweep"
 AT_THE_LIMIT: Final = "slot freed at the limit"
-# The SDK's next try is then heard.
+# The SDK's next attempt then succeeds.
 _ALSO_ONCE: Final = (Fault.THROTTLED, Fault.TIMEOUT_AFTER)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A fault at a call of an operation."""
+    """One fault at one call of an operation."""
 
     operation: Operation
     injection: Injection
 
     @property
     def step(self) -> str:
-        """Name the call."""
+        """The name of the call."""
         return f"{self.injection.step + 1} {self.operation.steps[self.injection.step]}"
 
     @property
     def fault(self) -> str:
-        """Name the fault, and whether the SDK's own retry met it again."""
+        """The name of the fault, and whether it also hit the SDK's own retry."""
         return f"{self.injection.fault.value}{'' if self.injection.lasts else ', once'}"
 
     def __str__(self) -> str:
@@ -53,23 +53,23 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case."""
+    """The outcome of a case."""
 
     saw: str
     returning: str
-    """What made all right again, where a client comes back, or an event is delivered again."""
+    """What repaired the effects if the client retries, or the event is delivered again."""
     gone: str
-    """The same, where nobody ever does."""
+    """What repaired the effects if nobody retries."""
 
 
 def cases() -> Iterator[Case]:
-    """Give every fault at every call of every operation; death before a call is death after the one before."""
+    """Return every fault at every call of every operation; death before a call is death after the one before."""
     for operation in OPERATIONS:
         for step in operation.own_steps:
             for fault in Fault:
                 if fault is Fault.DEATH_BEFORE and step > 0:
                     continue
-                if fault is Fault.EXPIRED:  # to a handler, the same as access denied
+                if fault is Fault.EXPIRED:  # for a handler, the same as access denied
                     continue
                 if fault in _ALSO_ONCE:
                     yield Case(operation, Injection(step, fault, lasts=False))
@@ -77,7 +77,7 @@ def cases() -> Iterator[Case]:
 
 
 def quick_cases() -> Iterator[Case]:
-    """Give one fault at every call, the faults taking turns: what `make test` tries without ALL=1."""
+    """Return one fault for every call, with the faults in turn: the cases of `make test` without ALL=1."""
     calls = groupby(cases(), key=lambda case: (case.operation.name, case.step))
     for number, (_, some) in enumerate(calls):
         of_this_call = list(some)
@@ -85,16 +85,16 @@ def quick_cases() -> Iterator[Case]:
 
 
 def tried(case: Case, account: Account) -> Outcome:
-    """Try a case both ways.
+    """Run a case with and without a retry by the client.
 
     Raises:
-        AssertionError: something that must never be was so for longer than it may, or was lost.
+        AssertionError: something wrong lasted longer than it may, or something was lost.
     """
-    returning = _tried(case, account, comes_back=True)
+    returning = _tried(case, account, client_returns=True)
     if returning.mended == (ITSELF,) and returning.saw is Seen.RESULT:
         gone = returning
     else:
-        gone = _tried(case, account, comes_back=case.operation.caller.always_comes_again)
+        gone = _tried(case, account, client_returns=case.operation.caller.always_comes_again)
     return Outcome(returning.saw.value, ", ".join(returning.mended), ", ".join(gone.mended))
 
 
@@ -104,13 +104,13 @@ class _Run:
     mended: tuple[str, ...]
 
 
-def _tried(case: Case, account: Account, *, comes_back: bool) -> _Run:
+def _tried(case: Case, account: Account, *, client_returns: bool) -> _Run:
     site = Site(account, case.operation.limits)
     try:
         act = case.operation.arrange(site)
         saw = _seen(site, case, act)
-        mended = _Repair(site, case.operation, act).by(saw, comes_back=comes_back)
-        leaked = settle(site, comes_back=comes_back)
+        mended = _Repair(site, case.operation, act).by(saw, client_returns=client_returns)
+        leaked = settle(site, client_returns=client_returns)
         return _Run(saw, (*mended, *leaked))
     finally:
         site.close()
@@ -130,29 +130,29 @@ def _seen(site: Site, case: Case, act: Act) -> Seen:
 
 @dataclass(frozen=True)
 class _Repair:
-    """What is tried to make all right again, the cheapest first."""
+    """The possible repairs, the cheapest first."""
 
     site: Site
     operation: Operation
     act: Act
 
-    def by(self, saw: Seen, *, comes_back: bool) -> tuple[str, ...]:
-        """Make all right again, and say by what."""
+    def by(self, saw: Seen, *, client_returns: bool) -> tuple[str, ...]:
+        """Repair the effects; return what repaired them."""
         used: list[str] = []
-        if comes_back and saw in {Seen.ERROR, Seen.NOTHING, Seen.UNFINISHED}:
+        if client_returns and saw in {Seen.ERROR, Seen.NOTHING, Seen.UNFINISHED}:
             saw = self.act()
-            assert saw is not Seen.ERROR, "asking again does not help"
+            assert saw is not Seen.ERROR, "a retry by the caller must succeed"
             used.append(self.operation.caller.value + (" (refused)" if saw is Seen.REFUSAL else ""))
-        if comes_back and (saw is Seen.UNFINISHED or self._wrongs()):
+        if client_returns and (saw is Seen.UNFINISHED or self._wrongs()):
             self._read()
             used.append(READER)
-            assert saw is not Seen.UNFINISHED or self.act() is Seen.RESULT, "the response never comes"
+            assert saw is not Seen.UNFINISHED or self.act() is Seen.RESULT, "the stream must end with a response"
         if self._wrongs():
             self._sweep()
             used.append(SWEPT)
         assert self._wrongs() == []
-        if not (self.operation.repeats and comes_back):
-            assert len({*self.site.executions(), *self.site.tasks()}) <= 1, "a second execution"
+        if not (self.operation.repeats and client_returns):
+            assert len({*self.site.executions(), *self.site.tasks()}) <= 1, "a retry must not start a second execution"
         return tuple(used) or (ITSELF,)
 
     def _wrongs(self) -> list[str]:
@@ -164,14 +164,14 @@ class _Repair:
             modern(self.site).task("get", task.task_id)
 
     def _sweep(self) -> None:
-        """Decision 15: right again after at most twice the interval."""
+        """Decision 15: everything is repaired after at most two sweep intervals."""
         for _ in range(2):
             if self._wrongs():
                 self.site.sweep()
 
 
 def wrongs(site: Site) -> list[str]:
-    """Say what is so and must not be."""
+    """Return the things that are wrong now."""
     tasks, states, now = site.tasks(), site.executions(), site.clock.now()
     live = {arn: task for arn, task in tasks.items() if task.expires_at > now}
     wanted = {arn: one for arn, one in live.items() if not one.has_ended and not one.awaits_confirmation}
@@ -185,26 +185,26 @@ def wrongs(site: Site) -> list[str]:
     ]
 
 
-def settle(site: Site, *, comes_back: bool) -> tuple[str, ...]:
-    """Bring all work to its end, check that nothing was lost, and say whether a slot was left over."""
+def settle(site: Site, *, client_returns: bool) -> tuple[str, ...]:
+    """End all work, check that nothing was lost, and return whether a slot was left over."""
     ended = {arn: task for arn, task in site.tasks().items() if task.has_ended}
     site.succeed(OUTPUT)
-    _tell(site, comes_back=comes_back)
+    _tell(site, client_returns=client_returns)
     tasks = site.tasks()
     for arn, task in tasks.items():
         if task.awaits_confirmation:
             continue
         _check_end(site, arn, task)
-        site.process.events.record(ExecutionStatusChange(task.execution, Aborted()))  # late, and wrong
+        site.process.events.record(ExecutionStatusChange(task.execution, Aborted()))  # late and contradicting events
     after = site.tasks()
     assert after == tasks, "a final status changed"
     assert all(after[arn].status == task.status for arn, task in ended.items()), "a final status changed"
     return _slots(site)
 
 
-def _tell(site: Site, *, comes_back: bool) -> None:
-    """Let the ends be known: by the events, or where nobody comes, by the sweep."""
-    if comes_back:
+def _tell(site: Site, *, client_returns: bool) -> None:
+    """Deliver the ends of executions: by events, or by the sweep if the client does not return."""
+    if client_returns:
         site.deliver()
         return
     for _ in range(2):
@@ -213,9 +213,9 @@ def _tell(site: Site, *, comes_back: bool) -> None:
 
 
 def _check_end(site: Site, arn: str, task: Task) -> None:
-    """Hold what a task says in the end against what became of its execution."""
+    """Compare the final status of a task with the end of its execution."""
     if arn not in site.executions():
-        assert isinstance(task.status, Failed)  # it was not to be started
+        assert isinstance(task.status, Failed)  # a cancelled task has no execution
         return
     match site.state(arn):
         case Succeeded(output):
@@ -223,7 +223,9 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
             shown = modern(site).task("get", task.task_id).result["result"]
             assert shown["structuredContent"] == parse(output or "")
             promised = site.outputs.get(task.execution)
-            assert promised is None or shown["structuredContent"] == promised, "an answer was lost"
+            assert promised is None or shown["structuredContent"] == promised, (
+                "an acknowledged answer must reach its execution"
+            )
         case Aborted():
             assert isinstance(task.status, Cancelled)
         case ExecutionFailed():
@@ -234,7 +236,7 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
 
 
 def _slots(site: Site) -> tuple[str, ...]:
-    """Check that no slot is held by what is over; a caller at the limit frees such a one by calling."""
+    """Check that no ended task holds a slot, except one that the caller's next call at the limit frees."""
     open_tasks = {task.task_id for task in site.tasks().values() if not task.has_ended}
     left = site.slots() - open_tasks
     if not left:
@@ -242,5 +244,5 @@ def _slots(site: Site) -> tuple[str, ...]:
     site.clock.time += LONGEST_CONFIRMATION + timedelta(minutes=2)
     site.restart(replace(site.limits, active=len(site.slots())))
     called = modern(site).start()
-    assert site.slots() - open_tasks == {called}, "a slot was lost"
+    assert site.slots() - open_tasks == {called}, "only active tasks may hold a slot"
     return (AT_THE_LIMIT,)

@@ -60,7 +60,7 @@ def arrange_create_refused_with_key(site: Site) -> Act:
 
 
 def arrange_create_at_the_limit(site: Site) -> Act:
-    """The one slot is held by what never became a task."""
+    """The only slot is held by a task that was never written."""
     ghost = new_task_id(site.clock.now(), bytes(RANDOM_BYTES))
     site.process.recorder.store.reserve(TaskKey(ALICE, ghost), site.limits, site.clock.now())
     site.clock.advance(minutes=2)
@@ -118,7 +118,7 @@ def arrange_listen(site: Site) -> Act:
 
 
 def arrange_stream(site: Site) -> Act:
-    """A plain call is under way; its client comes back for the response, each time with the last id that it has."""
+    """A plain call is running; its client resumes with the last event id that it got."""
     client = legacy(site)
     latest = first = client.call("optional")
     site.handles.add(site.task().task_id)

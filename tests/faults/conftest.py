@@ -1,4 +1,4 @@
-"""One simulated account for all cases; each has a site of its own in it."""
+"""One simulated account for all cases; each case has its own stack in it."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""Everything that Stepwire does with AWS, each with the calls that it makes where nothing goes wrong, in their order.
+"""Every operation of Stepwire that uses AWS, with the calls that it makes if nothing fails, in order.
 
-An operation is arranged on a fresh site; what is given back does it, and does it again whenever it is called again: a
-client that repeats its request, or an event that is delivered once more.
+An operation is arranged on a new site. The arrangement returns a function that performs the operation, and repeats it
+when it is called again: as a client repeats a request, or AWS delivers an event again.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ from tests.faults.site import Site
 
 
 class Caller(Enum):
-    """Who asks for an operation; the value says what it is called when he asks again."""
+    """Who triggers an operation; the value describes a repetition by them."""
 
     CLIENT = "retry"
     RESUMING = "next GET"
@@ -72,12 +72,12 @@ class Caller(Enum):
 
     @property
     def always_comes_again(self) -> bool:
-        """Tell whether he asks again until he is heard; the others may not."""
+        """Tell whether this caller always retries until it succeeds; the others may not."""
         return self not in {Caller.CLIENT, Caller.RESUMING, Caller.EVENTBRIDGE}
 
 
 def nothing_more(site: Site) -> list[str]:
-    """Say that an operation has no aim but that all is well."""
+    """Check nothing more: the operation has no goal of its own."""
     return []
 
 
@@ -88,21 +88,21 @@ class Operation:
     name: str
     caller: Caller
     steps: tuple[str, ...]
-    """The calls to AWS."""
+    """The calls to AWS, in order."""
     arrange: Callable[[Site], Act]
     wrongs: Callable[[Site], list[str]] = nothing_more
-    """Says what is still missing afterwards, beside what must never be."""
+    """Returns what is still missing afterwards, besides the general `wrongs`."""
     limits: Limits = field(default_factory=Limits)
     first: int = 0
-    """The first call that is this operation's own; those before are tried with another."""
+    """The first call that gets faults here; the calls before it are tested with another operation."""
     last: int | None = None
-    """The last that is; None: all are."""
+    """The last call that gets faults here; None is the last of all."""
     repeats: bool = False
-    """Whether asking again is asking for another task."""
+    """Whether a repeated request creates another task."""
 
     @property
     def own_steps(self) -> range:
-        """The numbers of the calls that are tried with this operation."""
+        """The indexes of the calls that get faults here."""
         return range(self.first, len(self.steps) if self.last is None else self.last + 1)
 
 
@@ -164,14 +164,14 @@ OPERATIONS: Final = (
         arrange_confirm_legacy,
     ),
     Operation("get", Caller.CLIENT, ("GetItem task",), arrange_get),
-    Operation("get, never begun", Caller.CLIENT, _BEGUN_AGAIN, arrange_get_never_begun),
-    Operation("get, end untold", Caller.CLIENT, _FOUND, arrange_get_end_untold, ends_are_recorded),
+    Operation("get, never started", Caller.CLIENT, _BEGUN_AGAIN, arrange_get_never_begun),
+    Operation("get, end unreported", Caller.CLIENT, _FOUND, arrange_get_end_untold, ends_are_recorded),
     Operation("tasks/result", Caller.CLIENT, ("GetItem task",), arrange_result_kept),
     Operation("tasks/result, large", Caller.CLIENT, ("GetItem task", "DescribeExecution"), arrange_result_fetched),
     Operation("resume", Caller.RESUMING, ("BatchGetItem tasks",), arrange_resume),
     Operation("resume, large", Caller.RESUMING, ("BatchGetItem tasks", "DescribeExecution"), arrange_resume_large),
     Operation(
-        "resume, end untold",
+        "resume, end unreported",
         Caller.RESUMING,
         ("BatchGetItem tasks", *_FOUND[1:]),
         arrange_resume_end_untold,
@@ -195,7 +195,7 @@ OPERATIONS: Final = (
     ),
     Operation("answer", Caller.CLIENT, _ANSWERED, arrange_answer),
     Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_answer_posted),
-    Operation("client's task made", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
+    Operation("client's task created", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
     Operation("client's task ended", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_ended),
     Operation("client's task, result", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_client_task_result),
     Operation(
@@ -203,7 +203,11 @@ OPERATIONS: Final = (
     ),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
     Operation(
-        "question to nobody", Caller.WORKFLOW, ("GetItem task", "SendTaskFailure"), arrange_ask_nobody, state_has_failed
+        "question that cannot be asked",
+        Caller.WORKFLOW,
+        ("GetItem task", "SendTaskFailure"),
+        arrange_ask_nobody,
+        state_has_failed,
     ),
     Operation("progress", Caller.EVENTBRIDGE, ("GetItem task", "PutItem task"), arrange_progress),
     Operation(
@@ -217,8 +221,8 @@ OPERATIONS: Final = (
         ends_are_recorded,
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
-    Operation("sweep, end untold", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
-    Operation("sweep, never begun", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=5),
+    Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
+    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=5),
     Operation(
         "sweep, expired",
         Caller.SCHEDULE,
@@ -226,5 +230,5 @@ OPERATIONS: Final = (
         arrange_sweep_expired,
         first=5,
     ),
-    Operation("status change told", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
+    Operation("status change published", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
 )

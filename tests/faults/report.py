@@ -1,6 +1,6 @@
-"""What the faults lead to, as it is kept: row by row in `outcomes.csv`, and for readers in `docs/reliability.md`.
+"""The outcomes of the faults: one row each in `outcomes.csv`, and a table for readers in `docs/reliability.md`.
 
-Both are written by `python -m tests.faults`, and held against what the suite finds.
+`python -m tests.faults` writes both, and the tests compare both with the actual outcomes.
 """
 
 import csv
@@ -24,13 +24,13 @@ _HEAD: Final = (
 
 
 def read_outcomes() -> dict[str, Outcome]:
-    """Read what is committed, by the case."""
+    """Read the committed outcomes, by case."""
     with OUTCOMES.open(encoding="utf-8", newline="") as file:
         return {row["case"]: Outcome(row["saw"], row["returning"], row["gone"]) for row in csv.DictReader(file)}
 
 
 def write_outcomes(found: Mapping[str, Outcome]) -> None:
-    """Keep what was found, and show it in the document."""
+    """Write the outcomes to the file and to the document."""
     with OUTCOMES.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
@@ -41,12 +41,12 @@ def write_outcomes(found: Mapping[str, Outcome]) -> None:
 
 
 def shown() -> str:
-    """Give the table that the document shows."""
+    """Return the table in the document."""
     return DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 
 
 def table(found: Mapping[str, Outcome]) -> str:
-    """Write the table: of one call, the faults that lead to the same share a row, and unnoticed ones have none."""
+    """Return the table: faults of one call with the same outcome share a row; faults without an effect have none."""
     return _HEAD + "".join(f"| {' | '.join(cells)} |\n" for cells in _rows(found))
 
 

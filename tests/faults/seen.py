@@ -1,4 +1,4 @@
-"""What the caller of an operation gets: a result, an error, or nothing."""
+"""What the caller of an operation sees: a result, an error, or nothing."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -11,14 +11,14 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 
 ANSWER: Final[Json] = {"action": Action.ACCEPT.value, "content": {"amount": 7}}
 LARGE: Final[Json] = {"text": "x" * 120_000}
-"""An output that no task's item has room for."""
+"""An output that is too large for a task's item."""
 CONFIRMED_ANSWER: Final[Json] = {"action": "accept", "content": {}}
 _RETRYABLE: Final = -32603
 _NOT_STARTED: Final = "The workflow of "
 
 
 class Seen(Enum):
-    """What whoever asked for an operation saw of it."""
+    """What the caller saw of an operation."""
 
     RESULT = "result"
     UNFINISHED = "stream to go on with"
@@ -31,7 +31,7 @@ Act = Callable[[], Seen]
 
 
 def seen_in(answer: Answer) -> Seen:
-    """Say what a client makes of an answer."""
+    """Return how a client interprets an answer."""
     if answer.status == 202 or "result" in answer.body:
         return Seen.RESULT
     if answer.status == 503:
@@ -41,14 +41,14 @@ def seen_in(answer: Answer) -> Seen:
 
 
 def seen_of_stream(answer: Answer) -> Seen:
-    """Say what a client makes of a body of events: any but 200 with an id would end its stream."""
+    """Return how a client interprets an SSE body: anything but a 200 with an event id would end its stream."""
     assert answer.status == 200
     assert answer.last_event_id
     return seen_in(answer) if answer.is_answered else Seen.UNFINISHED
 
 
 def taken(do: Callable[[], Any]) -> Act:
-    """Make an act of bringing an event."""
+    """Return an act that delivers an event."""
 
     def act() -> Seen:
         try:
@@ -61,12 +61,12 @@ def taken(do: Callable[[], Any]) -> Act:
 
 
 def modern(site: Site) -> ModernClient:
-    """Give a client of 2026-07-28 that can all."""
+    """Return a client of 2026-07-28 with all capabilities."""
     return ModernClient(site, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 
 
 def legacy(site: Site) -> LegacyClient:
-    """Give a client of 2025-11-25 that can all."""
+    """Return a client of 2025-11-25 with all capabilities."""
     return LegacyClient.opened(site, capabilities=ASKING_CAPABILITY)
 
 
@@ -74,7 +74,7 @@ def legacy(site: Site) -> LegacyClient:
 
 
 def note_handle(site: Site, answer: Answer, *path: str) -> Seen:
-    """Remember the handle that a client was given."""
+    """Remember the task id that a client got."""
     seen = seen_in(answer)
     if seen is Seen.RESULT:
         site.handles.add(answer.id_in(*path))

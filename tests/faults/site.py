@@ -1,8 +1,9 @@
-"""A whole Stepwire on the simulated account: the real adapters, a process that may die, and the world in a test's hand.
+"""A whole Stepwire on the simulated account: the real adapters, a process that may die, and events that a test
+delivers.
 
-A process is one set of our objects; nothing of it outlives it. The one state of every workflow waits for a test, which
-so decides when an execution ends; and no status change reaches anybody until a test delivers it. DynamoDB and Secrets
-Manager are moto's; Step Functions and EventBridge are simulated here, for moto's have threads and a clock of their own.
+A process is one set of our objects; nothing of it survives its death. The only state of each workflow waits for a test,
+which decides when an execution ends and delivers its status change. DynamoDB and Secrets Manager are simulated by moto;
+Step Functions and EventBridge are simulated here, because moto's have their own threads and clock.
 """
 
 import json
@@ -43,7 +44,7 @@ from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import FixedClock, counting
-from tests.faults.boundary import Boundary, impatient
+from tests.faults.boundary import Boundary, without_retry_delays
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, catalog_of, signed_url, state_machine_arn
 from tests.simulated import dynamodb
 from tests.simulated.step_functions import OneStateThatWaits
@@ -58,7 +59,7 @@ TTL: Final = timedelta(days=1)
 
 @dataclass
 class Account:
-    """The account that all sites of a test run share, and the way to it that meets no fault."""
+    """The account that all cases share, and a client for it that gets no faults."""
 
     boundary: Boundary = field(default_factory=Boundary)
 
@@ -72,12 +73,12 @@ class Account:
 @contextmanager
 def simulated_account() -> Generator[Account]:
     """Open the account."""
-    with shared_account(), impatient(), patch.dict(os.environ, EVENT_BUS="default"):
+    with shared_account(), without_retry_delays(), patch.dict(os.environ, EVENT_BUS="default"):
         yield Account()
 
 
 class Process:
-    """What the functions are made of, from their start to their death."""
+    """The objects of the functions, from their start to their death."""
 
     def __init__(self, site: "Site", limits: Limits) -> None:
         boundary = site.account.boundary
@@ -97,7 +98,7 @@ class Process:
             site.catalog,
             self.operations,
             self.dialogue,
-            # A day for a call: what is judged is how a stream goes on, and repairs take longer than a call's 50 s.
+            # A day for a call: repairs take longer than the usual 50 s, and the stream must continue until then.
             Patience(*[site.no_time] * 3, whole_call=timedelta(days=1)),
             Secret(site.account.secret, lambda: boundary.secrets),
             RESUMING,
@@ -120,18 +121,18 @@ class Process:
 
 @dataclass
 class Site:
-    """One stack, fresh for each case. It is an endpoint for the clients of `tests.server.clients`."""
+    """One stack, new for each case. It is an endpoint for the clients of `tests.server.clients`."""
 
     account: Account
     limits: Limits = field(default_factory=Limits)
     clock: FixedClock = field(default_factory=FixedClock)
     troubles: list[Exception] = field(default_factory=list[Exception])
-    """Every fault that was reported."""
+    """Every error that was reported."""
 
     handles: set[str] = field(default_factory=set[str])
-    """The ids of tasks that clients were given."""
+    """The ids of the tasks that clients know."""
     outputs: dict[Execution, Any] = field(default_factory=dict[Execution, Any])
-    """What executions end with, by what was acknowledged to whoever gave it."""
+    """The expected output of executions whose answers were acknowledged."""
 
     def __post_init__(self) -> None:
         self.no_time = INTERVALS.repair * 0
@@ -140,7 +141,7 @@ class Site:
         self.account.boundary.services = {
             "dynamodb": dynamodb.answer,
             "sfn": self.step_functions.answer,
-            "eventbridge": self._hear,
+            "eventbridge": self._record_published,
         }
         self.randomness = counting()
         self.heard = set[str]()
@@ -151,18 +152,18 @@ class Site:
 
     @property
     def server(self) -> McpServer:
-        """What answers requests now."""
+        """The server that answers requests now."""
         return self.process.server
 
     def restart(self, limits: Limits | None = None) -> None:
-        """Go on with a new process."""
+        """Replace the process with a new one."""
         self.process = Process(self, limits or self.limits)
 
     def close(self) -> None:
-        """Leave nothing in the account."""
+        """Delete everything from the account."""
         self._table.items.clear()
 
-    # What is so, whoever looks; these calls meet no fault.
+    # The state of the account; these calls get no faults.
 
     @property
     def _table(self) -> Any:
@@ -170,29 +171,29 @@ class Site:
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """Everything that the table holds."""
+        """Return all items of the table."""
         return [item.to_json()["Attributes"] for item in self._table.all_items()]
 
     def tasks(self) -> dict[str, Task]:
-        """Give the tasks, by the ARN of their execution."""
+        """Return the tasks, by the ARN of their execution."""
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
         return {execution_arn_of(task.execution): task for task in found}
 
     def task(self) -> Task:
-        """Give the task, where there is one."""
+        """Return the only task, or None."""
         (task,) = self.tasks().values()
         return task
 
     def slots(self) -> frozenset[TaskId]:
-        """Give the ids of the tasks that are counted as active."""
+        """Return the ids of the tasks that hold a slot."""
         return frozenset(one for item in self.items if item["sk"]["S"] == "usage" for one in usage_of(item).active)
 
     def executions(self) -> dict[str, str]:
-        """Give how each execution stands, by its ARN."""
+        """Return the status of each execution, by its ARN."""
         return {arn: one.status for arn, one in self.step_functions.executions.items()}
 
     def state(self, arn: str) -> ExecutionState:
-        """Give how an execution stands, with what it ended with."""
+        """Return the state of an execution, with its end."""
         known = self.step_functions.executions[arn]
         return state_of({"status": known.status, **known.end})
 
@@ -200,35 +201,35 @@ class Site:
         """Tell whether no execution runs."""
         return not self.step_functions.running()
 
-    # What happens in the world.
+    # Actions of AWS.
 
     def token(self) -> str:
-        """Give the callback token of the one state that waits."""
+        """Return the callback token of the only waiting state."""
         (token,) = self.step_functions.states
         return token
 
     def succeed(self, output: Any) -> None:
-        """Let every workflow that waits end with an output."""
+        """End every waiting workflow with an output."""
         for arn in self.step_functions.running():
             self.step_functions.end(arn, "SUCCEEDED", {"output": json.dumps(output)})
 
-    def _hear(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
-        """Take what the event bus is told."""
+    def _record_published(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
+        """Record what the function publishes to the event bus."""
         assert operation == "PutEvents"
         entries = json.loads(cast(Any, request.body))["Entries"]
         self.heard |= {json.loads(entry["Detail"])["task_id"] for entry in entries}
         return answered(request, 200, {"FailedEntryCount": 0, "Entries": [{"EventId": "1"} for _ in entries]})
 
     def deliver(self) -> None:
-        """Bring the status changes of all executions that have ended, whether they were brought before or not."""
+        """Deliver the status changes of all ended executions, again if they were delivered before."""
         for arn in self.executions():
             self.process.events.record(ExecutionStatusChange(execution_of(arn), self.state(arn)))
 
     def sweep(self) -> None:
-        """Let the next run of the sweep come."""
+        """Run the sweep at its next time."""
         self.clock.time += SWEEP
         self.process.sweep.run()
 
     def remove(self, task: Task) -> None:
-        """Let DynamoDB remove a task whose time is over."""
+        """Remove an expired task as DynamoDB's TTL does."""
         self.account.tables.delete_item(TableName=self.table, Key=item_key(task.key))

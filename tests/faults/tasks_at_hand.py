@@ -1,4 +1,4 @@
-"""Tasks that an operation starts from: running, asking, expired, or left behind by a process that died."""
+"""Tasks from which an operation starts: running, asking, expired, or left behind by a process that died."""
 
 from datetime import timedelta
 
@@ -15,13 +15,13 @@ from tests.server.clients import ASKING_CAPABILITY, LegacyClient
 
 
 def created(site: Site) -> Task:
-    """Have a task that runs, and whose client has its handle."""
+    """Create a running task whose client has its id."""
     site.handles.add(modern(site).start())
     return site.task()
 
 
 def never_begun(site: Site) -> Task:
-    """Have a task whose process died before it started the execution; the next look at it is due."""
+    """Create a task whose process died before it started the execution; the next check of it is due."""
     with site.account.boundary.watch(Injection(2, Fault.DEATH_BEFORE, lasts=True)):
         try:
             modern(site).call("optional")
@@ -32,7 +32,7 @@ def never_begun(site: Site) -> Task:
 
 
 def asked(site: Site) -> Task:
-    """Have a task whose workflow asks its user."""
+    """Create a task whose workflow asks a question."""
     task = started_task(site)
     site.process.requests.record(question_of(site, task))
     return site.task()
@@ -68,7 +68,7 @@ def about(task: Task, verb: str) -> str:
 
 
 def expired(site: Site) -> Task:
-    """Have a task that expired while it ran."""
+    """Create a task that expired while it ran."""
     task = created(site)
     site.clock.time = task.expires_at + timedelta(seconds=1)
     site.handles.clear()

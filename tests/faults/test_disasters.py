@@ -1,4 +1,4 @@
-"""A whole service is out, or what we may do there is: what a client sees meanwhile, and that nothing is lost after."""
+"""Outages of a whole service or permission: what a client sees meanwhile, and that nothing is lost afterwards."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def site(account: Account) -> Iterator[Site]:
 
 @contextmanager
 def out(site: Site, fault: Fault, *services: str) -> Generator[None]:
-    """Let every call to some services fail."""
+    """Let every call to these services fail."""
     site.account.boundary.outages |= dict.fromkeys(services, fault)
     yield
     site.account.boundary.outages.clear()
@@ -48,7 +48,7 @@ def test_after_a_lost_region_service_resumes_and_missed_ends_are_found(site: Sit
     with out(site, Fault.TIMEOUT_BEFORE, *EVERYTHING):
         seen = [seen_in(client.task("get", task.task_id)), seen_in(client.call("optional"))]
         site.restart()
-    site.succeed(OUTPUT)  # nobody is told
+    site.succeed(OUTPUT)  # no event is delivered
     site.clock.time += INTERVALS.repair
     found = client.task("get", task.task_id).result
 
@@ -67,7 +67,7 @@ def test_a_throttled_account_recovers(site: Site) -> None:
     assert seen == [Seen.ERROR] * 3
     assert client.task("get", task.task_id).result["status"] == "working"
     assert wrongs(site) == []
-    assert settle(site, comes_back=True) == ()
+    assert settle(site, client_returns=True) == ()
 
 
 def test_ends_lost_by_eventbridge_are_found_by_the_sweep(site: Site) -> None:
@@ -78,7 +78,7 @@ def test_ends_lost_by_eventbridge_are_found_by_the_sweep(site: Site) -> None:
 
     assert all(stored(site, task).has_ended for task in tasks)
     assert site.slots() == frozenset()
-    assert settle(site, comes_back=False) == ()
+    assert settle(site, client_returns=False) == ()
 
 
 def test_an_end_event_that_is_hours_late_changes_nothing(site: Site) -> None:
@@ -105,7 +105,7 @@ def test_without_step_functions_calls_are_accepted_and_start_later(site: Site, f
     assert meanwhile == "working"
     assert list(site.executions().values()) == ["RUNNING"]
     assert wrongs(site) == []
-    assert settle(site, comes_back=False) == ()
+    assert settle(site, client_returns=False) == ()
 
 
 def test_without_step_functions_answers_are_accepted_and_delivered_later(site: Site) -> None:
@@ -119,7 +119,7 @@ def test_without_step_functions_answers_are_accepted_and_delivered_later(site: S
 
     assert (seen, len(undelivered)) == (Seen.RESULT, 1)
     assert wrongs(site) == []
-    assert settle(site, comes_back=False) == ()
+    assert settle(site, client_returns=False) == ()
 
 
 def test_without_step_functions_a_cancellation_is_refused_and_the_task_continues(site: Site) -> None:
@@ -157,11 +157,11 @@ def test_without_dynamodb_an_end_event_is_delivered_again(site: Site) -> None:
 
     assert seen == [Seen.ERROR, Seen.RESULT]
     assert stored(site, task).has_ended
-    assert settle(site, comes_back=True) == ()
+    assert settle(site, client_returns=True) == ()
 
 
 def test_a_broken_deployment_is_rolled_back_and_its_tasks_continue(site: Site) -> None:
-    """A bad deploy is emulated by what it most often is: a permission that is missing."""
+    """A missing permission stands for a broken deployment, because that is the usual form."""
     task = created(site)
 
     with out(site, Fault.DENIED, STEP_FUNCTIONS):
@@ -173,7 +173,7 @@ def test_a_broken_deployment_is_rolled_back_and_its_tasks_continue(site: Site) -
 
     assert refused == "The workflow of optional could not be started: this server may not start its state machine"
     assert (begun, len(site.tasks()), meanwhile) == (1, 1, "working")
-    assert settle(site, comes_back=True) == ()
+    assert settle(site, client_returns=True) == ()
 
 
 def test_after_expired_credentials_are_replaced_work_continues(site: Site) -> None:
@@ -190,7 +190,7 @@ def test_after_expired_credentials_are_replaced_work_continues(site: Site) -> No
 
     assert seen == [Seen.ERROR] * 3
     assert again is Seen.RESULT
-    assert settle(site, comes_back=True) == ()
+    assert settle(site, client_returns=True) == ()
 
 
 def created_again(site: Site) -> Task:

@@ -1,7 +1,8 @@
-"""Every fault at every call of every operation: nothing is lost, nothing runs twice, and the documents say so.
+"""Every fault at every call of every operation: nothing is lost, nothing runs twice, and the documents are correct.
 
-What each case leads to is kept in `outcomes.csv`; where a change is meant, `python -m tests.faults` writes it anew. One
-fault at every call is tried each time; the others are long by nature, for they are many.
+`outcomes.csv` has the outcome of each case; after an intended change, `python -m tests.faults` writes it again. One
+fault
+for every call is tested in each run; the others run with ALL=1, because they take long.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""A tutorial, second chapter: a task that asks its user, says how far it is, and asks before it begins.
+"""A tutorial, second chapter: a task that asks its user, reports progress, and asks before it starts.
 
 As in the first chapter, `World` is a whole Stepwire over ports in memory: a state of a workflow asks when a test lets
 it, and waits until it gets its answer.

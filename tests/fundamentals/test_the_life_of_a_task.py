@@ -1,7 +1,7 @@
-"""A tutorial: what Stepwire does, read from top to bottom, each test one step on.
+"""A tutorial: what Stepwire does, in tests to be read from top to bottom.
 
-`World` is a whole Stepwire over ports in memory. In it, executions end when a test says so, time moves when somebody
-sleeps, and news reaches nobody until it is delivered.
+`World` is a whole Stepwire over ports in memory. Executions end when a test says so, time passes only in sleeps or when
+a test advances it, and events arrive only when a test delivers them.
 """
 
 from datetime import timedelta
@@ -100,7 +100,7 @@ def test_7_a_lost_event_is_repaired_by_the_next_poll() -> None:
 def test_8_a_lost_start_is_retried_and_never_runs_twice() -> None:
     world = World()
     task = world.call()
-    world.workflows.states.clear()  # as if the function had died before it could start the execution
+    world.workflows.states.clear()  # as if the function had died before it started the execution
     world.clock.advance(seconds=60)
 
     world.operations.get(ALICE, task.task_id)

@@ -1,9 +1,9 @@
-"""Fuzz the targets one after the other, and print what was done: `make fuzz`.
+"""Fuzz the targets in sequence, and print the outcomes: `make fuzz`.
 
     python -m tests.fuzz [--seconds 600] [TARGET]...
 
-What is found is written to `.fuzz/TARGET/found/`, and the run fails. The inputs that reach something new are kept in
-`.fuzz/TARGET/corpus/`; the next run begins with them.
+Failing inputs are written to `.fuzz/TARGET/found/`, and the run fails. Inputs that reach new code are kept in
+`.fuzz/TARGET/corpus/`, with which the next run starts.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _REACHED: Final = re.compile(r"cov: (\d+) ft: (\d+) corp: (\d+)/(\S+)")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of fuzzing one target."""
+    """The outcome of fuzzing one target."""
 
     target: str
     executions: str
@@ -40,13 +40,13 @@ class Outcome:
     found: int
 
     def row(self) -> str:
-        """Write a row of the table in docs/fuzzing.md."""
+        """Return a row of the table in docs/fuzzing.md."""
         reached = (self.edges, self.features, self.corpus, f"{self.memory} MB", self.slowest)
         return f"| {' | '.join((self.target, self.executions, self.per_second, *reached, str(self.found)))} |"
 
 
 def main() -> int:
-    """Fuzz; 1 where something was found."""
+    """Fuzz the targets; return 1 if an input failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all of them if none")
     parser.add_argument("--seconds", type=int, default=600, help="for all targets together")
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def fuzzed(name: str, seconds: int) -> Outcome:
-    """Fuzz one target for a while, or until something is found."""
+    """Fuzz one target for some time, or until an input fails."""
     folder = KEPT / name
     seeds, corpus, found = (folder / part for part in ("seeds", "corpus", "found"))
     for path in (seeds, corpus, found):
@@ -113,7 +113,7 @@ def _outcome(name: str, log: str, folder: Path, found: int) -> Outcome:
 
 
 def _escaped(word: str) -> str:
-    """Write a word as libFuzzer's dictionaries have it."""
+    """Escape a word for a dictionary of libFuzzer."""
     octets = word.encode()
     return "".join(chr(one) if 32 <= one < 127 and one not in b'"\\' else f"\\x{one:02x}" for one in octets)
 

@@ -1,4 +1,4 @@
-"""What every input has to stay within: processor time, memory, and an answer in proportion to what was asked."""
+"""The bounds of every input: CPU time, memory, and the size of the answer compared with the request."""
 
 import time
 from collections.abc import Generator
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final
 
 MOST_SECONDS: Final = 0.25
-"""Of processor time, so that what else the machine does counts for nothing."""
-MOST_MEMORY: Final = 65_536  # KB, over what the process had before
+"""CPU time, which does not depend on what else the machine does."""
+MOST_MEMORY: Final = 65_536  # KB above that of the idle process
 _KERNEL: Final = Path("/proc/self")
-LONGEST_SHORT_ANSWER: Final = 32_768  # characters: the list of all tools is the longest that a short question gets
-LONGEST_ECHO: Final = 6  # characters for each one asked: JSON may write one as six
+LONGEST_SHORT_ANSWER: Final = 32_768  # characters: the list of all tools is the longest answer to a short request
+LONGEST_ECHO: Final = 6  # characters of answer per byte of request: JSON may escape one character as six
 
 
 @dataclass
 class Slowest:
-    """How long the slowest input took so far."""
+    """The time of the slowest input so far."""
 
     seconds: float = 0.0
 
@@ -27,12 +27,12 @@ SLOWEST: Final = Slowest()
 
 @contextmanager
 def bounded() -> Generator[None]:
-    """Raise AssertionError where what happens inside takes too long, or too much memory."""
+    """Raise AssertionError if the block takes too much time or memory."""
     resident = _memory_now()
     began = time.thread_time()
     try:
         yield
-    finally:  # an error takes no more either
+    finally:  # also if the block raises
         took = time.thread_time() - began
         grown = _peak() - resident
         SLOWEST.seconds = max(SLOWEST.seconds, took)
@@ -41,7 +41,7 @@ def bounded() -> Generator[None]:
 
 
 def _memory_now() -> int:
-    """Give the memory of this process in KB, and have the kernel forget its peak; 0 where it counts none."""
+    """Return the memory of this process in KB and reset the kernel's peak; 0 if the kernel does not count it."""
     if not (_KERNEL / "clear_refs").exists():
         return 0
     (_KERNEL / "clear_refs").write_text("5")
@@ -58,5 +58,5 @@ def _counted(name: str) -> int:
 
 
 def check_length(answer: str, asked: int) -> None:
-    """Raise AssertionError unless an answer is in proportion to a question of so many bytes."""
+    """Raise AssertionError if an answer is too long for a request of this many bytes."""
     assert len(answer) <= LONGEST_SHORT_ANSWER + LONGEST_ECHO * asked, f"{len(answer)} characters for {asked} bytes"

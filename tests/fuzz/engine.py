@@ -1,8 +1,8 @@
-"""One target under the coverage-guided fuzzer; `python -m tests.fuzz` runs it for each, in a process of its own.
+"""Run one target under the coverage-guided fuzzer; `python -m tests.fuzz` runs this for each, in a separate process.
 
     python -m tests.fuzz.engine TARGET SLOWEST [OPTION OF LIBFUZZER]... [FOLDER OF INPUTS]...
 
-Only our package is instrumented: what the fuzzer is to find its way through is that, and everything else stays fast.
+Only our package is instrumented: the fuzzer searches for paths through it, and everything else stays fast.
 """
 
 import logging
@@ -13,7 +13,7 @@ from typing import Any
 
 import atheris as untyped  # pyright: ignore[reportMissingModuleSource] - of .venv-fuzz
 
-atheris: Any = untyped  # its types are those of another version
+atheris: Any = untyped  # the type stubs are for another version
 
 with atheris.instrument_imports(include=["stepwire"]):
     from tests.fuzz.bounds import SLOWEST
@@ -23,12 +23,12 @@ WORTH_NOTING = 0.005  # seconds
 
 
 def main(name: str, slowest: Path, *options: str) -> None:
-    """Fuzz a target until its time is over, or an input is not answered rightly.
+    """Fuzz a target until its time is over or an input fails.
 
     Args:
-        name: of the target.
-        slowest: where the input is kept that took longest; its name is completed with the milliseconds.
-        options: libFuzzer's.
+        name: the target.
+        slowest: the file for the slowest input; its name is completed with the milliseconds.
+        options: libFuzzer's options.
     """
     target = TARGETS[name]
     target.seeds()

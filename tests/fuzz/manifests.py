@@ -1,4 +1,4 @@
-"""Manifests of tools: a YAML file is compiled to a catalog that the function reads, or its fault is named."""
+"""Manifests of tools: a YAML file is compiled to a catalog that the function can read, or its fault is named."""
 
 import tempfile
 from functools import cache
@@ -14,20 +14,20 @@ from tests.kits import state_machine_arn
 
 ROOT: Final = Path(__file__).parents[2]
 STATE_MACHINES: Final = {"WaitAndEcho": state_machine_arn("WaitAndEcho")}
-# YAML's references make a text of a few bytes as large as one likes, and PyYAML's time grows with the square of the
-# depth: what a manifest's author does to himself only.
+# With YAML's aliases, a short text can become arbitrarily large, and PyYAML's time grows with the square of the depth.
+# Only the author of the manifest is affected.
 MOST_REFERENCES: Final = 4
 DEEPEST: Final = 700
 
 
 def check(data: bytes) -> bool:
-    """Compile a manifest, and read what came of it."""
+    """Compile a manifest, and read the result."""
     if data.count(b"*") > MOST_REFERENCES or sum(map(data.count, (b"[", b"{", b"- "))) > DEEPEST:
         return False
     path = _folder() / "tool.yaml"
     path.write_bytes(data)
     fault = _fault_of(path)
-    assert fault is None or str(path) in fault, "the file is named"
+    assert fault is None or str(path) in fault, "the error must name the file"
     return True
 
 

@@ -1,7 +1,7 @@
-"""Requests as API Gateway brings them to function mcp, in a world in which something goes on.
+"""Requests as API Gateway sends them to function mcp, in a world with active tasks.
 
-An input is the JSON text of an event. Whatever is in it, the answer is well formed by the rules of its era, is no fault
-of ours, and has nothing in it of a caller who is somebody else.
+An input is the JSON text of an event. For any input, the answer must be well formed by the rules of its era, be no
+internal error, and contain nothing of another caller.
 """
 
 import base64
@@ -39,7 +39,7 @@ from tests.server.anything import (
     TASK_ID,
     Sent,
     ask_everything,
-    right_requests,
+    valid_requests,
     version_of,
 )
 from tests.server.clients import (
@@ -54,9 +54,9 @@ from tests.server.clients import (
 
 SIGN_IN: Final = SignIn("a stack")
 OWNER: Final = SIGN_IN.caller_of(recorded("http_post_jwt")).principal
-"""Who makes the requests, unless an input says otherwise."""
+"""The caller, unless an input names another."""
 FOREIGN: Final = "kept-from-everybody-else"
-"""In all that is another caller's, and in no seed."""
+"""A text in all data of the other caller, and in no seed."""
 TRACEBACK: Final = "Traceback (most recent call last)"
 ROUTED_SCHEMA: Final = write(
     {
@@ -73,7 +73,7 @@ SAMPLE: Final = replace(
 )
 """The tool that the recorded requests call."""
 ROUTED: Final = replace(OPTIONAL, name="routed", input_schema=ROUTED_SCHEMA)
-"""A tool whose parameters its client repeats in headers."""
+"""A tool with parameters that clients repeat in headers."""
 SCOPED: Final = replace(OPTIONAL, name="scoped", scopes=("reports",))
 BOTH: Final = {**TASKS_CAPABILITY, **EVERYTHING}
 
@@ -82,24 +82,24 @@ class FunctionMcp(McpHandler):
     """Function mcp over the fakes."""
 
     def __init__(self, server: McpServer) -> None:
-        # What the function builds from its environment when the first request needs it.
+        # What the function builds at its first request.
         vars(self).update(_server=server, _settings=SimpleNamespace(sign_in=SIGN_IN))
 
 
 @dataclass(frozen=True)
 class _Scene:
-    """What each input meets, and what its sender has been given before."""
+    """The world of each input, and what its sender got earlier."""
 
     world: World
     confirming: str
-    """The requestState of a call that is to be confirmed."""
+    """The requestState of a call that waits for its confirmation."""
     following: str
-    """The requestState of a call that is under way."""
+    """The requestState of a running call."""
 
 
 @cache
 def _scene() -> _Scene:
-    """Make a world with one caller's tasks in every status, and with tasks of another that must stay hidden."""
+    """Return a world with tasks of one caller in every status, and hidden tasks of another."""
     world = World(
         patience=Patience(unresumable_request=timedelta(), first_request=timedelta()),
         catalog=catalog_of(*TOOLS, SAMPLE, SCOPED, ROUTED),
@@ -126,17 +126,17 @@ def _scene() -> _Scene:
 
 
 def fresh() -> World:
-    """Give the world that each input meets."""
+    """Return the world of each input."""
     return copied(_scene().world)
 
 
 def task_ids() -> list[str]:
-    """List the ids of all tasks that there are."""
+    """Return the ids of all tasks."""
     return [key.task_id for key in _scene().world.store.tasks]
 
 
 def check(data: bytes) -> bool:
-    """Have an input answered, and judge the answer."""
+    """Send an input to the function, and check the answer."""
     event = _event_of(data)
     world = fresh()
     with bounded():
@@ -146,12 +146,12 @@ def check(data: bytes) -> bool:
 
 
 def check_answer(event: Json, response: Json, world: World, asked: int) -> None:
-    """Raise AssertionError unless a response is right, and the world is as it should be."""
+    """Raise AssertionError unless a response is correct, and the world is unchanged for others."""
     for fault in (*world.faults, *world.troubles):
-        raise AssertionError("a fault of ours") from fault
+        raise AssertionError("the answer must not be an internal error") from fault
     written = json.dumps(response, ensure_ascii=False).encode().decode()  # as Lambda's runtime writes it
-    assert FOREIGN not in written, "it has what is another caller's"
-    assert TRACEBACK not in written or TRACEBACK in json.dumps(event), "it shows our insides"
+    assert FOREIGN not in written, "the answer must contain nothing of another caller"
+    assert TRACEBACK not in written or TRACEBACK in json.dumps(event), "the answer must contain no traceback"
     check_length(written, asked)
     assert all(_can_be_sent(value) for value in response["headers"].values()), response["headers"]
     _check_others(world)
@@ -170,21 +170,23 @@ def _check_post(octets: bytes, headers: Json, answer: Answer) -> None:
         message = dict[str, Any]()
     judge(octets, answer, version_of(message, headers))
     if answer.status == 202:
-        assert not message.keys() >= {"id", "method"}, "a request has an answer"
+        assert not message.keys() >= {"id", "method"}, "a request must get an answer"
     elif not answer.is_stream:
-        assert answer.body.get("error", {}).get("code") != -32603 or answer.status == 401, "a fault of ours"
+        assert answer.body.get("error", {}).get("code") != -32603 or answer.status == 401, (
+            "the answer must not be an internal error"
+        )
 
 
 def _check_get(headers: Json, answer: Answer, world: World) -> None:
     if not answer.is_stream:
-        assert answer.status >= 400, "only a stream answers a GET"
+        assert answer.status >= 400, "a GET must be answered with a stream"
         judge(b"", answer, version_of({}, headers))
         return
     judge(json.dumps(_opened_by(headers["last-event-id"].strip(" \t"), world)).encode(), answer, "2025-11-25")
 
 
 def _opened_by(event_id: str, world: World) -> Json:
-    """Give the request that opened the stream of an event's id."""
+    """Return the request that opened the stream of an event's id."""
     _, message_id, task_id, is_call, *_ = json.loads(base64.urlsafe_b64decode(event_id + "=" * (-len(event_id) % 4)))
     task = world.store.tasks.get(TaskKey(OWNER, TaskId(task_id)))
     token = task.origin.progress_token if task else None
@@ -196,7 +198,7 @@ def _opened_by(event_id: str, world: World) -> Json:
 def _check_others(world: World) -> None:
     before = _scene().world.store.tasks
     assert all(world.store.tasks.get(key) == task for key, task in before.items() if key.owner == BOB), (
-        "another caller's task has changed"
+        "tasks of another caller must not change"
     )
 
 
@@ -205,7 +207,7 @@ def _can_be_sent(value: str) -> bool:
 
 
 def _event_of(data: bytes) -> Json:
-    """Read the input as an event, with parts of a wrong type put right; text that is not JSON becomes a body."""
+    """Read the input as an event, and correct parts of a wrong type; text that is not JSON becomes a body."""
     try:
         event = as_object(json.loads(data))
     except (ValueError, RecursionError):
@@ -230,7 +232,7 @@ def _body(event: Json) -> bytes:
 
 
 def seeds() -> list[bytes]:
-    """List the recorded requests, as they are and signed in, and right requests for all that there is to ask."""
+    """Return the recorded requests, with and without sign-in, and a valid request for each method and tool."""
     samples = [recorded(path.stem) for path in sorted(FOLDER.glob("http_*.json"))]
     authorizer = recorded("http_post_jwt")["requestContext"]["authorizer"]
     signed_in = [{**one, "requestContext": {**one["requestContext"], "authorizer": authorizer}} for one in samples]
@@ -238,7 +240,7 @@ def seeds() -> list[bytes]:
 
 
 def _right_events() -> Iterator[Json]:
-    for number, sent in enumerate((*right_requests(), *_of_modern_clients(), *_of_legacy_clients())):
+    for number, sent in enumerate((*valid_requests(), *_of_modern_clients(), *_of_legacy_clients())):
         body = json.dumps(sent.message)
         is_encoded = number % 4 == 3
         yield {
@@ -286,7 +288,7 @@ def _of_legacy_clients() -> Iterator[Sent]:
 
 
 def _gateway_event(method: str, headers: dict[str, Any]) -> Json:
-    # Without what nothing reads: what is short is changed more often where it counts.
+    # Without members that nothing reads, so that more changes hit members that matter.
     authorizer = recorded("http_post_jwt")["requestContext"]["authorizer"]
     context = {"http": {"method": method}, "authorizer": authorizer}
     return {"headers": headers, "requestContext": context, "body": None, "isBase64Encoded": False}

@@ -1,9 +1,9 @@
-"""Changes inputs where it pays: inside the JSON that they are, the JSON in its texts, and the base64 in those.
+"""Changes inputs where it matters: inside the JSON, the JSON in its strings, and the base64 in those.
 
     mutated(b'{"body": "{\\"id\\": 1}"}', 65536, random.Random(7), octets) == b'{"body": "{\\"id\\": [[[[1]]]]}"}'
 
-What a byte-wise fuzzer would need luck for is a single step here: a member more, less or twice, a value of another
-kind, a text from the protocol's words, a hundred levels of nesting. Bytes are changed as well, at every level.
+A single step makes a change that a byte-wise fuzzer rarely finds: an added, removed or repeated member, a value of
+another type, a word of the protocol, a hundred levels of nesting. Bytes are changed as well, at every level.
 """
 
 import base64
@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 from stepwire.json_text import JsonObject
 
 Octets: TypeAlias = Callable[[bytes, int], bytes]
-"""Changes bytes, to at most so many."""
+"""Changes bytes; the result has at most this length."""
 MOST_CHANGES: Final = 2
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _WORD_LIKE: Final = re.compile(r'"([^"\\]{1,40})":')
@@ -52,14 +52,14 @@ _DEPTHS: Final = (1, 2, 20, 199, 200, 260, 600)
 
 
 def mutated(data: bytes, most: int, chance: Random, octets: Octets, words: Sequence[str]) -> bytes:
-    """Change an input in one place or two.
+    """Change an input in one or two places.
 
     Args:
         data: the input.
-        most: how long the result may be.
-        chance: decides; the same one makes the same of the same input.
+        most: the longest result.
+        chance: the source of randomness; equal ones give equal results.
         octets: changes bytes.
-        words: what belongs into texts and names.
+        words: texts and names to insert.
     """
     change = _Change(chance, octets, words, most)
     for _ in range(chance.randint(1, MOST_CHANGES)):
@@ -106,7 +106,7 @@ class _Change:
                 return self._other()
 
     def _other(self) -> Any:
-        """Give a value of any kind."""
+        """Return a value of any kind."""
         choices: tuple[Callable[[], Any], ...] = (
             lambda: copy.copy(self.chance.choice(_SMALL)),
             lambda: self.chance.choice(_NUMBERS),
@@ -180,7 +180,7 @@ class _Change:
         return self.octets(data, max(1, self.most)).decode(errors="surrogateescape")
 
     def _spoilt(self, value: Any) -> str:
-        """Write JSON; at times with a member given twice, which no value can hold."""
+        """Write JSON, sometimes with a repeated member, which no Python value can express."""
         text = json.dumps(value)
         names = _WORD_LIKE.findall(text) if self._rarely(0.1) else []
         if not names:
@@ -197,14 +197,14 @@ class _Change:
 
 @dataclass(frozen=True)
 class _Opened:
-    """The JSON in a text, and how the text is made of it again."""
+    """The JSON in a text, and how to write the text again."""
 
     value: Any
     close: Callable[[str], str]
 
 
 def _opened(text: str) -> _Opened | None:
-    """Look into a text that is a JSON object or array, or base64 of one (with a seal behind it, maybe)."""
+    """Parse a text that is a JSON object or array, or its base64 (possibly with a seal after it)."""
     if text[:1] in {"{", "["}:
         value = _container(text)
         return None if value is None else _Opened(value, str)
@@ -221,14 +221,14 @@ def _opened(text: str) -> _Opened | None:
 
 
 def _places(value: Any) -> list[Any]:
-    """List where a value has others in it."""
+    """Return the places of nested values in a value."""
     if isinstance(value, dict):
         return list(cast(JsonObject, value))
     return list(range(len(cast(list[Any], value)))) if isinstance(value, list) else []
 
 
 def _weight(value: Any) -> int:
-    """Say how often a part is to be changed: the more the more there is in it."""
+    """Return how often a part is changed: the larger the part, the more often."""
     inner = _places(value)
     return 1 + len(inner) if inner else 8 if isinstance(value, str) and _opened(value) else 1
 
@@ -247,7 +247,7 @@ def _encoded(text: str, *, is_padded: bool) -> str:
 
 
 def plain_octets(chance: Random) -> Octets:
-    """Change bytes without a fuzzer's help: one put in, taken out, replaced or a part of them doubled."""
+    """Change bytes without a fuzzer: insert, remove, replace or repeat some."""
 
     def changed(data: bytes, most: int) -> bytes:
         place, other = chance.randint(0, len(data)), bytes([chance.randrange(256)])

@@ -1,8 +1,9 @@
-"""The events of the other functions: from workflows' authors (questions, progress), Step Functions, and DynamoDB.
+"""The events of the other functions: from authors of workflows (questions, progress), Step Functions, and DynamoDB.
 
-An input is the JSON text of an event; its shape says whose it is. Each function takes it, or refuses it in the way that
-is documented; the tasks that it was about are well formed for the clients of both eras afterwards. The sweep and the
-metadata function read nothing of their events.
+An input is the JSON text of an event, whose shape decides which function gets it. Each function accepts or rejects it
+as
+documented, and afterwards clients of both eras must see the tasks well formed. The sweep and the metadata function read
+nothing of their events.
 """
 
 import json
@@ -28,7 +29,7 @@ from tests.server.anything import TASK_ID
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 OWNER: Final = Principal("758ede2a8b140aab9517a5e2031621eb")
-"""Whose task the recorded events are about."""
+"""The owner of the task of the recorded events."""
 TOOL: Final = replace(
     OPTIONAL,
     name="wait_and_echo",
@@ -37,7 +38,7 @@ TOOL: Final = replace(
 )
 TOKEN: Final = recorded("input_requested")["task_token"]
 LONGEST_TOKEN: Final = 2_048  # characters
-MOST_ENTRIES: Final = 10  # of PutEvents
+MOST_ENTRIES: Final = 10  # entries of PutEvents
 LARGEST_ENTRY: Final = 262_144  # bytes
 SAMPLES: Final = ("execution_*", "input_requested", "progress_reported", "table_changed", "task_expired")
 _STREAM_EVENTS: Final = frozenset({"INSERT", "MODIFY", "REMOVE"})
@@ -45,7 +46,7 @@ _STREAM_EVENTS: Final = frozenset({"INSERT", "MODIFY", "REMOVE"})
 
 @dataclass
 class FakeBus:
-    """An event bus that takes what EventBridge takes."""
+    """An event bus that accepts what EventBridge accepts."""
 
     taken: list[Json] = field(default_factory=list[Json])
 
@@ -58,16 +59,16 @@ class FakeBus:
 
 
 class Handler(Protocol):
-    """What Lambda calls."""
+    """A Lambda handler."""
 
     def __call__(self, event: dict[str, Any], _context: object, /) -> Any:
-        """Take an event."""
+        """Handle an event."""
         ...
 
 
 @cache
 def _populated() -> World:
-    """Make a world with the running task that the recorded events are about."""
+    """Return a world with the running task of the recorded events."""
     world = World(
         patience=Patience(unresumable_request=timedelta(), first_request=timedelta()),
         catalog=catalog_of(TOOL),
@@ -77,13 +78,13 @@ def _populated() -> World:
     client = ModernClient(world, OWNER, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     assert client.start("wait_and_echo") == TASK_ID
     world.workflows.waiting.add(TOKEN)
-    # Where an event leaves the output out, Step Functions has it.
+    # Step Functions has the output that an event leaves out.
     world.workflows.states[world.workflows.execution_of(TASK_ID)] = Succeeded(write(OUTPUT))
     return world
 
 
 def check(data: bytes) -> bool:
-    """Give an input to the function that it is for; False where AWS sends none such."""
+    """Send an input to its function; return False if AWS never sends such an event."""
     try:
         event = as_object(json.loads(data))
     except (ValueError, RecursionError):
@@ -91,7 +92,7 @@ def check(data: bytes) -> bool:
     world = copied(_populated())
     if _is_question(event):
         _check_question(event, world)
-    elif _is_news(event):
+    elif _is_eventbridge_event(event):
         with bounded():
             _over(ExecutionEventsHandler(), _events=world.events)(event, None)
     elif _is_stream(event):
@@ -108,14 +109,16 @@ def _check_question(event: Json, world: World) -> None:
         with bounded():
             handler(event, None)
     except KeyError:
-        assert not event.keys() >= {"execution_arn", "task_token"}, "only what lacks these two is refused so"
+        assert not event.keys() >= {"execution_arn", "task_token"}, (
+            "only an event without a token or an execution may be refused so"
+        )
         return
     token = str(event["task_token"])
     task = next(iter(world.store.tasks.values()))
     asked = any(getattr(one.destination, "token", None) == token for one in task.input_requests)
     late = _lasts_no_time(event.get("timeout_seconds"))
     failed = token not in world.workflows.waiting
-    assert token != TOKEN or asked or failed or late, "a state waits for what nobody is asked"
+    assert token != TOKEN or asked or failed or late, "a waiting state must have an open question, or fail"
 
 
 def _check_stream(event: Json, world: World) -> None:
@@ -136,7 +139,7 @@ def _check_stream(event: Json, world: World) -> None:
 
 
 def _check_task(world: World) -> None:
-    """Ask for the task in both eras, if it has changed; the clients judge each answer."""
+    """Read the task in both eras, if it has changed; the clients check each answer."""
     if world.store.tasks == _populated().store.tasks:
         return
     legacy = LegacyClient.opened(world, owner=OWNER, capabilities=ASKING_CAPABILITY)
@@ -149,27 +152,27 @@ def _check_task(world: World) -> None:
         legacy.ask("tasks/list"),
     ]
     for fault in (*world.faults, *world.troubles):
-        raise AssertionError("a fault of ours") from fault
+        raise AssertionError("the answer must not be an internal error") from fault
     for answer in answers:
         answer.response.body.encode()
 
 
 def _over(handler: Any, **parts: object) -> Handler:
-    """Give a handler what it builds from its environment when the first event needs it."""
+    """Replace what a handler builds from its environment at its first event."""
     cast(dict[str, object], vars(handler)).update(parts)
     return handler
 
 
 def _is_question(event: Json) -> bool:
-    """Any JSON, for a state's author writes it; only the token is always Step Functions' own."""
+    """Accept any JSON, because the author of a state writes it; only the token always comes from Step Functions."""
     token = str(event.get("task_token", "")).encode(errors="replace").decode()
     return ("elicitation" in event or "task_token" in event) and token == str(event.get("task_token", ""))[
         :LONGEST_TOKEN
     ]
 
 
-def _is_news(event: Json) -> bool:
-    """An event of EventBridge has a detail, an object; of what Step Functions puts in it, the kinds are known."""
+def _is_eventbridge_event(event: Json) -> bool:
+    """Accept an EventBridge event whose detail is an object, with known types in Step Functions' own members."""
     detail, resources = event.get("detail"), event.get("resources")
     if not isinstance(detail, dict) or not _are_texts(resources) or not isinstance(event.get("detail-type"), str):
         return False
@@ -181,7 +184,7 @@ def _is_news(event: Json) -> bool:
 
 
 def _is_stream(event: Json) -> bool:
-    """A batch of DynamoDB's has records, of which each has its number and names what happened; its texts are whole."""
+    """Accept a batch of DynamoDB's records, each with a number, an event name and valid texts."""
     records, text = event.get("Records"), json.dumps(event, ensure_ascii=False)
     return (
         text.encode(errors="replace").decode() == text
@@ -203,7 +206,7 @@ def _lasts_no_time(seconds: Any) -> bool:
 
 
 def seeds() -> list[bytes]:
-    """List the recorded events of these functions, and more that a workflow's author may send."""
+    """Return the recorded events of these functions, and more that an author of a workflow may send."""
     samples = [path.read_bytes() for name in SAMPLES for path in sorted(FOLDER.glob(f"{name}.json"))]
     question = recorded("input_requested")
     return samples + [json.dumps({**question, "elicitation": one}).encode() for one in (FORM, URL)]

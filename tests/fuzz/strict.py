@@ -1,6 +1,6 @@
-"""A world in which AWS is as strict as it is: what is sent to it must be what it takes, and be read back as it was.
+"""A world with the limits of AWS: what is sent must be within them, and is read back unchanged.
 
-The limits are those of the APIs' reference; a text that is not Unicode throughout (half a surrogate pair) is none.
+The limits are those of the API references; a text that is not valid Unicode (half a surrogate pair) is rejected.
 """
 
 import copy
@@ -15,7 +15,7 @@ from tests.fakes import FixedClock, InMemoryTaskStore
 from tests.kits import World
 
 LARGEST_ITEM: Final = 409_600  # bytes
-LARGEST_PAYLOAD: Final = 262_144  # bytes of an execution's input, and of the output of a state
+LARGEST_PAYLOAD: Final = 262_144  # bytes of an execution's input and of a state's output
 LONGEST_CAUSE: Final = 32_768  # characters
 LONGEST_ERROR: Final = 256  # characters
 LONGEST_NAME: Final = 80  # characters
@@ -23,22 +23,22 @@ _Part = TypeVar("_Part")
 
 
 class StrictStore(InMemoryTaskStore):
-    """Keeps tasks that fit into an item, and that come back from it as they were."""
+    """Stores only tasks that fit into an item, and checks that they are read back unchanged."""
 
     def _put(self, task: Task) -> Task:
         item = item_of(task)
-        assert len(write(item).encode()) <= LARGEST_ITEM, "the task does not fit into an item"
-        assert task_of(item) == task, "the task is another when it is read back"
+        assert len(write(item).encode()) <= LARGEST_ITEM, "the task must fit into an item"
+        assert task_of(item) == task, "the task must be read back unchanged"
         return super()._put(task)
 
 
 @dataclass
 class StrictWorkflows(FakeWorkflows):
-    """Takes what Step Functions takes."""
+    """Accepts only what Step Functions accepts."""
 
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         assert len(input_text.encode()) <= LARGEST_PAYLOAD, "the input is too large"
-        assert 0 < len(execution.name) <= LONGEST_NAME, "the name is none"
+        assert 0 < len(execution.name) <= LONGEST_NAME, "the execution name is invalid"
         super().start(execution, input_text, trace_header)
 
     def complete_callback(self, token: str, output: str) -> None:
@@ -48,12 +48,12 @@ class StrictWorkflows(FakeWorkflows):
     def fail_callback(self, token: str, error: str, cause: str) -> None:
         assert len(error) <= LONGEST_ERROR, "the error's name is too long"
         assert len(cause) <= LONGEST_CAUSE, "the cause is too long"
-        assert cause.encode(), "a state that fails says why"
+        assert cause.encode(), "a failed state must have an error name"
         super().fail_callback(token, error, cause)
 
 
 def copied(world: World) -> World:
-    """Copy a world, as fast as can be: tasks never change, only what holds them."""
+    """Copy a world quickly: tasks are immutable, so only their containers are copied."""
     return World(
         patience=world.patience,
         catalog=world.catalog,

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes the bytes of an input, and raises where what comes of it is not right."""
+"""The fuzz targets: each takes the bytes of an input, and raises if the outcome is wrong."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from tests.kits import TOOLS
 from tests.server.anything import METHODS, SESSION_ID, STREAM, TASK_ID, VERSIONS
 
 FINDS: Final = Path(__file__).parent / "finds"
-"""A folder a target: the inputs that once were not answered rightly."""
+"""One folder per target: inputs that once failed."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One thing to fuzz."""
+    """One fuzz target."""
 
     about: str
     check: Callable[[bytes], bool]
-    """Tries an input; False where it is none that could ever come. Raises whatever is wrong."""
+    """Try an input; return False if AWS never sends such an input. Raises if the outcome is wrong."""
     seeds: Callable[[], list[bytes]]
-    """Inputs to begin with; all of them are right."""
+    """Valid inputs to start with."""
 
 
 TARGETS: Final[Mapping[str, Target]] = {
@@ -116,14 +116,14 @@ WORDS: Final = (
     *wire.LAWS,
     *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
 )
-"""What the protocols, the events and the manifests are made of."""
+"""Words of the protocols, the events and the manifests."""
 
 
 def changed(data: bytes, most: int, chance: Random, octets: Octets) -> bytes:
-    """Change an input, to at most so many bytes."""
+    """Change an input; the result has at most `most` bytes."""
     return mutated(data, most, chance, octets, WORDS)
 
 
 def finds(name: str) -> list[Path]:
-    """List the inputs kept from what was found with a target."""
+    """Return the inputs that once failed with a target."""
     return sorted((FINDS / name).glob("*.json")) + sorted((FINDS / name).glob("*.yaml"))

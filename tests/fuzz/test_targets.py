@@ -1,6 +1,7 @@
-"""The fuzzer's targets without the fuzzer: what it begins with, what it once found, and some of what it would try.
+"""The fuzz targets without the fuzzer: the seeds, inputs that once failed, and some changed seeds.
 
-`make fuzz` looks for more; what it finds is mended, and kept as a file in `finds/` whose name says what is in it.
+`make fuzz` searches for more; an input that failed is kept as a file in `finds/` after the fix, named after its
+content.
 """
 
 import base64
@@ -25,14 +26,14 @@ from tests.server.clients import PLAIN_HEADERS
 
 MUTATIONS: Final = 300
 LARGEST_INPUT: Final = 32_768  # bytes
-MOST_MEMORY: Final = 48 * 2**20  # bytes, beside the event itself; the function has 512 MB
-LARGEST_EVENT: Final = 10 * 10**6  # bytes: API Gateway refuses more
+MOST_MEMORY: Final = 48 * 2**20  # bytes in addition to the event; the function has 512 MB
+LARGEST_EVENT: Final = 10 * 10**6  # bytes: the limit of API Gateway
 CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"optional","arguments":{"text":VALUE}}}'
 
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a slow or busy machine pass: `make fuzz` holds the budget, and what is looked for here took many seconds."""
+    """Relax the time bound for slow machines: `make fuzz` checks it exactly, and the defects here took many seconds."""
     monkeypatch.setattr(bounds, "MOST_SECONDS", 10.0)
     monkeypatch.setattr(bounds, "MOST_MEMORY", 4 * bounds.MOST_MEMORY)
 
@@ -43,7 +44,7 @@ def target(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def test_every_seed_is_an_input_that_can_come_and_is_answered_rightly(target: str) -> None:
+def test_every_seed_is_possible_and_answered_correctly(target: str) -> None:
     assert all(TARGETS[target].check(seed) for seed in TARGETS[target].seeds())
 
 
@@ -52,7 +53,7 @@ def test_every_seed_is_an_input_that_can_come_and_is_answered_rightly(target: st
     [(name, path) for name in TARGETS for path in finds(name)],
     ids=lambda value: value.stem if isinstance(value, Path) else value,
 )
-def test_what_once_was_not_answered_rightly_is(name: str, path: Path) -> None:
+def test_inputs_that_once_failed_are_answered_correctly(name: str, path: Path) -> None:
     assert TARGETS[name].check(path.read_bytes())
 
 
@@ -61,13 +62,13 @@ def test_every_find_belongs_to_a_target() -> None:
 
 
 @pytest.mark.parametrize("count", [MUTATIONS // 10, pytest.param(MUTATIONS, marks=pytest.mark.long)])
-def test_changed_seeds_are_answered_rightly(target: str, count: int) -> None:
+def test_changed_seeds_are_answered_correctly(target: str, count: int) -> None:
     chance = Random(f"{target}, the same each time")
     octets, seeds = plain_octets(chance), TARGETS[target].seeds()
 
     tried = [TARGETS[target].check(changed(chance.choice(seeds), LARGEST_INPUT, chance, octets)) for _ in range(count)]
 
-    assert sum(tried) > count / 2, "most changes make inputs that can come"
+    assert sum(tried) > count / 2, "most changed inputs must be possible"
 
 
 def nested(depth: int) -> str:
@@ -75,7 +76,7 @@ def nested(depth: int) -> str:
 
 
 def many_keys(count: int) -> str:
-    """Write an object of many members, of which the last two have one name."""
+    """Write an object with many members, of which the last two have the same name."""
     return "{" + ",".join(f'"{number:x}":0' for number in (*range(count), count - 1)) + "}"
 
 
@@ -135,7 +136,7 @@ def test_no_header_takes_much_time_or_memory(method: str, value: str) -> None:
 
 
 def memory_of(event: Json) -> int:
-    """Have an event answered and judged, within the time there is; give how many bytes of memory that took at most."""
+    """Send an event and check the answer and the time; return the peak of memory in bytes."""
     assert mcp_requests.check(json.dumps(event).encode())
     function = mcp_requests.FunctionMcp(mcp_requests.fresh().server)
     tracemalloc.start()
@@ -147,19 +148,19 @@ def memory_of(event: Json) -> int:
 
 
 class Broken(McpServer):
-    """A server in which everything goes wrong."""
+    """A server that always fails."""
 
     def _answer(self, inbound: Any) -> Any:
         raise ZeroDivisionError
 
 
-def test_a_fault_inside_is_noticed() -> None:
+def test_an_internal_error_is_detected() -> None:
     world = World()
     server = Broken(world.kit, frozenset(), world.faults.append)
     event = recorded("http_post_jwt")
     response = mcp_requests.FunctionMcp(server)(event, None)
 
-    with pytest.raises(AssertionError, match="a fault of ours") as caught:
+    with pytest.raises(AssertionError, match="must not be an internal error") as caught:
         mcp_requests.check_answer(event, response, world, 1_000)
 
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -169,14 +170,14 @@ def test_a_fault_inside_is_noticed() -> None:
     ("change", "words"),
     [
         ({"body": ""}, "Expecting value"),
-        ({"body": f'{{"jsonrpc":"2.0","id":1,"result":"{mcp_requests.FOREIGN}"}}'}, "another caller's"),
-        ({"body": f'"{mcp_requests.TRACEBACK}:"'}, "our insides"),
+        ({"body": f'{{"jsonrpc":"2.0","id":1,"result":"{mcp_requests.FOREIGN}"}}'}, "nothing of another caller"),
+        ({"body": f'"{mcp_requests.TRACEBACK}:"'}, "no traceback"),
         ({"body": "a" * 100_000}, "characters for"),
         ({"statusCode": 500}, "^$"),
         ({"headers": {"content-type": "application/json", "x": "a\nb"}}, "application/json"),
     ],
 )
-def test_a_wrong_answer_is_noticed(change: Json, words: str) -> None:
+def test_a_wrong_answer_is_detected(change: Json, words: str) -> None:
     world = mcp_requests.fresh()
     event = recorded("http_post_jwt")
     response = mcp_requests.FunctionMcp(world.server)(event, None)

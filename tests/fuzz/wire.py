@@ -1,7 +1,7 @@
-"""The parsers of what comes over the wire, each by itself: a value of its kind comes out, or its documented error.
+"""The parsers of wire formats, each alone: it returns a value of its type, or raises its documented error.
 
-An input is {"parser": one of `LAWS`, "text": what it reads}. Where there is a writer too, what is written is read back
-as it was.
+An input is {"parser": one of `LAWS`, "text": what it reads}. If there is a writer too, what it writes must be read back
+unchanged.
 """
 
 import json
@@ -79,7 +79,7 @@ _TRACE: Final = re.compile(r"Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16}
 
 
 def check(data: bytes) -> bool:
-    """Hold one parser to its law; where the input names none, the length of the text decides which."""
+    """Check one parser; if the input names none, the length of the text selects one."""
     try:
         given: Any = json.loads(data)
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def _octets(text: str) -> bytes:
 def _json(text: str) -> None:
     with suppress(JsonTextError):
         value = parse(_octets(text))
-        assert from_json(_octets(text)) == value, "two readers understand it differently"
+        assert from_json(_octets(text)) == value, "parsers must not read it differently"
         assert parse(write(value)) == value
         assert load_json(write(value)) == value
 
@@ -129,7 +129,7 @@ def _inbound(text: str) -> None:
 
 
 def _name_header(text: str) -> None:
-    """M14: any name comes through a header; and whatever a header holds is refused or is the very name."""
+    """M14: a header can carry any name; any header is refused or decoded to its exact name."""
     request = Request(1, "tools/call", {"name": text})
     with suppress(HeaderMismatch):
         check_routing_headers(headers_of({METHOD: "tools/call", NAME: text}), request)
@@ -138,7 +138,7 @@ def _name_header(text: str) -> None:
 
 
 def _parameter_headers(text: str) -> None:
-    """M39: whatever a parameter is, a header that repeats it is right; and any other header is refused."""
+    """M39: a header that repeats the parameter is accepted, and any other header is refused."""
     value = _value(text)
     with suppress(HeaderMismatch):
         check_parameter_headers(headers_of({"mcp-param-text": text}), _routed(), {"text": value})
@@ -161,11 +161,11 @@ def _session(text: str) -> None:
     with suppress(UnknownSession):
         session = session_of(text)
         assert isinstance(session, Session)
-        assert session.digest_of("an id"), "a request of a session has a name"
+        assert session.digest_of("an id"), "a request of a session must have a name"
 
 
 def _initialize(text: str) -> None:
-    """Whatever a client says of itself fits into a session id, which yields no capability that it did not declare."""
+    """Whatever a client declares fits into a session id, which contains no capability that it did not declare."""
     params = _read(text)
     token = session_id_of(LEGACY, params, bytes(RANDOM_BYTES))
     assert len(token) <= LONGEST
@@ -180,7 +180,7 @@ def _event_id(text: str) -> None:
         assert is_id(position.message_id)
         again = position.event_id()
         assert len(again) > LONGEST or position_of(again) == position
-        assert re.fullmatch("[!-~]+", again), "it can be an event's id"
+        assert re.fullmatch("[!-~]+", again), "the text must be a valid event id"
 
 
 def _opaque(text: str) -> None:
@@ -200,12 +200,12 @@ def _cursor(text: str) -> None:
 
 
 def _request_state(text: str) -> None:
-    """Read a requestState as a client sends it; and its payload as if one had sealed it who knows the secret."""
-    if not _is_whole(text):  # it comes out of JSON, which is
+    """Read a requestState as a client sends it, and its payload as if it had a valid seal."""
+    if not _is_whole(text):  # it comes out of JSON, which is valid Unicode
         return
     with suppress(InvalidRequestState):
         redeem(text, SUBJECT, START_OF_TIME, SECRET)
-        assert seal(unseal(text, SECRET), SECRET) == text, "only what was sealed here is read"
+        assert seal(unseal(text, SECRET), SECRET) == text, "only a sealed requestState may be accepted"
     payload = _read(text.partition(".")[0]) or as_object(unwrap(text.partition(".")[0]))
     if not _can_be_written(payload):
         return
@@ -216,7 +216,7 @@ def _request_state(text: str) -> None:
 
 
 def _milliseconds(text: str) -> None:
-    """Read a ttl; what is taken is a whole number of them."""
+    """Read a ttl, which must be a whole number of milliseconds."""
     with suppress(InvalidParams):
         value = optional_milliseconds({"ttl": _value(text)}, "ttl", "task.ttl")
         assert value is None or value > 0
@@ -228,7 +228,7 @@ def _trace(text: str) -> None:
 
 
 def _events(text: str) -> None:
-    """Any JSON, and any characters in it, come through a body of events."""
+    """Any JSON, with any characters, survives a body of events."""
     if _is_whole(text):
         message = {"jsonrpc": "2.0", "method": "x", "params": {"text": text, "value": _read(text)}}
         body = body_of([ServerSentEvent(id="a"), ServerSentEvent(write(message), "b")], 500)
@@ -245,7 +245,7 @@ def _ids(text: str) -> None:
 
 
 def _elicitation(text: str) -> None:
-    """What can be asked is asked as it was; its answer is one, or the client hears what would be."""
+    """A valid question is asked unchanged; an answer is valid, or the error says what would be."""
     value = _value(text)
     with suppress(InvalidQuestion):
         elicitation = elicitation_of(value)
@@ -267,7 +267,7 @@ def _answer_to(elicitation: Elicitation, value: Any) -> None:
 
 
 def _read(text: str) -> dict[str, Any]:
-    """Read an object as the parsers in front of a reader would have it; empty where there is none."""
+    """Parse an object as the code before a reader does; empty if there is none."""
     return as_object(_value(text))
 
 
@@ -320,7 +320,7 @@ LAWS: Final[Mapping[str, Law]] = {
 
 
 def seeds() -> list[bytes]:
-    """List what each parser takes, and the messages of the requests to function mcp."""
+    """Return valid texts for each parser, and the messages of the requests to function mcp."""
     events = [json.loads(one) for one in requests()]
     plain = [event for event in events if event.get("body") and not event["isBase64Encoded"]]
     bodies = [(name, event["body"]) for event in plain[::5] for name in ("json", "message")]

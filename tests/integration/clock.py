@@ -1,7 +1,7 @@
 """A clock that a test moves: the time of a stack's handlers, and of the Wait states of all workflows.
 
-It stands still unless the test moves it, or lets handlers that sleep move it. So a response whose wait is over, a task
-that is overdue and a workflow that takes minutes are the same on every machine, and nobody waits for them.
+It stands still unless a test moves it, or lets sleeping handlers move it. So long waits, overdue tasks and workflows of
+several minutes behave the same on every machine and take no real time.
 """
 
 import threading
@@ -17,21 +17,21 @@ from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_funct
 from local import LocalStack
 from tests.waiting import until
 
-_TURN: Final = 0.02  # seconds; others get on meanwhile
+_TURN: Final = 0.02  # seconds; other threads run meanwhile
 
 
 class Clock:
-    """Tells handlers and workflows what time it is."""
+    """The time of handlers and workflows."""
 
     def __init__(self) -> None:
-        # Whole seconds: what handlers round to milliseconds stays exact.
+        # Whole seconds, so that rounding to milliseconds changes nothing.
         self._now = datetime.now(UTC).replace(microsecond=0)
         self._lock = threading.Lock()
         self._to_sleep = timedelta()
         self._asleep: list[str] = []
 
     def now(self) -> datetime:
-        """Tell the time."""
+        """Return the time."""
         return self._now
 
     def move(self, *, seconds: float) -> None:
@@ -40,12 +40,12 @@ class Clock:
             self._now += timedelta(seconds=seconds)
 
     def move_on(self, task_id: str, *, seconds: float) -> None:
-        """Let time pass once the workflow of a task sleeps, and not before: it would sleep through that time too."""
+        """Let time pass as soon as the workflow of a task sleeps; before, it would sleep through that time too."""
         until(lambda: any(execution.endswith(task_id) for execution in self._asleep))
         self.move(seconds=seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Sleep as a handler does: as long as it takes where it may not move the clock any further."""
+        """Sleep as a handler does; in real time if the clock may not be moved any further."""
         with self._lock:
             asleep = min(timedelta(seconds=seconds), self._to_sleep)
             self._to_sleep -= asleep
@@ -54,7 +54,7 @@ class Clock:
 
     @contextmanager
     def passing(self, *, seconds: float) -> Generator[None]:
-        """Let handlers that sleep move the clock, so far at most, until the block ends."""
+        """Let sleeping handlers move the clock until the block ends, at most this far."""
         self._to_sleep = timedelta(seconds=seconds)
         try:
             yield
@@ -63,11 +63,11 @@ class Clock:
 
     @contextmanager
     def drives(self, stack: LocalStack) -> Generator[None]:
-        """Put it in the place of the machine's clock in every handler of a stack, and in Wait states."""
+        """Replace the machine's clock with this one in every handler of a stack, and in Wait states."""
         with ExitStack() as undo:
             undo.enter_context(patch.object(WaitFunction, "_wait_interval", self._wait_state()))
             for kind in _clocks_of(stack):
-                # A method that is bound already is given no instance.
+                # A bound method gets no instance.
                 undo.enter_context(patch.object(kind, "now", self.now))
                 undo.enter_context(patch.object(kind, "sleep", self.sleep))
             yield
@@ -83,7 +83,7 @@ class Clock:
 
 
 def _clocks_of(stack: LocalStack) -> set[type]:
-    """Return the clock that each handler builds: instances have copies of the module that defines it."""
+    """Return the clock of each handler; instances have copies of the module that defines it."""
     handlers = [handler for function in stack.functions.values() for handler in function.handlers]
     found = [getattr(type(handler).__call__, "__globals__", {}).get("SystemClock") for handler in handlers]
     return {kind for kind in found if kind is not None}

@@ -1,6 +1,6 @@
-"""The Runtime API of Lambda on 127.0.0.1, and a function before it: run by the official runtime interface client.
+"""Lambda's Runtime API on 127.0.0.1, and a function that the official runtime interface client runs against it.
 
-What `sam local` runs in a container runs here in a process of its own. The API is that of the Lambda developer guide,
+What `sam local` runs in a container runs here in a separate process. The API is that of the Lambda developer guide,
 "Using the Lambda runtime API".
 """
 
@@ -23,7 +23,7 @@ from typing import Any, Final, Self, cast
 from tests.waiting import HANG_GUARD
 
 _API: Final = "/2018-06-01/runtime"
-_SECONDS: Final = HANG_GUARD  # that a function may take, its start included
+_SECONDS: Final = HANG_GUARD  # for one invocation, including the start
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Fault:
-    """What the client reported of a function that failed."""
+    """What the runtime client reported about a failed function."""
 
     error: dict[str, Any]
     at_start: bool
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request of the client's."""
+    """One request of the runtime client."""
 
     protocol_version = "HTTP/1.1"
 
@@ -100,9 +100,9 @@ class Runtime:
     """A function that runs while the block does.
 
     Args:
-        folder: Its code.
-        handler: As its `Handler` says.
-        variables: Its environment; of this process's it gets none but the path.
+        folder: its code.
+        handler: as in its property `Handler`.
+        variables: its environment; of this process's environment it gets only the path.
     """
 
     def __init__(self, folder: Path, handler: str, variables: Mapping[str, str]) -> None:
@@ -137,10 +137,10 @@ class Runtime:
         self._output.close()
 
     def invoke(self, event: Any) -> Answer | Fault:
-        """Hand an event to the function, and wait for what becomes of it.
+        """Send an event to the function, and return its outcome.
 
         Raises:
-            AssertionError: nothing does; with what the function printed.
+            AssertionError: there was no outcome; with the output of the function.
         """
         self._api.request_id = str(uuid.uuid4())
         self._api.events.put(json.dumps(event).encode())

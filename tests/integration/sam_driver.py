@@ -1,10 +1,10 @@
-"""What the SAM CLI does before and after it has a container run a function. Run by the Python of .venv-sam.
+"""The SAM CLI's own code around the container that runs a function. Run by the Python of .venv-sam.
 
 `sam_driver.py variables TEMPLATE ENV_VARS` prints the variables that the container of each function would get.
-`sam_driver.py request TEMPLATE` reads a request and the function's answer, sends the one through `sam local start-api`,
-and prints the event that the function would get and the response that its answer makes. Both in JSON.
+`sam_driver.py request TEMPLATE` reads a request and the function's answer, sends the request through `sam local
+start-api`, and prints the event that the function would get and the response to the client. Both are JSON.
 """
-# The SAM CLI is not in the environment that the types are checked in.
+# The type checker's environment does not have the SAM CLI.
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 
@@ -21,7 +21,7 @@ from samcli.local.apigw.local_apigw_service import LocalApigwService
 
 
 def variables(template: str, env_vars: str) -> dict[str, Any]:
-    """Resolve the variables of each function, as `--env-vars` says."""
+    """Resolve the variables of each function, as with `--env-vars`."""
     functions = SamFunctionProvider(_stacks(template))
     values = json.loads(Path(env_vars).read_text(encoding="utf-8"))
     runner: Any = LocalLambdaRunner(None, functions, ".", ".", env_vars_values=values)
@@ -40,7 +40,7 @@ class _Recorder:
         return False
 
     def invoke(self, function: str, event: str, *, stdout: Any, **_: object) -> None:
-        """Note the event, and answer."""
+        """Record the event, and answer."""
         self.seen = {"function": function, "event": json.loads(event)}
         stdout.write_str(json.dumps(self.answer))
 
@@ -48,7 +48,7 @@ class _Recorder:
 def request(template: str) -> dict[str, Any]:
     """Send a request: {"method", "path", "headers", "body", "answer"}."""
     given = json.load(sys.stdin)
-    # As samconfig.toml has it: disable_authorizer.
+    # As in samconfig.toml: disable_authorizer.
     provider = ApiProvider(_stacks(template), cwd=str(Path(template).parent), disable_authorizer=True)
     recorder = _Recorder(given["answer"])
     service: Any = LocalApigwService(provider.api, recorder, port=3000, host="127.0.0.1")

@@ -1,4 +1,4 @@
-"""The sample events in `events/`: which function each is for, and what should come of it."""
+"""The sample events in `events/`: the function of each, and its expected outcome."""
 
 import time
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from tests.recorded import recorded
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sample event is for, and what should come of it."""
+    """The function and the expected outcome of a sample event."""
 
     function: str
     answers: dict[str, Any] | None = None
-    """Some of what the function returns."""
+    """A part of the function's result."""
     fails: str | None = None
     """The type of the error that it raises instead."""
     leaves: str = "working"
-    """The status of the task of which the events tell, once the function has returned."""
+    """The status of the events' task after the function."""
     parameters: dict[str, str] = field(default_factory=dict[str, str])
-    """Of the stack, where they matter."""
+    """The parameters of the stack that matter."""
 
 
 SAMPLES: Final = {
@@ -28,7 +28,7 @@ SAMPLES: Final = {
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "execution_running": Sample("ExecutionEventsFunction"),
     "execution_succeeded": Sample("ExecutionEventsFunction", leaves="completed"),
-    # Its output would be fetched, but the execution does not exist here, so EventBridge would retry the event.
+    # The function would fetch the output, but the execution does not exist here; EventBridge would retry the event.
     "execution_succeeded_output_left_out": Sample("ExecutionEventsFunction", fails="WorkflowsUnavailable"),
     "execution_timed_out": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "http_get": Sample("McpFunction", {"statusCode": 405}),
@@ -53,7 +53,7 @@ FOR_OTHERS: Final = {"task_status_changed"}
 
 
 def task_of_the_events() -> dict[str, Any]:
-    """Give the item of the task of which the events tell, as it was before them, but made now, by whom forms reach."""
+    """Return the item of the sample events' task before those events; its times are those of today."""
     (record,) = recorded("task_expired")["Records"]
     now = int(time.time())
     moments = {name: {"N": str(now * 1000)} for name in ("created_at", "last_updated_at", "checked_at")}

@@ -1,4 +1,4 @@
-"""Stacks to test against: the real handlers behind API Gateway's events, and a count of what they ask of AWS."""
+"""Stacks for tests: the real handlers behind API Gateway's events, with a count of their AWS calls."""
 
 import json
 from collections.abc import Generator
@@ -22,9 +22,9 @@ SIGN_IN: Final = {
     "Authorizer": "jwt",
     "JwtIssuer": "https://issuer.example",
     "JwtAudience": "stepwire",
-    "PrincipalClaims": "iss,sub|client_id",  # machines call too
+    "PrincipalClaims": "iss,sub|client_id",  # tokens of machines are accepted too
 }
-"""Parameters of a stack that asks everybody to sign in."""
+"""The parameters of a stack that needs sign-in."""
 Event = dict[str, Any]
 
 
@@ -33,9 +33,9 @@ class AwsCalls:
     """The AWS calls of the handlers since the last `forget`."""
 
     made: list[str] = field(default_factory=list[str])
-    """The operation of each call, in order; a repeated try counts once. Without reads of the catalog's head."""
+    """The operation of each call, in order; retries count once, and reads of the catalog's head are left out."""
     catalog_reads: list[str] = field(default_factory=list[str])
-    """The reads of the catalog's head: when they come is the machine's clock to say."""
+    """The number of reads of the catalog's head, which depends on the machine's clock."""
     clients: list[str] = field(default_factory=list[str])
     """The service of each client that was built."""
 
@@ -70,7 +70,7 @@ class AwsCalls:
 
 @dataclass(frozen=True)
 class LambdaServer:
-    """Calls function mcp of a stack with API Gateway's events."""
+    """Invokes function mcp of a stack with API Gateway's events."""
 
     stack: LocalStack
 
@@ -117,11 +117,11 @@ class Deployed:
         until(lambda: self.status_of(task_id) != "RUNNING")
 
     def stop(self, task_id: str) -> None:
-        """Stop the execution of a task, as an operator does."""
+        """Stop the execution of a task, as an operator would."""
         self.stack.client("stepfunctions").stop_execution(executionArn=self._describe(task_id)["executionArn"])
 
     def executions(self) -> list[str]:
-        """List the names of all executions that the stack has begun."""
+        """Return the names of all executions that the stack has started."""
         states = self.stack.client("stepfunctions")
         pages = [states.list_executions(stateMachineArn=arn)["executions"] for arn in self._machines()]
         return [execution["name"] for page in pages for execution in page]
@@ -131,7 +131,7 @@ class Deployed:
         return self._describe(task_id)["executionArn"]
 
     def status_event(self, task_id: str, recording: str, **detail: Any) -> Event:
-        """Make a status event of a task's execution from a recorded one."""
+        """Return a status event of a task's execution, made from a recorded one."""
         execution = self._describe(task_id)
         event = recorded(recording)
         known = {key: execution[key] for key in ("executionArn", "stateMachineArn", "name")}
@@ -171,7 +171,7 @@ def deployed(
 
 
 def event_of(request: HttpRequest) -> Event:
-    """Make API Gateway's event for a request by a caller with a token."""
+    """Return API Gateway's event for a request of a caller with a token."""
     event = recorded("http_post_jwt")
     event["headers"] = dict(request.headers)
     event["rawQueryString"] = request.query
@@ -182,5 +182,5 @@ def event_of(request: HttpRequest) -> Event:
 
 
 def body_of(response: dict[str, Any]) -> dict[str, Any]:
-    """Read the JSON-RPC response in what a handler returned."""
+    """Return the JSON-RPC response in the result of a handler."""
     return json.loads(response["body"])

@@ -1,4 +1,4 @@
-"""What a request costs: calls of AWS, counted where botocore makes them."""
+"""The AWS calls of a request, counted where botocore makes them."""
 
 import importlib.util
 import json
@@ -24,29 +24,29 @@ Client = LegacyClient | ModernClient
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    """The root template. No status event ever arrives, so that only requests ask anything of AWS."""
-    many = {"MostActiveTasks": "500"}  # all that these tests start stays active
+    """The root template. No status event arrives, so only requests call AWS."""
+    many = {"MostActiveTasks": "500"}  # all tasks of these tests stay active
     with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600", **many, **SIGN_IN) as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def clock() -> Clock:
-    """The time of the stack whose tasks become overdue."""
+    """The time of the stack, which makes its tasks overdue."""
     return Clock()
 
 
 @pytest.fixture(scope="module")
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
-    """The same, where every task is overdue after a second, the shortest interval that the template allows."""
-    impatient = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
-    with deployed(ROOT / "template.yaml", never, 1, clock, **impatient) as stack:
+    """A stack in which every task is overdue after a second, the shortest interval that the template allows."""
+    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
+    with deployed(ROOT / "template.yaml", never, 1, clock, **no_waiting) as stack:
         yield stack
 
 
 @pytest.fixture(params=["legacy", "modern"])
 def client(request: pytest.FixtureRequest, stack: Deployed) -> Client:
-    """A client of either era, that has called before: the clients of AWS are there."""
+    """A client of either era that has called before, so that the AWS clients exist."""
     client = LegacyClient(stack) if request.param == "legacy" else ModernClient(stack)
     start(client, SLOW)
     stack.calls.forget()
@@ -54,7 +54,7 @@ def client(request: pytest.FixtureRequest, stack: Deployed) -> Client:
 
 
 def start(client: Client, arguments: dict[str, Any], key: str | None = None) -> str:
-    """Call the tool as a task and give the task's id."""
+    """Call the tool with a task; return the task's id."""
     params: dict[str, Any] = {"name": "wait_and_echo", "arguments": arguments}
     headers = None if key is None else {"idempotency-key": key}
     if isinstance(client, LegacyClient):
@@ -69,7 +69,9 @@ def test_a_call_as_a_task_is_two_writes_and_one_start(client: Client, stack: Dep
     assert stack.calls.made in ([*calls.CREATE], ["UpdateItem", *calls.CREATE])
 
 
-def test_a_call_with_a_key_is_one_write_more_and_a_repeated_one_makes_nothing(client: Client, stack: Deployed) -> None:
+def test_a_call_with_a_key_is_one_write_more_and_a_repeated_call_starts_nothing(
+    client: Client, stack: Deployed
+) -> None:
     key = f"key-of-{type(client).__name__}"
     start(client, SLOW, key)
     first = list(stack.calls.made)
@@ -110,7 +112,7 @@ def test_a_status_event_is_a_read_and_two_writes(client: Client, stack: Deployed
     assert stack.calls.made == [*calls.END]
 
 
-def test_the_removal_of_a_task_that_had_ended_asks_nothing_of_aws(client: Client, stack: Deployed) -> None:
+def test_the_removal_of_an_ended_task_makes_no_aws_call(client: Client, stack: Deployed) -> None:
     task_id = start(client, SLOW)
     client.task("cancel", task_id)
     found = stack.stack.client("dynamodb").scan(TableName=stack.stack.physical_ids["TasksTable"])["Items"]
@@ -124,9 +126,9 @@ def test_the_removal_of_a_task_that_had_ended_asks_nothing_of_aws(client: Client
     assert stack.calls.made == [*calls.REMOVAL]
 
 
-# Read, claim, look, record: the dearest poll there is, once in the life of a task whose event was lost.
+# Read, claim, check, record: the most expensive poll, once for each task whose event was lost.
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_the_poll_that_repairs_an_overdue_task_is_five_calls_and_the_next_one_is_one(
+def test_a_poll_that_repairs_an_overdue_task_is_five_calls_and_the_next_poll_is_one(
     impatient_stack: Deployed, clock: Clock, era: type[Client]
 ) -> None:
     client, made = era(impatient_stack), impatient_stack.calls
@@ -176,7 +178,7 @@ def test_a_list_of_tasks_is_one_query_a_page(stack: Deployed) -> None:
     assert ids <= {task["taskId"] for task in first["tasks"] + second["tasks"]}
 
 
-def test_an_answer_to_nothing_that_was_asked_is_one_read(stack: Deployed) -> None:
+def test_an_answer_without_a_question_is_one_read(stack: Deployed) -> None:
     client = ModernClient(stack)
     task_id = start(client, SLOW)
     stack.calls.forget()
@@ -194,7 +196,7 @@ def test_an_unknown_task_is_one_read_and_a_malformed_id_none(client: Client, sta
     assert unknown == stack.calls.made == ["GetItem"]
 
 
-def test_bad_arguments_cost_nothing(client: Client, stack: Deployed) -> None:
+def test_bad_arguments_make_no_aws_call(client: Client, stack: Deployed) -> None:
     client.call("wait_and_echo", {"seconds": "soon"})
 
     assert stack.calls.made == []
@@ -206,7 +208,7 @@ def model(client: Client, stack: Deployed) -> Client:
     return client if isinstance(client, LegacyClient) else ModernClient(stack, capabilities={})
 
 
-# What a method of the protocol costs, the tool that stands for it costs.
+# A tool costs the same calls as the method that it replaces.
 @pytest.mark.parametrize(
     ("tool", "arguments", "cost"),
     [
@@ -215,7 +217,7 @@ def model(client: Client, stack: Deployed) -> Client:
         ("task_cancel", {}, ["GetItem", "StopExecution", "PutItem", "UpdateItem"]),
     ],
 )
-def test_a_tool_that_stands_for_a_method_costs_what_the_method_costs(
+def test_a_tool_that_replaces_a_method_makes_the_same_aws_calls(
     client: Client, model: Client, stack: Deployed, tool: str, arguments: dict[str, Any], cost: list[str]
 ) -> None:
     task_id = start(client, SLOW)
@@ -242,14 +244,14 @@ def test_the_list_of_a_models_tasks_is_one_query(model: Client, stack: Deployed)
     assert stack.calls.made == ["Query"]
 
 
-def test_a_model_that_names_no_task_costs_nothing(model: Client, stack: Deployed) -> None:
+def test_a_model_that_names_no_task_makes_no_aws_call(model: Client, stack: Deployed) -> None:
     model.call("task_result", {"task_id": "nonsense"})
 
     assert stack.calls.made == []
 
 
 def requests_that_need_no_aws() -> dict[str, Callable[[Client], object]]:
-    """List them, by what they are."""
+    """Return these requests, by name."""
     return {
         "initialize": lambda client: LegacyClient(client.endpoint).initialize(),
         "ping": lambda client: LegacyClient(client.endpoint).ask("ping"),
@@ -290,7 +292,7 @@ def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, mo
 
 
 def events_that_need_no_aws() -> list[dict[str, Any]]:
-    """List one event of each kind."""
+    """Return one event of each kind."""
     modern = ModernClient(never_asked())
     plain = {"content-type": "application/json"}
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
@@ -301,7 +303,7 @@ def events_that_need_no_aws() -> list[dict[str, Any]]:
 
 
 def never_asked() -> Any:
-    """Stand for an endpoint where a client only writes its messages."""
+    """Return an endpoint for a client that only writes messages."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""What it costs to come back, to ask, to answer and to listen: calls of AWS, counted where botocore makes them."""
+"""The AWS calls of resuming, asking, answering and listening, counted where botocore makes them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,22 +25,24 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 
 @pytest.fixture(scope="module")
 def running_stack() -> Iterator[Deployed]:
-    """The root template. No status event ever arrives, so that only what a test does asks anything of AWS."""
-    impatient = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
-    with deployed(ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **impatient) as stack:
+    """The root template. No status event arrives, so only the actions of a test call AWS."""
+    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
+    with deployed(
+        ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **no_waiting
+    ) as stack:
         yield stack
 
 
 @pytest.fixture
 def stack(running_stack: Deployed) -> Deployed:
-    """The same, with nothing counted yet."""
+    """The same stack, with the counts reset."""
     running_stack.calls.forget()
     return running_stack
 
 
 @pytest.fixture
 def resuming(stack: Deployed) -> LegacyClient:
-    """A legacy client that comes back, and can ask its user."""
+    """A legacy client that resumes streams and can ask its user."""
     return LegacyClient.opened(stack, capabilities=ASKING_CAPABILITY)
 
 
@@ -51,7 +53,7 @@ def asking(stack: Deployed) -> ModernClient:
 
 
 def asked(stack: Deployed, task_id: str, key: str = "approval") -> None:
-    """Have a state of a task's workflow ask something, as Step Functions would."""
+    """Let a state of a task's workflow ask a question, as Step Functions would."""
     event: dict[str, Any] = {
         "execution_arn": stack.execution_of(task_id),
         "task_token": f"a token of {key}",
@@ -62,7 +64,7 @@ def asked(stack: Deployed, task_id: str, key: str = "approval") -> None:
 
 
 def opened(client: LegacyClient, stack: Deployed) -> Answer:
-    """Call for the result of a task that runs, and count nothing of it."""
+    """Open the stream of a running task's result, and reset the counts."""
     first = client.task("result", client.call(TOOL, SLOW, task={}).id_in("task"))
     stack.calls.forget()
     return first
@@ -87,9 +89,7 @@ def test_the_first_body_of_a_result_is_one_read(resuming: LegacyClient, stack: D
     assert stack.calls.made == [*calls.POLL]
 
 
-def test_a_plain_call_that_is_come_back_for_is_one_write_more_than_a_task(
-    resuming: LegacyClient, stack: Deployed
-) -> None:
+def test_a_plain_call_that_is_resumed_is_one_write_more_than_a_task(resuming: LegacyClient, stack: Deployed) -> None:
     answer = resuming.call(TOOL, SLOW)
 
     assert answer.is_stream
@@ -99,7 +99,7 @@ def test_a_plain_call_that_is_come_back_for_is_one_write_more_than_a_task(
 
 # M50
 @pytest.mark.parametrize("tasks", [0, 1, 3])
-def test_listening_is_one_read_a_task(asking: ModernClient, stack: Deployed, tasks: int) -> None:
+def test_listening_is_one_read_per_task(asking: ModernClient, stack: Deployed, tasks: int) -> None:
     ids = [asking.call(TOOL, SLOW).id_in() for _ in range(tasks)]
     stack.calls.forget()
 
@@ -117,7 +117,7 @@ def test_a_question_is_a_read_and_a_write(asking: ModernClient, stack: Deployed)
     assert stack.calls.made == ["GetItem", "PutItem"]
 
 
-# Recorded, delivered, and taken note of that it was.
+# Read, record, deliver, record the delivery.
 def test_an_answer_is_a_read_two_writes_and_its_delivery(asking: ModernClient, stack: Deployed) -> None:
     task_id = asking.call("approve_refund", REFUND).id_in()
     until(lambda: asking.task("get", task_id).result["status"] == "input_required")
@@ -189,9 +189,7 @@ def test_a_wrong_answer_is_read_and_its_question_written_again(asking: ModernCli
     assert stack.calls.made == ["GetItem", "PutItem"]
 
 
-def test_a_step_of_progress_is_a_read_and_a_write_and_one_that_is_late_a_read(
-    asking: ModernClient, stack: Deployed
-) -> None:
+def test_progress_is_a_read_and_a_write_and_late_progress_only_a_read(asking: ModernClient, stack: Deployed) -> None:
     task_id = asking.call(TOOL, SLOW).id_in()
     event = recorded("progress_reported")
     event["resources"] = [stack.execution_of(task_id)]
@@ -207,7 +205,9 @@ def test_a_step_of_progress_is_a_read_and_a_write_and_one_that_is_late_a_read(
 
 
 # L15
-def test_giving_up_a_plain_call_is_a_note_and_a_cancel(resuming: LegacyClient, stack: Deployed) -> None:
+def test_cancelling_a_plain_call_is_one_write_more_than_cancelling_its_task(
+    resuming: LegacyClient, stack: Deployed
+) -> None:
     resuming.call(TOOL, SLOW, message_id="r")
     stack.calls.forget()
 
@@ -216,7 +216,7 @@ def test_giving_up_a_plain_call_is_a_note_and_a_cancel(resuming: LegacyClient, s
     assert stack.calls.made == [*calls.GIVE_UP]
 
 
-def test_giving_up_a_result_is_a_note(resuming: LegacyClient, stack: Deployed) -> None:
+def test_cancelling_tasks_result_is_one_write(resuming: LegacyClient, stack: Deployed) -> None:
     first = opened(resuming, stack)
 
     resuming.notify("notifications/cancelled", {"requestId": first.request["id"]})
@@ -234,8 +234,8 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
     assert stack.calls.made == ["GetItem"]
 
 
-# Read, claim, look, record: once an interval, and only while there is no progress to show.
-def test_a_look_at_the_name_of_the_state_is_four_calls_and_the_next_poll_is_one() -> None:
+# Read, claim, check, record: once per interval, and only if no progress was reported.
+def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> None:
     clock, rare = Clock(), {"RepairAfterSeconds": "600", "StateAfterSeconds": "4"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:
         modern = ModernClient(stack)
@@ -253,7 +253,7 @@ def test_a_look_at_the_name_of_the_state_is_four_calls_and_the_next_poll_is_one(
     assert stack.calls.made == [*look, *calls.POLL]
 
 
-# M45: read when it is first needed, and once in an instance
+# M45: read at the first use, once per instance
 @pytest.mark.parametrize("instances", [1, 2])
 def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
     with deployed(Path(__file__).parent / "template.yaml", at_once, instances) as stack:
@@ -271,5 +271,5 @@ def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
 
     assert asking == ["GetSecretValue"] * instances
     assert created.result["resultType"] == "task"
-    # The first of them tells whether the confirmation was used before.
+    # The first call tells whether the confirmation was used before.
     assert stack.calls.made[:4] == ["GetItem", *calls.CREATE]

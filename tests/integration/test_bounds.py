@@ -1,4 +1,4 @@
-"""A response takes as long as its parameter allows, on the wire too, where a workflow gives no answer at all."""
+"""Over HTTP too, a response waits exactly as long as its parameter allows, even if the workflow never answers."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ SLOW = {"message": "hello", "seconds": 7200}
 
 @dataclass(frozen=True)
 class Wire:
-    """An endpoint behind HTTP, and how long each response of it took."""
+    """An endpoint over HTTP, which measures the time of each response."""
 
     url: str
     clock: Clock
@@ -31,11 +31,11 @@ class Wire:
 
     @property
     def server(self) -> "Wire":
-        """What answers."""
+        """The endpoint itself."""
         return self
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request, and take its time."""
+        """Answer one request and measure its time."""
         began, headers = self.clock.now(), dict(request.headers)
         got = httpx.request(request.method, self.url, headers=headers, content=request.body, timeout=HANG_GUARD)
         self.seconds.append((self.clock.now() - began).total_seconds())
@@ -44,7 +44,7 @@ class Wire:
 
 @pytest.fixture(scope="module")
 def running_wire() -> Iterator[Wire]:
-    """The root template over HTTP, where the time of a request is what its handler sleeps."""
+    """The root template over HTTP, where the time of a request is the time that its handler sleeps."""
     seconds = (f"{value:g}" for value in (WAIT, INLINE, HOLD))
     waits = dict(zip(("WaitSeconds", "InlineWaitSeconds", "HoldSeconds"), seconds, strict=True))
     clock = Clock()
@@ -54,24 +54,24 @@ def running_wire() -> Iterator[Wire]:
 
 @pytest.fixture
 def wire(running_wire: Wire) -> Wire:
-    """The same, with nothing timed yet."""
+    """The same endpoint, with the measurements reset."""
     running_wire.seconds.clear()
     return running_wire
 
 
 def legacy(wire: Wire) -> LegacyClient:
-    """Open a session for a client that comes back."""
+    """Open a session for a client that resumes streams."""
     return LegacyClient.opened(wire, capabilities=ASKING_CAPABILITY)
 
 
 def resumed(client: LegacyClient) -> Answer:
-    """Come back for more of a call."""
+    """Resume the stream of a call."""
     first = client.call("wait_and_echo", SLOW)
     return client.resume(first.last_event_id, opened_by=first.request)
 
 
 def result_of_a_task(client: LegacyClient) -> Answer:
-    """Ask for the result of a task that runs."""
+    """Request the result of a running task."""
     return client.task("result", client.call("wait_and_echo", SLOW, task={}).id_in("task"))
 
 
@@ -94,14 +94,14 @@ WAITS = {
 
 # K8, T6, T15
 @pytest.mark.parametrize("wait", WAITS.values(), ids=list(WAITS))
-def test_a_response_waits_as_long_as_it_may_and_no_longer(wire: Wire, wait: Wait) -> None:
+def test_a_response_waits_exactly_as_long_as_allowed(wire: Wire, wait: Wait) -> None:
     answer = wait.ask(wire)
 
     assert answer.status == 200
     assert wire.seconds[-1] == max(wire.seconds) == wait.seconds
 
 
-def test_the_clock_of_the_functions_never_wakes_a_sleeper_early() -> None:
+def test_a_sleep_of_the_functions_clock_is_never_too_short() -> None:
     began = time.monotonic()
 
     SystemClock().sleep(0.02)

@@ -1,4 +1,4 @@
-"""The commands of docs/calling_by_hand.md work as they stand, but for the port."""
+"""The commands of docs/calling_by_hand.md work unchanged, except for the port."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The event bus hears of each change of a task's status, once it is written, and of nothing else."""
+"""The event bus gets each change of a task's status, after it is written, and nothing else."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ Detail = dict[str, Any]
 
 @dataclass
 class Listener:
-    """A queue that hears all that Stepwire says on a bus, as an agent's would."""
+    """A queue that receives all events of Stepwire on a bus, as an agent's queue would."""
 
     stack: Deployed
     url: str
@@ -45,14 +45,14 @@ class Listener:
         return found
 
     def told(self) -> list[tuple[str | None, str]]:
-        """Give the changes of status: from what to what."""
+        """Return the changes of status: from which to which."""
         details = [event["detail"] for event in self.events()]
         return [(one["previous_status"], one["status"]) for one in sorted(details, key=lambda one: one["version"])]
 
 
 @contextmanager
 def listening(bus: str) -> Generator[Listener]:
-    """Serve the root template with an event bus, and listen to all that Stepwire says on it."""
+    """Serve the root template with an event bus, and receive all events of Stepwire on it."""
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", EventBus=bus) as stack:
         events, sqs = stack.stack.client("events"), stack.stack.client("sqs")
         name = stack.stack.physical_ids["TasksTable"]
@@ -73,7 +73,7 @@ def module_listener() -> Iterator[Listener]:
 
 @pytest.fixture
 def listener(module_listener: Listener) -> Listener:
-    """Hears only what happens from now on."""
+    """The same queue, with earlier events removed."""
     module_listener.events()
     return module_listener
 
@@ -84,7 +84,7 @@ def modern(listener: Listener) -> ModernClient:
 
 
 def let_expire(stack: Deployed) -> None:
-    """Let so much time pass for DynamoDB that every task of the examples is over."""
+    """Let time pass until every task of the examples has expired."""
     stack.stack.expire(at=datetime.now(UTC) + timedelta(days=30))
 
 
@@ -114,7 +114,7 @@ def test_an_event_reports_the_start_and_the_end_of_a_task(modern: ModernClient, 
     }
 
 
-def test_an_agent_that_is_woken_by_an_event_fetches_the_result(modern: ModernClient, listener: Listener) -> None:
+def test_an_agent_that_gets_an_event_fetches_the_result(modern: ModernClient, listener: Listener) -> None:
     modern.call(TOOL, {"message": "grüße"})
     ends: list[Detail] = []
 
@@ -161,10 +161,10 @@ def test_one_event_reports_a_task_that_expires_while_it_runs(modern: ModernClien
 
     assert listener.told() == [(None, "working"), ("working", "expired")]
     until(lambda: listener.stack.status_of(task_id) == "ABORTED")
-    assert listener.told() == [], "its execution, which was stopped for it, brings no other end"
+    assert listener.told() == [], "the end of the stopped execution must not be published"
 
 
-def test_a_task_that_had_ended_expires_in_silence(modern: ModernClient, listener: Listener) -> None:
+def test_the_expiry_of_an_ended_task_publishes_no_event(modern: ModernClient, listener: Listener) -> None:
     modern.task("cancel", modern.call(TOOL, LONG).id_in())
     listener.events()
 
@@ -175,7 +175,7 @@ def test_a_task_that_had_ended_expires_in_silence(modern: ModernClient, listener
 
 @contextmanager
 def bus_that(answers: list[tuple[int, Detail]]) -> Generator[list[int]]:
-    """Let PutEvents answer so, one time after the other, and then as it does; gives the numbers of the entries."""
+    """Let PutEvents give these answers, one per call, and then its own; return the numbers of the entries."""
     sizes: list[int] = []
     lock = threading.Lock()
 
@@ -189,7 +189,7 @@ def bus_that(answers: list[tuple[int, Detail]]) -> Generator[list[int]]:
 
     session = boto3.DEFAULT_SESSION
     assert session is not None
-    # First, so that clients which exist already and those to come ask here.
+    # Registered first, so that it applies to existing and new clients.
     session.events.register_first("before-call.events.PutEvents", cast(Any, answer))
     try:
         yield sizes

@@ -1,4 +1,4 @@
-"""Which state machines an endpoint starts, and whose executions it hears of."""
+"""Which state machines an endpoint starts, and whose executions' events it gets."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def tag(stack: Deployed, value: str) -> None:
     stack.stack.client("stepfunctions").tag_resource(resourceArn=machine_of(stack), tags=[{"key": TAG, "value": value}])
 
 
-def test_a_state_machine_that_has_lost_its_tag_is_started_no_more_and_what_runs_goes_on(
+def test_a_state_machine_without_its_tag_is_not_started_and_its_executions_continue(
     stack: Deployed, refusals: list[str]
 ) -> None:
     client = ModernClient(stack)
@@ -62,7 +62,7 @@ def test_a_state_machine_that_a_parameter_names_needs_no_tag() -> None:
         until(lambda: ModernClient(stack).task("get", task_id).result["status"] == "completed")
 
 
-def test_two_endpoints_of_one_account_do_not_hear_of_each_other_s_executions(stack: Deployed) -> None:
+def test_two_endpoints_of_one_account_get_only_events_of_their_own_executions(stack: Deployed) -> None:
     heard: list[str] = []
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as other:
         function = other.stack.functions["ExecutionEventsFunction"]

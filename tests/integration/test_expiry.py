@@ -20,7 +20,7 @@ BY_TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    """The root template, where a caller may have one task."""
+    """The root template, with a limit of one task per caller."""
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", MostActiveTasks="1") as stack:
         yield stack
 
@@ -33,20 +33,20 @@ def modern(stack: Deployed) -> Iterator[ModernClient]:
 
 
 def let_expire(stack: Deployed) -> None:
-    """Let so much time pass for DynamoDB that every task of the example is over, and its stream be read."""
+    """Let time pass until every task of the example has expired, and its stream record is processed."""
     stack.stack.expire(at=datetime.now(UTC) + timedelta(days=3))
     stack.stack.drain()
 
 
 def item_of(stack: Deployed, task_id: str) -> dict[str, Any]:
-    """Read a task's item, as it is."""
+    """Read the stored item of a task."""
     client = stack.stack.client("dynamodb")
     items = client.scan(TableName=stack.stack.physical_ids["TasksTable"])["Items"]
     return next(item for item in items if item["sk"]["S"] == f"task#{task_id}")
 
 
 def removal(item: dict[str, Any], number: str = "1") -> dict[str, Any]:
-    """Make the record of an item that DynamoDB removed because its time was over."""
+    """Return the stream record of a TTL deletion."""
     return {
         "eventName": "REMOVE",
         "userIdentity": BY_TTL,
@@ -88,7 +88,7 @@ def test_a_task_that_has_expired_is_unknown_to_every_method(modern: ModernClient
     assert codes == [UNKNOWN] * 6
 
 
-def test_the_execution_of_a_task_that_had_ended_stays_as_it_is(modern: ModernClient, stack: Deployed) -> None:
+def test_the_execution_of_an_ended_task_is_not_changed(modern: ModernClient, stack: Deployed) -> None:
     task_id = modern.call(TOOL, {"message": "hello"}).id_in()
     until(lambda: modern.task("get", task_id).result["status"] == "completed")
 
@@ -98,7 +98,7 @@ def test_the_execution_of_a_task_that_had_ended_stays_as_it_is(modern: ModernCli
     assert modern.task("get", task_id).code == UNKNOWN
 
 
-def test_a_record_that_comes_twice_leaves_the_next_task_alone(modern: ModernClient, stack: Deployed) -> None:
+def test_a_duplicate_record_does_not_affect_the_next_task(modern: ModernClient, stack: Deployed) -> None:
     record = removal(item_of(stack, modern.call(TOOL, LONG).id_in()))
     let_expire(stack)
     following = modern.call(TOOL, LONG).id_in()

@@ -16,13 +16,13 @@ TOOL = "wait_and_echo"
 ANSWER = {"message": "hello", "waited_seconds": 0}
 
 
-MORE_THAN_A_WAIT = 21  # seconds; a response waits for 20, as the template has it
+MORE_THAN_A_WAIT = 21  # seconds; a response waits for 20, the default of the template
 LONGER = 60  # seconds
 
 
 @pytest.fixture(scope="module")
 def clock() -> Clock:
-    """The time of the handlers and workflows, which stands still."""
+    """The time of the handlers and workflows, which only tests move."""
     return Clock()
 
 
@@ -35,7 +35,7 @@ def running_stack(clock: Clock) -> Iterator[Deployed]:
 
 @pytest.fixture
 def stack(running_stack: Deployed) -> Iterator[Deployed]:
-    """The same, with status events that arrive once and at once unless a test says otherwise."""
+    """The same stack; status events arrive once and without delay unless a test says otherwise."""
     running_stack.stack.events = at_once
     running_stack.calls.forget()
     yield running_stack
@@ -55,12 +55,12 @@ def modern(stack: Deployed) -> ModernClient:
 
 
 def start(client: ModernClient, seconds: int = 0, **more: str) -> str:
-    """Call the tool as a task and give the task's id."""
+    """Call the tool with a task; return the task's id."""
     return client.call(TOOL, {"message": "hello", "seconds": seconds, **more}).id_in()
 
 
 def found(client: ModernClient, task_id: str) -> Json:
-    """Look at a task."""
+    """Read a task."""
     return client.task("get", task_id).result
 
 
@@ -70,7 +70,7 @@ def ended(client: ModernClient, task_id: str) -> Callable[[], bool]:
 
 
 def in_rounds(client: ModernClient, arguments: Json, *first: Json) -> list[Json]:
-    """Call the tool without a task, again as often as the server asks for it, and give all results."""
+    """Make a plain call, and repeat it as often as the server asks; return all results."""
     results = list(first or [client.call(TOOL, arguments).result])
     while results[-1]["resultType"] == "input_required":
         results.append(client.call(TOOL, arguments, more={"requestState": results[-1]["requestState"]}).result)
@@ -84,13 +84,13 @@ def thrice(event: StatusEvent) -> tuple[float, ...]:
 
 @pytest.fixture(scope="module")
 def patient_stack(clock: Clock) -> Iterator[Deployed]:
-    """The root template, where no poll ever looks at Step Functions, and no response waits for anything."""
+    """The root template, where no poll checks the execution and no response waits."""
     with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0", RepairAfterSeconds="600") as stack:
         yield stack
 
 
 # X8, X10
-def test_the_news_of_the_end_completes_the_task(patient_stack: Deployed) -> None:
+def test_the_event_of_the_end_completes_the_task(patient_stack: Deployed) -> None:
     modern = ModernClient(patient_stack)
     task_id = start(modern)
 
@@ -101,7 +101,7 @@ def test_the_news_of_the_end_completes_the_task(patient_stack: Deployed) -> None
 
 
 # X11, T18
-def test_the_news_of_a_failure_says_why(modern: ModernClient, legacy: LegacyClient) -> None:
+def test_the_event_of_a_failure_fails_the_task_with_its_cause(modern: ModernClient, legacy: LegacyClient) -> None:
     task_id = start(modern, error="NoSuchCity", cause="Atlantis")
 
     until(ended(modern, task_id))
@@ -113,7 +113,7 @@ def test_the_news_of_a_failure_says_why(modern: ModernClient, legacy: LegacyClie
 
 
 # X12
-def test_a_workflow_can_end_its_task_with_an_error_of_the_protocol(modern: ModernClient) -> None:
+def test_a_workflow_can_end_its_task_with_a_protocol_error(modern: ModernClient) -> None:
     task_id = start(modern, error="Stepwire.ProtocolError", cause='{"code": 4001, "message": "Not on a Sunday."}')
 
     until(ended(modern, task_id))
@@ -121,7 +121,7 @@ def test_a_workflow_can_end_its_task_with_an_error_of_the_protocol(modern: Moder
     assert found(modern, task_id)["error"] == {"code": 4001, "message": "Not on a Sunday."}
 
 
-def test_news_that_is_lost_is_made_good_by_a_poll(modern: ModernClient, stack: Deployed, clock: Clock) -> None:
+def test_a_poll_repairs_a_task_whose_event_was_lost(modern: ModernClient, stack: Deployed, clock: Clock) -> None:
     stack.stack.events = never
     task_id = start(modern)
     stack.wait_for_the_end_of(task_id)
@@ -149,7 +149,7 @@ def test_a_running_task_is_checked_once_per_interval_however_often_it_is_polled(
 
 
 @pytest.mark.parametrize("events", [twice, after(0.3), thrice], ids=["twice", "late", "thrice"])
-def test_news_that_comes_late_or_again_is_harmless(modern: ModernClient, stack: Deployed, events: EventPolicy) -> None:
+def test_late_and_duplicate_events_are_harmless(modern: ModernClient, stack: Deployed, events: EventPolicy) -> None:
     stack.stack.events = events
     task_id = start(modern)
     until(ended(modern, task_id))
@@ -162,7 +162,7 @@ def test_news_that_comes_late_or_again_is_harmless(modern: ModernClient, stack: 
 
 
 @pytest.mark.parametrize("late", ["execution_running", "execution_failed", "execution_aborted", "execution_timed_out"])
-def test_news_that_contradicts_the_end_comes_too_late(modern: ModernClient, stack: Deployed, late: str) -> None:
+def test_a_later_event_that_contradicts_the_end_is_ignored(modern: ModernClient, stack: Deployed, late: str) -> None:
     task_id = start(modern)
     until(ended(modern, task_id))
     before = found(modern, task_id)
@@ -191,7 +191,7 @@ def test_an_event_that_the_execution_is_running_changes_nothing(modern: ModernCl
     ],
     ids=["another name", "a name like ours", "another state machine"],
 )
-def test_news_of_an_execution_that_has_no_task_is_harmless(
+def test_the_event_of_an_execution_without_a_task_is_harmless(
     modern: ModernClient, stack: Deployed, detail: dict[str, str]
 ) -> None:
     task_id = start(modern, seconds=600)
@@ -212,7 +212,7 @@ def test_a_cancel_aborts_the_execution(modern: ModernClient, stack: Deployed) ->
 
     assert recorded["status"] == "cancelled"
     until(lambda: stack.status_of(task_id) == "ABORTED")
-    assert found(modern, task_id) == recorded, "the news of the abort changes nothing"
+    assert found(modern, task_id) == recorded, "the event of the abort must not change the task"
 
 
 def test_a_workflow_that_an_operator_stops_cancels_its_task(modern: ModernClient, stack: Deployed) -> None:
@@ -250,7 +250,9 @@ def test_a_plain_call_longer_than_one_response_continues_in_the_next_round(stack
 
 
 # T6, nothing is lost
-def test_a_plain_call_that_takes_too_long_names_its_task_which_ends_well(patient_stack: Deployed, clock: Clock) -> None:
+def test_a_plain_call_that_takes_too_long_names_its_task_which_then_completes(
+    patient_stack: Deployed, clock: Clock
+) -> None:
     plain, modern = ModernClient(patient_stack, ALICE, capabilities={}), ModernClient(patient_stack)
 
     *_, result = rounds = in_rounds(plain, {"message": "hello", "seconds": 3})
@@ -265,7 +267,7 @@ def test_a_plain_call_that_takes_too_long_names_its_task_which_ends_well(patient
 
 
 # T15
-def test_a_result_is_waited_for(legacy: LegacyClient, clock: Clock) -> None:
+def test_a_request_for_the_result_waits_for_it(legacy: LegacyClient, clock: Clock) -> None:
     task_id = legacy.call(TOOL, {"message": "hello", "seconds": 1}, task={}).id_in("task")
 
     with clock.passing(seconds=10):
@@ -275,7 +277,7 @@ def test_a_result_is_waited_for(legacy: LegacyClient, clock: Clock) -> None:
 
 
 # T15, K8
-def test_a_result_that_takes_too_long_is_asked_for_again(
+def test_a_request_for_a_result_that_takes_too_long_can_be_repeated(
     legacy: LegacyClient, modern: ModernClient, clock: Clock
 ) -> None:
     task_id = legacy.call(TOOL, {"message": "hello", "seconds": LONGER}, task={}).id_in("task")
@@ -289,7 +291,7 @@ def test_a_result_that_takes_too_long_is_asked_for_again(
     assert legacy.task("result", task_id).result["structuredContent"]["waited_seconds"] == LONGER
 
 
-def test_news_of_the_abort_that_overtakes_the_cancel_is_harmless(modern: ModernClient, stack: Deployed) -> None:
+def test_an_abort_event_before_the_cancel_is_recorded_is_harmless(modern: ModernClient, stack: Deployed) -> None:
     task_id = start(modern, seconds=600)
     stack.stop(task_id)
 
@@ -298,7 +300,7 @@ def test_news_of_the_abort_that_overtakes_the_cancel_is_harmless(modern: ModernC
     assert found(modern, task_id)["status"] == "cancelled"
 
 
-def test_news_is_lost_for_one_task_only(modern: ModernClient, stack: Deployed, clock: Clock) -> None:
+def test_an_event_can_be_lost_for_one_task_only(modern: ModernClient, stack: Deployed, clock: Clock) -> None:
     lost: set[str] = set()
 
     def lose(event: StatusEvent) -> tuple[float, ...]:

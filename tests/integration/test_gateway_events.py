@@ -1,4 +1,4 @@
-"""What API Gateway can hand to the function, through the real handler: identities, bodies, headers, or none."""
+"""The events that API Gateway can pass to the real handler: with or without identity, body and headers."""
 
 import base64
 import json
@@ -26,28 +26,28 @@ def stack() -> Iterator[Deployed]:
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Deployed]:
-    """A stack that asks everybody to sign in."""
+    """A stack that needs sign-in."""
     with deployed(ROOT / "template.yaml", at_once, **WITH_SIGN_IN) as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def needing_scope() -> Iterator[Deployed]:
-    """A stack that asks everybody for a scope too."""
+    """A stack that needs sign-in and a scope."""
     scoped = {**WITH_SIGN_IN, "RequiredScope": "workflows", "EndpointUrl": "https://mcp.example/mcp"}
     with deployed(ROOT / "template.yaml", at_once, **scoped) as stack:
         yield stack
 
 
 def answer(stack: Deployed, event: Event) -> dict[str, Any]:
-    """Send an event; the response is judged, and given back."""
+    """Send an event; return its response after checking it."""
     response = stack.stack.invoke("McpFunction", event)
     assert set(response) == {"statusCode", "headers", "body", "isBase64Encoded"}
     return response
 
 
 def ask(stack: Deployed, event: Event, method: str, **params: Any) -> dict[str, Any]:
-    """Ask for a legacy method in the way of an event, and give the result."""
+    """Send a legacy request in an event; return its result."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     response = answer(stack, {**event, "body": json.dumps(message), "isBase64Encoded": False})
     check(message, body_of(response), "2025-11-25")
@@ -114,7 +114,7 @@ def test_a_request_without_a_body_is_a_parse_error(stack: Deployed) -> None:
     assert body_of(response)["error"]["code"] == -32700
 
 
-def test_headers_count_in_whatever_case_they_come(stack: Deployed) -> None:
+def test_header_names_are_case_insensitive(stack: Deployed) -> None:
     event = recorded("http_post_modern")
     event["headers"] = {name.title(): value for name, value in event["headers"].items()}
 
@@ -134,7 +134,7 @@ def test_get_and_delete_are_answered_by_the_protocols_own_405(stack: Deployed, h
 
 
 # X28, T21, T24
-def test_each_caller_has_tasks_of_its_own(guarded: Deployed) -> None:
+def test_each_caller_has_its_own_tasks(guarded: Deployed) -> None:
     person, machine, role = (
         recorded(name) for name in ("http_post_jwt", "http_post_jwt_without_subject", "http_post_iam")
     )
@@ -150,7 +150,7 @@ def test_each_caller_has_tasks_of_its_own(guarded: Deployed) -> None:
 
 
 # X28
-def test_a_request_without_an_identity_is_turned_away_where_sign_in_is_asked_for(guarded: Deployed) -> None:
+def test_a_request_without_an_identity_is_refused_if_sign_in_is_needed(guarded: Deployed) -> None:
     before = guarded.executions()
 
     response = answer(guarded, recorded("http_post_legacy"))
@@ -161,7 +161,7 @@ def test_a_request_without_an_identity_is_turned_away_where_sign_in_is_asked_for
 
 # M4
 @pytest.mark.parametrize("claims", [{}, None])
-def test_a_token_that_says_nothing_is_no_identity(guarded: Deployed, claims: dict[str, str] | None) -> None:
+def test_a_token_without_claims_is_refused(guarded: Deployed, claims: dict[str, str] | None) -> None:
     event = recorded("http_post_jwt")
     event["requestContext"]["authorizer"]["jwt"]["claims"] = claims
 
@@ -185,7 +185,7 @@ def test_an_incomplete_identity_is_refused_with_the_missing_claims(guarded: Depl
 
 
 # M4
-def test_who_may_not_call_gets_the_challenge_through_api_gateway(needing_scope: Deployed) -> None:
+def test_a_caller_without_the_scope_gets_the_challenge_through_api_gateway(needing_scope: Deployed) -> None:
     response = answer(needing_scope, recorded("http_post_jwt_without_subject"))
 
     error = body_of(response)["error"]

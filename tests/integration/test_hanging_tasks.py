@@ -1,4 +1,4 @@
-"""What docs/operations.md tells an operator to do with a task that hangs leads to its execution, and ends it."""
+"""The instructions of docs/operations.md for a task that hangs lead to its execution, and end it."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A tool that makes keys of arguments, on the real handlers: threads at one key, and calls of AWS, counted."""
+"""Tools with idempotency keys made of arguments, on the real handlers: concurrent calls, and AWS calls."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,20 +24,20 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def running_stack(clock: Clock) -> Iterator[Deployed]:
-    """A stack with the tool, each function twice. No status event ever arrives."""
+    """A stack with the tool and two instances per function. No status event arrives."""
     with deployed(ROOT / "tests/integration/template.yaml", never, 2, clock) as stack:
         yield stack
 
 
 @pytest.fixture
 def stack(running_stack: Deployed) -> Deployed:
-    """The same, with nothing counted."""
+    """The same stack, with the counts reset."""
     running_stack.calls.forget()
     return running_stack
 
 
 def begin(client: Client, order: str, **more: object) -> Answer:
-    """Call the tool as a task."""
+    """Call the tool with a task."""
     params: Json = {"name": "parrot_once", "arguments": {"order": order, **more}}
     as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
     return client.ask("tools/call", {**params, **as_task})
@@ -49,12 +49,12 @@ def is_marked(answer: Answer) -> bool:
 
 
 # X8
-def test_equal_calls_at_one_moment_begin_one_task_and_one_of_them_has_no_mark(stack: Deployed) -> None:
+def test_concurrent_equal_calls_start_one_task_and_only_one_answer_has_no_mark(stack: Deployed) -> None:
     clients: list[Client] = [ModernClient(stack), LegacyClient(stack)] * (THREADS // 2)
     for number in range(ROUNDS):
         before = set(stack.executions())
 
-        # Each with words of its own: so no two of them write the same task.
+        # Each call has its own text, so no two of them write the same task.
         answers = together(
             [partial(begin, client, f"at once {number}", note=place) for place, client in enumerate(clients)]
         )
@@ -66,7 +66,7 @@ def test_equal_calls_at_one_moment_begin_one_task_and_one_of_them_has_no_mark(st
 
 
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_an_equal_call_costs_what_a_repeated_one_with_a_key_costs(stack: Deployed, era: type[Client]) -> None:
+def test_an_equal_call_makes_the_aws_calls_of_a_repeated_call_with_a_key(stack: Deployed, era: type[Client]) -> None:
     client, order = era(stack), f"of {era.__name__}"
     begin(client, "before")
     stack.calls.forget()
@@ -83,7 +83,7 @@ def test_an_equal_call_costs_what_a_repeated_one_with_a_key_costs(stack: Deploye
 
 
 # DynamoDB has not deleted the item by then: in this stack it never does.
-def test_a_call_after_the_window_begins_another_task_with_one_write_more(stack: Deployed, clock: Clock) -> None:
+def test_a_call_after_the_window_starts_another_task_with_one_write_more(stack: Deployed, clock: Clock) -> None:
     client = ModernClient(stack)
     first = begin(client, "monthly")
     clock.move(seconds=3601)

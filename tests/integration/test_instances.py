@@ -1,4 +1,4 @@
-"""Two instances of each function take turns, and a conversation of any kind does not notice."""
+"""Two instances of each function take turns, and clients notice nothing in any kind of conversation."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -28,26 +28,26 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
 def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
-    """The root template, where a call's own response does not wait, and others as long as it takes."""
+    """The root template, where plain calls do not wait, and other responses wait as long as needed."""
     with deployed(ROOT / "template.yaml", at_once, request.param, clock, InlineWaitSeconds="0") as stack:
         yield stack
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one instance", "two instances"])
 def own_stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
-    """A stack with a tool that asks before it begins."""
+    """A stack with a tool that needs a confirmation."""
     with deployed(Path(__file__).parent / "template.yaml", at_once, request.param, clock) as stack:
         yield stack
 
 
 @pytest.fixture
 def resuming(stack: Deployed) -> LegacyClient:
-    """A legacy client that comes back, and can ask its user."""
+    """A legacy client that resumes streams and can ask its user."""
     return LegacyClient.opened(stack, capabilities=ASKING_CAPABILITY)
 
 
 def answering(client: LegacyClient, answer: Json) -> Callable[[Any], None]:
-    """Answer whatever is asked in a body."""
+    """Answer every question in a body."""
 
     def answer_all(messages: Any) -> None:
         for one in questions(messages):
@@ -138,7 +138,7 @@ def test_a_plain_call_that_is_given_up_is_stopped(resuming: LegacyClient, stack:
 
 
 def begun(stack: Deployed, answer: Answer) -> Any:
-    """Give what a modern task was begun with, which its workflow gives back."""
+    """Return the input of a modern task's workflow, which the workflow returns."""
     modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     until(lambda: modern.task("get", answer.id_in()).result["status"] == "completed")
     return modern.task("get", answer.id_in()).result["result"]["structuredContent"]

@@ -1,4 +1,4 @@
-"""Results too large for the status event or for the task's item: the client still gets them whole."""
+"""Results too large for the status event or for the task's item: the client still gets all of them."""
 
 import json
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 SMALL = {"text": "hello"}
-# More than an item holds, less than an event does.
+# Too large for an item, small enough for an event.
 TOO_LARGE_FOR_THE_ITEM = {"text": "a" * LARGEST_INLINE_RESULT}
-# Each quotation mark is two bytes of the output and four in the event, where the output is text inside JSON.
+# Each quotation mark takes two bytes in the output and four in the event, where the output is a string in JSON.
 TOO_LARGE_FOR_THE_EVENT = {"text": '"' * 100_000}
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    """A stack with a workflow that gives back what it was given."""
+    """A stack with a workflow that returns its input."""
     with deployed(Path(__file__).parent / "template.yaml", at_once) as stack:
         yield stack
 
@@ -32,7 +32,7 @@ def stack() -> Iterator[Deployed]:
     [(SMALL, 0), (TOO_LARGE_FOR_THE_ITEM, 1), (TOO_LARGE_FOR_THE_EVENT, 1)],
     ids=["small", "too large for the item", "too large for the event"],
 )
-def test_a_result_is_given_whole_however_large_it_is(stack: Deployed, output: dict[str, Any], fetches: int) -> None:
+def test_a_large_result_is_returned_completely(stack: Deployed, output: dict[str, Any], fetches: int) -> None:
     legacy, modern = LegacyClient(stack), ModernClient(stack)
     task_id = modern.call("parrot", output).id_in()
     until(lambda: legacy.task("get", task_id).result["status"] != "working")

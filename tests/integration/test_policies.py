@@ -1,8 +1,7 @@
-"""The policies of the root template, held against what its functions and workflows really ask of AWS.
+"""The policies of the root template allow exactly the AWS calls of its functions and workflows.
 
-What is used and not allowed, the local stack refuses, in every test (tests/conftest.py). Here everything that the code
-can ask is made to be asked once, so that what is allowed and never used shows too: action by action and resource by
-resource.
+The local stack denies calls that are not allowed, in every test (tests/conftest.py). These tests make the code use each
+permission once, so that unused permissions are found too: action by action and resource by resource.
 """
 
 import json
@@ -28,7 +27,7 @@ from tests.waiting import until
 
 REFUND: Final[Json] = {"order_id": "A-1002", "currency": "EUR", "reason": "It wobbles."}
 ASKED: Final[Json] = {**REFUND, "amount": "249.00"}
-# Arguments with which the workflow of each tool comes to its end by itself.
+# Arguments with which the workflow of each tool ends by itself.
 FAST: Final[dict[str, Json]] = {
     "approve_refund": {**REFUND, "amount": "20.00"},
     "measure_texts": {"texts": ["a"]},
@@ -47,7 +46,7 @@ class Grant:
 
 
 _FIRST_NAMES: Final = f"arn:aws:states:us-east-1:{ACCOUNT}:execution:*:{'?' * 32}-{'?' * 36}"
-# What no test can see used, and what it is for.
+# Permissions whose use no test can see, with their reasons.
 USED_ELSEWHERE: Final = {
     Grant(holder, statement, f"states:{action}", _FIRST_NAMES): "executions that version 0.1 named, and that still run"
     for holder, statement, actions in (
@@ -85,7 +84,7 @@ USED_ELSEWHERE: Final = {
 
 @dataclass(frozen=True)
 class Watched:
-    """A stack, and what its roles have asked for since before it was there."""
+    """A stack, and the calls of its roles since before its creation."""
 
     deployed: Deployed
     calls: list[Call]
@@ -97,7 +96,7 @@ class Watched:
         return {logical_id: role for logical_id, role in found.items() if role is not None}
 
     def unused(self) -> set[Grant]:
-        """Give what is allowed and was not asked for."""
+        """Return the permissions that were not used."""
         return {
             Grant(holder, statement.sid, action, re.sub(r"local-\d+-", "", resource))
             for holder, role in self.roles().items()
@@ -129,12 +128,12 @@ def stack(clock: Clock) -> Iterator[Watched]:
 
 @pytest.fixture(scope="module")
 def modern(stack: Watched) -> ModernClient:
-    """A client that knows tasks and can ask its user."""
+    """A client with tasks that can ask its user."""
     return ModernClient(stack.deployed, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 
 
 def ended(stack: Watched, task_id: str) -> Callable[[], bool]:
-    """Tell whether an execution has ended, by Step Functions' own word."""
+    """Tell whether an execution has ended, as Step Functions reports."""
     return lambda: stack.deployed.status_of(task_id) != "RUNNING"
 
 
@@ -177,7 +176,7 @@ def ask_and_answer(stack: Watched, modern: ModernClient) -> None:
 
 
 def cannot_ask(stack: Watched) -> str:
-    """Ask a client over a stream that then says it cannot ask its user; give the task's id."""
+    """Ask a client over a stream, which then answers that it cannot ask its user; return the task's id."""
     legacy = LegacyClient.opened(stack.deployed, capabilities=ASKING_CAPABILITY)
     task_id = legacy.call("approve_refund", ASKED, task={}).id_in("task")
     until(lambda: legacy.task("get", task_id).result["status"] == "input_required")
@@ -201,7 +200,7 @@ def ask_for_a_task_that_is_not_there(stack: Watched) -> None:
 
 
 def leave_answers_behind(stack: Watched, modern: ModernClient, refusals: list[str]) -> None:
-    """Answer while Step Functions cannot be called, here for lack of permission."""
+    """Answer while Step Functions refuses calls, here because of a missing permission."""
     role = stack.roles()["McpFunctionRole"]
     kept, role.statements = role.statements, [one for one in role.statements if one.sid != "AnswerWaitingStates"]
     task_id = modern.call("approve_refund", ASKED).id_in()
@@ -214,14 +213,14 @@ def leave_answers_behind(stack: Watched, modern: ModernClient, refusals: list[st
 
 
 def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> None:
-    """Neglect tasks whose end was lost, others that never began, and others that have expired while they ran."""
+    """Leave tasks whose end was lost, tasks that never started, and tasks that expired while they ran."""
     for tool, arguments in FAST.items():
         until(ended(stack, modern.call(tool, arguments).id_in()))
         modern.call(tool, arguments)
     table, items = open_tasks(stack)
     newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
     for item in newest.values():
-        # So many that the sweep lists what runs.
+        # Enough tasks for the sweep to list running executions.
         for number in range(MOST_SINGLE_CHECKS + 1):
             table(item | {"sk": {"S": f"{item['sk']['S'][:-4]}{number:04}"}})
         table(item | {"ttl_ms": {"N": "1"}})
@@ -236,7 +235,7 @@ def sweep(stack: Watched) -> None:
 
 
 def open_tasks(stack: Watched) -> tuple[Callable[[Json], object], list[Json]]:
-    """Give a way to write items, and those of the tasks that go on."""
+    """Return a function that writes items, and the items of the active tasks."""
     client, name = stack.deployed.stack.client("dynamodb"), stack.deployed.stack.physical_ids["TasksTable"]
     items = [item for item in client.scan(TableName=name)["Items"] if "open" in item]
     return lambda item: client.put_item(TableName=name, Item=item), items
@@ -273,7 +272,7 @@ def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:
     assert modern.call("wait_and_echo", FAST["wait_and_echo"]).code
 
 
-def test_the_code_asks_for_all_that_it_is_allowed_and_for_nothing_else(
+def test_the_code_uses_every_permission_and_no_other(
     stack: Watched, modern: ModernClient, clock: Clock, refusals: list[str]
 ) -> None:
     let_every_workflow_end_unreported_and_look(stack, modern, clock)

@@ -1,4 +1,4 @@
-"""Owners register, change, break and remove tools while clients call, by parameters and tags alone."""
+"""Owners register, change, break and remove tools, with parameters and tags alone, while clients call."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def owner(stack: Deployed) -> "Iterator[Owner]":
 
 
 class Owner:
-    """Somebody with a state machine of their own, beside the endpoint's stack."""
+    """An owner of a state machine in another stack than the endpoint's."""
 
     def __init__(self, stack: Deployed) -> None:
         self.stack = stack.stack
@@ -93,7 +93,7 @@ def names(client: ModernClient | LegacyClient) -> list[str]:
 
 
 def listed_in_time(clock: Clock, owner: Owner, name: str, *, there: bool = True) -> None:
-    """Wait until the catalog function has worked, then for as long as an instance may keep its list."""
+    """Wait until function catalog has run, and then as long as an instance may cache its list."""
     until(lambda: (name in owner.published()) is there)
     clock.move(seconds=REREAD_AFTER.total_seconds())
 
@@ -111,7 +111,7 @@ def test_polls_never_read_the_catalog_and_calls_read_it_once_in_30_seconds(stack
     clock.move(seconds=30)
     stack.calls.forget()
     client.task("get", task_id)
-    assert (stack.calls.catalog_reads, stack.calls.made) == ([], ["GetItem"]), "the task's own"
+    assert (stack.calls.catalog_reads, stack.calls.made) == ([], ["GetItem"]), "only the read of the task"
     client.task("cancel", task_id)
 
 
@@ -162,7 +162,7 @@ def test_a_manifest_that_breaks_keeps_serving_as_it_was_and_names_its_fault(
     until(lambda: not owner.refusals())
 
 
-def test_a_bad_tool_of_one_owner_is_no_other_owner_s_trouble(stack: Deployed, owner: Owner, clock: Clock) -> None:
+def test_an_invalid_tool_of_one_owner_does_not_affect_other_owners(stack: Deployed, owner: Owner, clock: Clock) -> None:
     client = ModernClient(stack)
 
     owner.register("broken", "a: [b")
@@ -174,7 +174,7 @@ def test_a_bad_tool_of_one_owner_is_no_other_owner_s_trouble(stack: Deployed, ow
     until(lambda: set(owner.refusals()) == {"broken"})
 
 
-def test_a_tool_goes_with_the_tag_of_its_state_machine_and_comes_back_with_it(
+def test_a_tool_is_removed_and_restored_with_the_tag_of_its_state_machine(
     stack: Deployed, owner: Owner, clock: Clock, refusals: list[str]
 ) -> None:
     client = ModernClient(stack)

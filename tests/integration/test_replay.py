@@ -1,4 +1,4 @@
-"""What the dead-letter queue holds gets to its task in the end, or says why it cannot."""
+"""Replaying the dead-letter queue delivers its messages to their tasks, or says why it cannot."""
 
 import json
 import uuid
@@ -28,7 +28,7 @@ ENDED = "Step Functions Execution Status Change"
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    """The root template, to which EventBridge and the stream bring nothing."""
+    """The root template, where EventBridge and the stream deliver nothing."""
     quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "EventBus": "default"}
     with deployed(ROOT / "template.yaml", never, **quiet) as stack:
         for mapping in stack.stack.deployments[0].world.mappings:
@@ -42,13 +42,13 @@ def modern(stack: Deployed) -> ModernClient:
 
 
 def streams_client() -> Any:
-    """Build a client of the stream; moto does not know the endpoints that have the account in their name."""
+    """Return a client of the stream; moto does not serve endpoints with an account id."""
     session: Any = boto3.Session()
     return session.client("dynamodbstreams", REGION, config=Config(account_id_endpoint_mode="disabled"))
 
 
 class Session:
-    """Makes the clients of the stack's account, whose streams answer with an error if one is given."""
+    """Creates clients of the stack's account; its streams fail with an error if one is given."""
 
     def __init__(self, stack: Deployed, error: str | None = None) -> None:
         self._stack = stack
@@ -77,7 +77,7 @@ class Queue:
         self.stack.stack.client("sqs").send_message(QueueUrl=self.url, MessageBody=text)
 
     def replay(self, session: Session | None = None, **how: bool) -> list[tuple[str, Fate]]:
-        """Go through the queue, and say what became of each message."""
+        """Replay the queue; return the outcome of each message."""
         names = self.stack.stack.physical_ids
         functions = ("ExecutionEventsFunction", "ExpirationsFunction", "StatusChangesFunction", "CatalogFunction")
         parts = Stack(self.url, *(names[function] for function in functions))
@@ -85,7 +85,7 @@ class Queue:
         return [(letter.about, letter.fate) for letter in run]
 
     def left(self) -> int:
-        """Count what is there, also what is kept from others for a while."""
+        """Return the number of messages, including invisible ones."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
         sqs = self.stack.stack.client("sqs")
         counts = sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
@@ -98,7 +98,7 @@ def queue(stack: Deployed) -> Queue:
 
 
 def let_expire(stack: Deployed, function: str = "ExpirationsFunction") -> dict[str, Any]:
-    """Let DynamoDB remove what is there, and make the letter that Lambda writes when a function gives up on that."""
+    """Expire the existing tasks, and return the dead letter that Lambda writes if the function fails for good."""
     dynamodb, streams = stack.stack.client("dynamodb"), streams_client()
     arn = dynamodb.describe_table(TableName=stack.stack.physical_ids["TasksTable"])["Table"]["LatestStreamArn"]
     shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
@@ -127,7 +127,9 @@ def test_an_event_that_was_not_recorded_is_recorded(stack: Deployed, modern: Mod
     assert queue.left() == 0
 
 
-def test_what_fails_again_stays_and_the_rest_is_delivered(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+def test_messages_that_fail_again_stay_and_the_rest_is_delivered(
+    stack: Deployed, modern: ModernClient, queue: Queue
+) -> None:
     task_id = modern.call(TOOL, LONG).id_in()
     stack.stop(task_id)
     queue.send({"detail-type": ENDED, "detail": {}})
@@ -140,7 +142,7 @@ def test_what_fails_again_stays_and_the_rest_is_delivered(stack: Deployed, moder
     assert queue.left() == 1
 
 
-def test_a_rehearsal_delivers_and_deletes_nothing(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+def test_a_dry_run_delivers_and_deletes_nothing(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
     task_id = modern.call(TOOL, LONG).id_in()
     queue.send(stack.status_event(task_id, "execution_aborted", status="ABORTED"))
 
@@ -151,7 +153,7 @@ def test_a_rehearsal_delivers_and_deletes_nothing(stack: Deployed, modern: Moder
     assert queue.left() == 1
 
 
-def test_the_execution_of_a_task_that_expired_is_stopped_though_the_letter_only_says_where_to_read_of_it(
+def test_the_execution_of_an_expired_task_is_stopped_although_the_dead_letter_only_names_the_stream_record(
     stack: Deployed, modern: ModernClient, queue: Queue
 ) -> None:
     task_id = modern.call(TOOL, LONG).id_in()
@@ -179,10 +181,10 @@ def test_a_lost_change_of_status_is_redelivered(stack: Deployed, modern: ModernC
     messages = stack.stack.client("sqs").receive_message(QueueUrl=heard, MaxNumberOfMessages=10)["Messages"]
     details = [json.loads(message["Body"])["detail"] for message in messages]
     assert (task_id, "expired") in [(one["task_id"], one["status"]) for one in details]
-    assert stack.status_of(task_id) == "RUNNING", "the letter was not the other function's"
+    assert stack.status_of(task_id) == "RUNNING", "the dead letter must not be delivered to the other function"
 
 
-def test_a_change_that_a_webhook_did_not_take_stays(queue: Queue) -> None:
+def test_a_change_that_a_webhook_rejected_stays(queue: Queue) -> None:
     queue.send(recorded("task_status_changed"))
 
     assert queue.replay(forgets_lost=True) == [("Stepwire Task Status Change", Fate.UNHEARD)]
@@ -201,7 +203,7 @@ def test_a_change_of_what_is_registered_is_compiled(queue: Queue, kind: str, sou
 
 @pytest.mark.parametrize("error", ["TrimmedDataAccessException", "ResourceNotFoundException"])
 @pytest.mark.parametrize(("forgets", "fate", "left"), [(False, Fate.LOST, 1), (True, Fate.FORGOTTEN, 0)])
-def test_what_the_stream_has_forgotten_is_deleted_only_if_that_is_asked_for(
+def test_a_dead_letter_whose_record_has_expired_is_deleted_only_on_request(
     stack: Deployed, modern: ModernClient, queue: Queue, error: str, forgets: bool, fate: Fate, left: int
 ) -> None:
     modern.call(TOOL, LONG)
@@ -213,7 +215,7 @@ def test_what_the_stream_has_forgotten_is_deleted_only_if_that_is_asked_for(
     assert queue.left() == left
 
 
-def test_a_stream_that_gives_no_answer_ends_the_replay(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
+def test_an_unavailable_stream_ends_the_replay(stack: Deployed, modern: ModernClient, queue: Queue) -> None:
     modern.call(TOOL, LONG)
     queue.send(let_expire(stack))
 
@@ -244,7 +246,7 @@ def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(
         asked = {"StackName": "the-stack", "LogicalResourceId": name}
         stubber.add_response("describe_stack_resource", {"StackResourceDetail": detail}, asked)
 
-    if not is_told:  # nor is there a function that registers tools
+    if not is_told:  # this stack has no function that registers tools either
         for _ in range(2):
             stubber.add_client_error("describe_stack_resource", "ValidationError")
 

@@ -1,5 +1,5 @@
-"""The functions as `sam local` runs them, but for the container: in processes of their own, under the official runtime
-interface client, with the variables of the file for `--env-vars`, before the services on their port.
+"""The functions as `sam local` runs them, without the container: in separate processes, under the official runtime
+interface client, with the variables of the file for `--env-vars`, against the simulated services.
 """
 
 import json
@@ -22,14 +22,14 @@ from tests.wire_oracle import check
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no wheel of awslambdaric for other systems")
 
-# As `sam local` makes them up for a developer who has none.
+# The credentials that `sam local` invents for a developer without any.
 CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": "defaultkey",
     "AWS_SECRET_ACCESS_KEY": "defaultsecret",
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
-# The sample with which each function is tried: one that it answers, of a caller who has signed in where that counts.
+# The sample event for each function: one that it answers, with a signed-in caller if needed.
 ONE_OF_EACH: Final = {
     sample.function: name
     for name, sample in sorted(SAMPLES.items(), key=lambda one: bool(one[1].parameters))
@@ -39,7 +39,7 @@ ONE_OF_EACH: Final = {
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
-    """The services with what the template needs of them, where everybody must sign in."""
+    """The services with the resources of the template, where sign-in is needed."""
     parameters = {"WaitSeconds": "0", "EventBus": "default", **SIGN_IN}
     with LocalStack(ROOT / "template.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
@@ -53,17 +53,17 @@ def mcp(services: LocalStack) -> Iterator[Runtime]:
 
 
 def runtime_of(function: str, services: LocalStack, handler: str | None = None) -> Runtime:
-    """Run a function as the template says."""
+    """Run a function as the template describes it."""
     settings = services.functions[function].settings
     variables = dict(env_vars(services)[function])
-    # There is no container here from which the host would have another name.
+    # Without a container, the host has the same name everywhere.
     variables[ENDPOINT] = variables[ENDPOINT].replace(CONTAINER_HOST, "127.0.0.1")
     layer = {"PYTHONPATH": str(ROOT / "layers" / "stepwire")}
     return Runtime(settings.folder, handler or settings.handler, {**CREDENTIALS, **layer, **variables})
 
 
 def ask(mcp: Runtime, method: str, **params: Any) -> dict[str, Any]:
-    """Send a legacy request in an event, and give the result."""
+    """Send a legacy request in an event; return the result."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     answer = mcp.invoke({**recorded("http_post_jwt"), "body": json.dumps(message)})
     assert isinstance(answer, Answer)
@@ -73,7 +73,7 @@ def ask(mcp: Runtime, method: str, **params: Any) -> dict[str, Any]:
 
 
 def is_now(mcp: Runtime, task_id: str, status: str) -> Callable[[], bool]:
-    """Ask whether a task has a status."""
+    """Tell whether a task has this status."""
     return lambda: ask(mcp, "tasks/get", taskId=task_id)["status"] == status
 
 
@@ -88,7 +88,7 @@ def test_a_function_answers_its_sample_event(services: LocalStack, function: str
     assert answer.result == (sample.answers and answer.result | sample.answers)
 
 
-def test_a_task_begins_in_one_process_and_is_ended_by_the_functions_beside_the_services(mcp: Runtime) -> None:
+def test_a_task_starts_in_one_process_and_is_ended_by_functions_in_another(mcp: Runtime) -> None:
     call = {"name": "wait_and_echo", "arguments": {"message": "grüße", "seconds": 1}, "task": {}}
 
     task_id = ask(mcp, "tools/call", **call)["task"]["taskId"]
@@ -109,7 +109,7 @@ def test_a_task_that_is_cancelled_from_outside_stops_its_execution(mcp: Runtime,
     assert status == "ABORTED"
 
 
-def test_an_event_that_makes_no_sense_is_an_error_and_the_function_lives_on(services: LocalStack) -> None:
+def test_an_invalid_event_is_an_error_and_the_function_continues(services: LocalStack) -> None:
     with runtime_of("InputRequestsFunction", services) as runtime:
         fault = runtime.invoke({})
         answer = runtime.invoke(recorded("input_requested"))

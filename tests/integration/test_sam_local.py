@@ -1,4 +1,4 @@
-"""What `sam local` makes of our template and file of variables, and of requests: by the SAM CLI's own code."""
+"""How the SAM CLI's own code reads our template and the file of variables, and converts requests and responses."""
 
 import json
 import os
@@ -20,13 +20,13 @@ from tests.wire_oracle import check
 
 SAM: Final = ROOT / ".venv-sam"
 MESSAGE: Final[dict[str, Any]] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-# As `aws configure` and a shell might leave them: not to be found in a test.
+# Variables of a developer's shell, which must not reach a test.
 ALONE: Final = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "SAM_CLI_TELEMETRY": "0", "LC_ALL": "C.UTF-8"}
 
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[LocalStack]:
-    """The services, where everybody must sign in, and tell an event bus, so that every function is there."""
+    """The services with sign-in and an event bus, so that every function exists."""
     parameters = {"EventBus": "default", **SIGN_IN}
     with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
@@ -47,7 +47,7 @@ def driven(*arguments: str, given: object = None) -> Any:
 
 
 def run(command: list[str], given: str = "") -> str:
-    """Run a program of the SAM CLI's environment, and give what it prints."""
+    """Run a program of the SAM CLI's environment; return its output."""
     assert (SAM / "ready").exists(), f"{SAM.name} is missing: run `make {SAM.name}/ready`"
     region = {"AWS_DEFAULT_REGION": "us-east-1"}
     ended = subprocess.run(
@@ -65,21 +65,21 @@ def run(command: list[str], given: str = "") -> str:
 
 
 def declared(function: str) -> set[str]:
-    """Name the variables that the template declares for a function."""
+    """Return the names of the variables that the template declares for a function."""
     (body,) = [one.properties for one in resources(FUNCTION) if one.logical_id == function]
     shared = template()["Globals"]["Function"]["Environment"]["Variables"]
     return {*shared, *body.get("Environment", {}).get("Variables", {})}
 
 
 class TestTheFileOfVariables:
-    def test_has_every_function_and_every_variable_of_the_template_and_no_other(self, services: LocalStack) -> None:
+    def test_has_exactly_the_functions_and_variables_of_the_template(self, services: LocalStack) -> None:
         written = env_vars(services)
 
         assert {name: set(values) for name, values in written.items()} == {
             one.logical_id: declared(one.logical_id) for one in resources(FUNCTION)
         }
 
-    def test_is_handed_to_the_containers_as_it_is(self, services: LocalStack, tmp_path: Path) -> None:
+    def test_is_passed_to_the_containers_unchanged(self, services: LocalStack, tmp_path: Path) -> None:
         file = tmp_path / "env.json"
         write_env_vars(services, file)
 
@@ -90,26 +90,24 @@ class TestTheFileOfVariables:
         for function, values in written.items():
             assert handed[function] == handed[function] | values
 
-    def test_is_of_no_use_for_a_variable_that_the_template_does_not_declare(self, tmp_path: Path) -> None:
+    def test_cannot_set_a_variable_that_the_template_does_not_declare(self, tmp_path: Path) -> None:
         file = tmp_path / "env.json"
         file.write_text(json.dumps({"McpFunction": {"NOT_DECLARED": "1", ENDPOINT: "http://there"}}), encoding="utf-8")
 
         handed = driven("variables", str(ROOT / "template.yaml"), str(file))["McpFunction"]
 
-        # Which is why the template declares the endpoint, and the developer's keys are taken as they come.
+        # Therefore the template declares the endpoint; the developer's own keys are used.
         assert "NOT_DECLARED" not in handed
         assert (handed[ENDPOINT], handed["AWS_ACCESS_KEY_ID"]) == ("http://there", "defaultkey")
 
-    def test_is_the_one_that_the_settings_of_sam_name(self) -> None:
+    def test_is_the_file_that_samconfig_names(self) -> None:
         settings = (ROOT / "samconfig.toml").read_text(encoding="utf-8")
 
         assert settings.count('env_vars = ".aws-sam/local-env.json"') == 2
 
 
 class TestStartApi:
-    def test_makes_an_event_that_function_mcp_answers_and_a_response_of_its_answer(
-        self, open_services: LocalStack
-    ) -> None:
+    def test_converts_a_request_to_an_event_and_the_answer_to_a_response(self, open_services: LocalStack) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         sent = {"method": "POST", "path": "/mcp", "headers": headers, "body": json.dumps(MESSAGE)}
         root = str(ROOT / "template.yaml")
@@ -132,7 +130,7 @@ class TestStartApi:
         assert (seen["function"], seen["event"]["rawPath"]) == ("MetadataFunction", path)
 
 
-# What `sam local generate-event` has for each kind of resource that invokes functions of ours.
+# The event of `sam local generate-event` for each kind of resource that invokes our functions.
 KINDS: Final = {
     "AWS::ApiGatewayV2::Integration": ("apigateway", "http-api-proxy"),
     "AWS::Events::Rule": ("cloudwatch", "scheduled-event"),
@@ -142,7 +140,7 @@ FUNCTIONS: Final = {one.logical_id for one in resources(FUNCTION)}
 
 
 def invoked_by(kind: str) -> set[str]:
-    """Name the functions that resources of a kind invoke; an alias of one is the function."""
+    """Return the functions that resources of a kind invoke, without aliases."""
     named = {name.partition(".")[0] for one in resources(kind) for name in references(one.properties)}
     return named & FUNCTIONS
 
@@ -152,20 +150,22 @@ TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in inv
 
 @cache
 def generated_text(*kind: str) -> str:
-    """Have an event made; that takes two seconds."""
+    """Let the SAM CLI generate an event, which takes two seconds."""
     return run([str(SAM / "bin" / "sam"), "local", "generate-event", *kind])
 
 
 def generated(kind: str) -> dict[str, Any]:
-    """Give the event that is made for a kind of resource."""
+    """Return the generated event for a kind of resource."""
     return json.loads(generated_text(*KINDS[kind]))
 
 
 class TestGeneratedEvents:
-    """They have the shape of ours, but are of no table, rule or client of ours."""
+    """Generated events have the shape of ours, but name other tables, rules and clients."""
 
     @pytest.mark.parametrize(("function", "kind"), TRIGGERED)
-    def test_every_function_takes_those_of_its_kind(self, services: LocalStack, function: str, kind: str) -> None:
+    def test_every_function_accepts_the_events_of_its_kind(
+        self, services: LocalStack, function: str, kind: str
+    ) -> None:
         answer = services.invoke(function, generated(kind))
 
         assert kind != "AWS::ApiGatewayV2::Integration" or answer["statusCode"] in (200, 403)
@@ -175,13 +175,13 @@ class TestGeneratedEvents:
 
         assert {function for function, _ in TRIGGERED} == FUNCTIONS - states
 
-    def test_a_request_says_what_it_lacks(self, open_services: LocalStack) -> None:
+    def test_the_error_for_a_generated_request_names_what_is_missing(self, open_services: LocalStack) -> None:
         answer = open_services.invoke("McpFunction", generated("AWS::ApiGatewayV2::Integration"))
 
-        # It has a body, and no content type.
+        # It has a body, but no content type.
         assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (415, -32600)
 
-    def test_a_request_that_is_given_a_message_is_answered(self, open_services: LocalStack) -> None:
+    def test_a_generated_request_with_a_message_is_answered(self, open_services: LocalStack) -> None:
         event = generated("AWS::ApiGatewayV2::Integration")
         event |= {
             "body": json.dumps(MESSAGE),

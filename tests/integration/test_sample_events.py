@@ -1,4 +1,4 @@
-"""Every file in events/ is taken by the function that it is for, with the effect that it should have."""
+"""Each file in events/ is accepted by its function, and has the expected effect."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MACHINE: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndE
 
 @pytest.fixture(scope="module")
 def stacks() -> Iterator[dict[bool, Deployed]]:
-    """The root template whole, with sign-in and without."""
+    """The whole root template, with and without sign-in."""
     template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ExecutionPrefix": "sw-"}
     with (
         deployed(template, never, **parameters) as anybody,
@@ -27,7 +27,7 @@ def stacks() -> Iterator[dict[bool, Deployed]]:
 
 
 def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
-    """Invoke the function; None where it fails as it should."""
+    """Invoke the function; None if it fails as expected."""
     if sample.fails is None:
         return stack.invoke(sample.function, event)
     with pytest.raises(FunctionError) as raised:
@@ -37,7 +37,7 @@ def answer_of(stack: LocalStack, sample: Sample, event: dict[str, Any]) -> Any:
 
 
 def of_the_stack(stack: LocalStack, recording: dict[str, Any]) -> dict[str, Any]:
-    """Replace the state machine in recorded events by the stack's own, the only one its roles may access."""
+    """Replace the state machine in recorded events with that of the stack, the only one that its roles may access."""
     ours = stack.physical_ids["WaitAndEcho"]
     text = json.dumps(recording).replace(MACHINE, ours)
     return json.loads(
@@ -60,7 +60,7 @@ def test_a_sample_event_has_its_effect(stacks: dict[bool, Deployed], name: str) 
     assert left["status"]["S"] == sample.leaves
 
 
-def test_every_sample_event_is_tried_here() -> None:
+def test_every_sample_event_is_tested_here() -> None:
     assert {path.stem for path in FOLDER.iterdir()} - FOR_OTHERS == set(SAMPLES)
 
 

@@ -48,13 +48,13 @@ class Faults:
     """AWS errors whose messages contain a secret."""
 
     operation: str | None = None
-    """The operation that presently fails."""
+    """The operation that fails now."""
     function: str = ""
-    """The function whose calls fail; others that run at the same time, for an event, are left alone."""
+    """The function whose calls fail; concurrent calls of others succeed."""
     met: int = 0
 
     def answer(self, model: OperationModel, **_: object) -> tuple[SimpleNamespace, Json] | None:
-        """Answer a call in AWS's place; None lets it through."""
+        """Answer a call instead of AWS; None passes it on."""
         if model.name != self.operation or not current_thread().name.endswith(f"-{self.function}"):
             return None
         self.met += 1
@@ -106,7 +106,7 @@ class Log:
         return "\n".join([self.printed, *map(_whole, self.records)])
 
     def entries(self, action: str) -> list[Json]:
-        """Return the audit lines of an action."""
+        """Return the audit log lines of an action."""
         self.text()
         lines = [json.loads(line) for line in self.printed.splitlines() if '"audit"' in line]
         return [line for line in lines if line["audit"] == action]
@@ -129,7 +129,7 @@ def log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         heard.records.append(record)
         return record
 
-    # Loggers outlive a stack, and an earlier test's write to what is closed by now: no matter, as records are heard.
+    # Loggers of earlier tests may write to closed streams, which does not matter: this test captures the records.
     monkeypatch.setattr(logging, "raiseExceptions", False)
     logging.setLogRecordFactory(hear)
     yield heard
@@ -144,7 +144,7 @@ def faults() -> Faults:
 
 @pytest.fixture
 def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
-    """The root template, with sign-in; new for each test, so that its loggers write where the test listens."""
+    """The root template with sign-in; new for each test, so that its loggers write where the test listens."""
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **SIGN_IN) as stack:
         boto3.DEFAULT_SESSION.events.register("before-call", faults.answer)  # type: ignore[union-attr]
         yield stack
@@ -165,7 +165,7 @@ def until_status(client: ModernClient, task_id: str, status: str) -> None:
 
 
 def leaked(log: Log) -> list[str]:
-    """List the secrets in the output."""
+    """Return the secrets in the output."""
     text = log.text()
     return [secret for secret in SECRETS.values() if secret in text]
 
@@ -175,7 +175,9 @@ def owners(lines: list[Json]) -> set[str]:
 
 
 # T28
-def test_a_task_that_is_asked_and_answered_leaves_its_id_and_its_owners_hash(modern: ModernClient, log: Log) -> None:
+def test_the_log_of_a_task_with_a_question_contains_only_its_id_and_its_owners_hash(
+    modern: ModernClient, log: Log
+) -> None:
     params: Json = {"name": "approve_refund", "arguments": REFUND}
     meta = {"traceparent": SECRETS["meta"], "progressToken": SECRETS["meta"]}
     task_id = modern.ask("tools/call", params, headers=KEYED, meta=meta).id_in()
@@ -189,7 +191,7 @@ def test_a_task_that_is_asked_and_answered_leaves_its_id_and_its_owners_hash(mod
     until_status(modern, task_id, "completed")
     result = found(modern, task_id)["result"]
 
-    assert result["structuredContent"]["note"] == SECRETS["answer"], "the secret was not planted"
+    assert result["structuredContent"]["note"] == SECRETS["answer"], "the input must contain the secret"
     created, (ended,) = log.entries("created"), log.entries("ended")
     assert [line["task_id"] for line in created] == [task_id]
     assert (ended["task_id"], ended["outcome"], ended["Completed"]) == (task_id, "completed", [1.0])
@@ -200,14 +202,14 @@ def test_a_task_that_is_asked_and_answered_leaves_its_id_and_its_owners_hash(mod
 
 
 # T28
-def test_a_task_that_fails_leaves_neither_its_error_nor_its_cause(modern: ModernClient, log: Log) -> None:
+def test_the_log_of_a_failed_task_contains_neither_error_nor_cause(modern: ModernClient, log: Log) -> None:
     failing = {**ECHO, "error": SECRETS["error"], "cause": SECRETS["cause"]}
     task_id = modern.call("wait_and_echo", failing).id_in()
     until_status(modern, task_id, "completed")
 
     text = found(modern, task_id)["result"]["content"][0]["text"]
 
-    assert SECRETS["cause"] in text, "the secret was not planted"
+    assert SECRETS["cause"] in text, "the input must contain the secret"
     ended = until(lambda: log.entries("ended"))  # the task is saved first
     assert [line["outcome"] for line in ended] == ["completed_with_error"]
     assert {line["task_id"] for line in log.entries("retrieved")} == {task_id}
@@ -215,7 +217,7 @@ def test_a_task_that_fails_leaves_neither_its_error_nor_its_cause(modern: Modern
 
 
 # T28
-def test_a_cancel_and_refusals_leave_nothing_that_was_sent(modern: ModernClient, log: Log) -> None:
+def test_the_log_of_cancellations_and_refusals_contains_no_input(modern: ModernClient, log: Log) -> None:
     legacy = LegacyClient(modern.endpoint)
     task_id = modern.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
 
@@ -239,7 +241,7 @@ def test_a_cancel_and_refusals_leave_nothing_that_was_sent(modern: ModernClient,
 
 # F4
 @pytest.mark.parametrize("claims", [{"sub": None, "client_id": None}, {"token_use": "id"}], ids=["nobody", "id token"])
-def test_a_token_that_is_not_enough_leaves_none_of_its_claims(stack: Deployed, log: Log, claims: Json) -> None:
+def test_the_log_of_an_incomplete_token_contains_no_claims(stack: Deployed, log: Log, claims: Json) -> None:
     endpoint = Endpoint(stack, {"sub": SECRETS["subject"], "email": SECRETS["claim"], **claims})
 
     response = endpoint.handle(HttpRequest("POST", {}, b"{}", "nobody"))  # type: ignore[arg-type] - it is not read
@@ -251,7 +253,7 @@ def test_a_token_that_is_not_enough_leaves_none_of_its_claims(stack: Deployed, l
 
 # T28
 @pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "StartExecution"])
-def test_a_call_that_aws_refuses_leaves_no_secret_in_the_log(
+def test_the_log_of_a_call_that_aws_refuses_contains_no_secret(
     modern: ModernClient, log: Log, faults: Faults, operation: str
 ) -> None:
     params: Json = {"name": "wait_and_echo", "arguments": ECHO}
@@ -267,7 +269,7 @@ def test_a_call_that_aws_refuses_leaves_no_secret_in_the_log(
 @pytest.mark.parametrize(
     ("method", "operation"), [("get", "GetItem"), ("cancel", "StopExecution"), ("cancel", "PutItem")]
 )
-def test_a_task_request_that_aws_refuses_leaves_no_secret_in_the_log(
+def test_the_log_of_a_task_request_that_aws_refuses_contains_no_secret(
     modern: ModernClient, log: Log, faults: Faults, method: str, operation: str
 ) -> None:
     task_id = modern.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
@@ -281,7 +283,9 @@ def test_a_task_request_that_aws_refuses_leaves_no_secret_in_the_log(
 
 
 # T28
-def test_news_that_cannot_be_recorded_leaves_no_result_in_the_log(stack: Deployed, log: Log, faults: Faults) -> None:
+def test_the_log_of_an_event_that_cannot_be_recorded_contains_no_result(
+    stack: Deployed, log: Log, faults: Faults
+) -> None:
     client = ModernClient(Endpoint(stack))
     task_id = client.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
     output = json.dumps({"message": SECRETS["argument"], "waited_seconds": 0})
@@ -290,14 +294,14 @@ def test_news_that_cannot_be_recorded_leaves_no_result_in_the_log(stack: Deploye
     with faults.of("GetItem", "ExecutionEventsFunction"), pytest.raises(FunctionError):
         stack.stack.invoke("ExecutionEventsFunction", event)
 
-    assert set(leaked(log)) <= {SECRETS["fault"]}, "what a function raises is written down: AWS's own words, not ours"
+    assert set(leaked(log)) <= {SECRETS["fault"]}, "the log must contain the exception with AWS's message"
 
 
 # T28
 @pytest.mark.parametrize(
     "change", [{"progress": SECRETS["progress"]}, {"progress": 1, "message": [SECRETS["progress"]]}]
 )
-def test_progress_that_cannot_be_read_is_not_repeated(stack: Deployed, log: Log, change: Json) -> None:
+def test_the_log_of_invalid_progress_does_not_quote_it(stack: Deployed, log: Log, change: Json) -> None:
     event = recorded("progress_reported")
     event["detail"] = change
 
@@ -308,9 +312,7 @@ def test_progress_that_cannot_be_read_is_not_repeated(stack: Deployed, log: Log,
 
 
 # T24, T28
-def test_a_failed_cleanup_of_an_expired_task_leaves_no_secret_in_the_log(
-    stack: Deployed, log: Log, faults: Faults
-) -> None:
+def test_the_log_of_a_failed_cleanup_contains_no_secret(stack: Deployed, log: Log, faults: Faults) -> None:
     client = ModernClient(Endpoint(stack))
     task_id = client.call("wait_and_echo", {**ECHO, "seconds": 600}).id_in()
     dynamodb = stack.stack.client("dynamodb")

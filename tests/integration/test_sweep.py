@@ -1,4 +1,4 @@
-"""The sweep on a whole stack: what no reader touches is repaired by function sweep."""
+"""The sweep on a whole stack: function sweep repairs tasks that nobody reads."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,14 +18,14 @@ MINUTES = 2
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
-    """The root template, where no status event ever arrives and no reader looks at Step Functions."""
+    """The root template, where no status event arrives and no reader checks the execution."""
     rare = {"RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "SweepMinutes": str(MINUTES)}
     with deployed(ROOT / "template.yaml", never, WaitSeconds="0", **rare) as stack:
         yield stack
 
 
 def neglect(stack: Deployed, task_id: str) -> None:
-    """Let as much time pass for a task as the sweep waits."""
+    """Let time pass until the sweep checks a task."""
     then = created_at_of(TaskId(task_id)) - timedelta(minutes=MINUTES)
     key = task_key_from_execution(stack.execution_of(task_id).rpartition(":")[2])
     assert key is not None
@@ -38,7 +38,7 @@ def neglect(stack: Deployed, task_id: str) -> None:
 
 
 def sweep(stack: Deployed) -> list[str]:
-    """Run function sweep as its schedule does, and list what it asked of AWS."""
+    """Run function sweep as its schedule does; return its AWS calls."""
     stack.calls.forget()
     stack.stack.invoke("SweepFunction", recorded("schedule"))
     return list(stack.calls.made)
@@ -59,13 +59,13 @@ def test_a_lost_end_is_found_and_the_next_poll_makes_no_further_check(stack: Dep
     assert stack.calls.made == ["GetItem"]
 
 
-def test_where_nothing_is_neglected_a_read_and_four_queries_are_all(stack: Deployed) -> None:
+def test_without_neglected_tasks_the_sweep_makes_one_read_and_four_queries(stack: Deployed) -> None:
     ModernClient(stack).call("wait_and_echo", {"message": "hello", "seconds": 600})
 
     assert sweep(stack) == ["GetItem", *["Query"] * 4]
 
 
-def test_what_runs_is_listed_and_passed_over_by_one_read_each(stack: Deployed) -> None:
+def test_running_executions_are_listed_and_their_tasks_cost_one_read_each(stack: Deployed) -> None:
     modern = ModernClient(stack)
     for task_id in [modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in() for _ in range(5)]:
         neglect(stack, task_id)

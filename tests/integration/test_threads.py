@@ -1,8 +1,9 @@
-"""Real threads at one task, one key and one limit at once, on two instances of each function: one of them wins.
+"""Concurrent threads use one task, one key or one limit, on two instances of each function: one of them wins.
 
-Every order of the threads satisfies what is asserted, and nothing depends on how fast they are: tests bring the status
-events themselves, no task is overdue unless a test makes it so, and a wait for an end takes as long as it takes. After
-each test everything has ended, and then nothing is left: no execution runs, and no slot is held.
+The assertions hold for every order and speed of the threads: tests deliver the status events themselves, no task is
+overdue unless a test makes it so, and waits have no time limit. After each test everything has ended: no execution
+runs,
+and no slot is held.
 """
 
 import math
@@ -51,7 +52,7 @@ class Ends:
         return ()
 
     def wait(self, task_id: str) -> StatusEvent:
-        """Wait until the execution of a task has ended, and give the event of its end."""
+        """Wait until the execution of a task has ended; return its status event."""
         with self._changed:
             self._changed.wait_for(lambda: task_id in self._events)
             return self._events[task_id]
@@ -59,19 +60,19 @@ class Ends:
 
 @dataclass(frozen=True)
 class Racing(Deployed):
-    """A stack whose status events a test brings."""
+    """A stack whose status events a test delivers."""
 
     ends: Ends = field(default_factory=Ends)
 
     def bring_end(self, task_id: str) -> None:
-        """Wait until the execution of a task has ended, and bring the event of its end."""
+        """Wait until the execution of a task has ended, and deliver its status event."""
         detail = self.ends.wait(task_id).detail
         self.stack.invoke("ExecutionEventsFunction", {**recorded("execution_succeeded"), "detail": detail})
 
 
 @pytest.fixture(scope="module")
 def running_stack() -> Iterator[Racing]:
-    """The root template, each function twice; no task is overdue."""
+    """The root template with two instances per function; no task is overdue."""
     parameters = {"MostActiveTasks": str(MOST_ACTIVE), "MostTasksPerMinute": "60000", "RepairAfterSeconds": "600"}
     with deployed(ROOT / "template.yaml", never, 2, **parameters, StateAfterSeconds="0", **SIGN_IN) as stack:
         racing = Racing(stack.stack, stack.calls)
@@ -81,7 +82,7 @@ def running_stack() -> Iterator[Racing]:
 
 @pytest.fixture
 def stack(running_stack: Racing) -> Iterator[Racing]:
-    """The same, and nothing that a test has begun may be left after it."""
+    """The same stack; after each test, check that everything has ended."""
     running_stack.calls.forget()
     yield running_stack
     for name in running_stack.executions():
@@ -91,14 +92,14 @@ def stack(running_stack: Racing) -> Iterator[Racing]:
 
 @pytest.fixture
 def clients(stack: Racing) -> list[Client]:
-    """As many clients of one caller as there are threads, of both eras."""
+    """One client of the same caller for each thread, of both eras."""
     modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     legacy = LegacyClient.opened(stack, capabilities=ASKING_CAPABILITY)
     return [modern, legacy] * (THREADS // 2)
 
 
 def together(acts: Sequence[Callable[[], Value]]) -> list[Value]:
-    """Do all at the same moment, each in a thread of its own, and give what came of each."""
+    """Run all functions concurrently, each in its own thread; return their results."""
     gate = threading.Barrier(len(acts))
 
     def act(one: Callable[[], Value]) -> Value:
@@ -115,24 +116,24 @@ def items(stack: Deployed) -> list[dict[str, Any]]:
 
 
 def slots(stack: Deployed) -> set[str]:
-    """List the tasks that are counted as active."""
+    """Return the ids of the tasks that hold a slot."""
     return {task_id for item in items(stack) for task_id in item.get("active", {}).get("SS", ())}
 
 
 def task_of(execution_name: str) -> str:
-    """Give the task of an execution."""
+    """Return the task id in the name of an execution."""
     return execution_name.rpartition("-")[2]
 
 
 def make_overdue(stack: Deployed, task_id: str) -> None:
-    """Make the last check of Step Functions for a task long ago."""
+    """Set the time of a task's last check far into the past."""
     (item,) = [item for item in items(stack) if item["sk"]["S"] == f"task#{task_id}"]
     item["checked_at"]["N"] = str(int(item["checked_at"]["N"]) - 3_600_000)
     stack.stack.client("dynamodb").put_item(TableName=stack.stack.physical_ids["TasksTable"], Item=item)
 
 
 def begin(client: Client, arguments: Json, key: str | None = None, tool: str = "wait_and_echo") -> Answer:
-    """Call the tool as a task."""
+    """Call the tool with a task."""
     params: Json = {"name": tool, "arguments": arguments}
     headers = {} if key is None else {"idempotency-key": key}
     if isinstance(client, LegacyClient):
@@ -141,7 +142,7 @@ def begin(client: Client, arguments: Json, key: str | None = None, tool: str = "
 
 
 def id_in(answer: Answer) -> str:
-    """Give the id of the task in the answer to a call, of either era."""
+    """Return the task id in the answer to a call of either era."""
     return answer.result.get("task", answer.result)["taskId"]
 
 
@@ -152,20 +153,20 @@ def status_of(client: Client, task_id: str) -> str:
 
 
 def text_of(client: Client, task_id: str) -> str:
-    """Fetch the result of a task that has one, as its text."""
+    """Return the text of a task's result."""
     if isinstance(client, LegacyClient):
         return client.task("result", task_id).text
     return client.task("get", task_id).result["result"]["content"][0]["text"]
 
 
 def states_left(stack: Deployed, task_id: str) -> list[str]:
-    """List the states that the execution of a task has left, in order."""
+    """Return the states that the execution of a task has left, in order."""
     history = stack.stack.client("stepfunctions").get_execution_history(executionArn=stack.execution_of(task_id))
     return [event["stateExitedEventDetails"]["name"] for event in history["events"] if event["type"].endswith("Exited")]
 
 
 def cancel_all(client: Client, task_ids: set[str]) -> None:
-    """End what a test has begun."""
+    """Cancel the tasks of a test."""
     for task_id in task_ids:
         client.task("cancel", task_id)
 
@@ -198,9 +199,7 @@ def test_concurrent_calls_never_exceed_a_callers_limit_of_active_tasks(clients: 
 
 
 # T22, X19
-def test_however_many_cancel_a_task_at_once_it_is_cancelled_once_and_for_good(
-    clients: list[Client], stack: Racing
-) -> None:
+def test_concurrent_cancellations_cancel_a_task_once(clients: list[Client], stack: Racing) -> None:
     for _ in range(ROUNDS):
         task_id = id_in(begin(clients[0], LONG))
 
@@ -217,7 +216,7 @@ def test_of_many_concurrent_answers_the_workflow_gets_one(clients: list[Client],
     modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
     task_id = id_in(begin(modern, refund, tool="approve_refund"))
     while status_of(modern, task_id) != "input_required":
-        time.sleep(0.01)  # as long as it takes: the workflow asks by itself
+        time.sleep(0.01)  # without a time limit: the workflow asks by itself
 
     def answer(number: int) -> Answer:
         content = {"amount": 100 + number, "note": f"note {number}"}
@@ -258,9 +257,7 @@ def test_polls_during_the_end_of_a_task_see_it_working_and_then_one_result(
 
 
 # X10
-def test_however_many_poll_an_overdue_task_at_once_one_of_them_asks_step_functions(
-    clients: list[Client], stack: Racing
-) -> None:
+def test_of_concurrent_polls_of_an_overdue_task_one_asks_step_functions(clients: list[Client], stack: Racing) -> None:
     task_id = id_in(begin(clients[0], SHORT))
     stack.ends.wait(task_id)
     make_overdue(stack, task_id)
@@ -274,7 +271,7 @@ def test_however_many_poll_an_overdue_task_at_once_one_of_them_asks_step_functio
 
 # T24: an expired task is deleted; any other keeps its first end.
 @pytest.mark.parametrize("expires", [False, True])
-def test_an_end_a_cancellation_and_an_expiry_at_the_same_time_leave_one_end_or_nothing(
+def test_a_concurrent_end_cancellation_and_expiry_leave_one_end_or_no_task(
     clients: list[Client], stack: Racing, expires: bool
 ) -> None:
     def end_somehow(client: Client, polls: int) -> str:

@@ -1,4 +1,4 @@
-"""Stepwire over the fakes, with work that asks its user and the client's model, and ends with what they answered.
+"""Stepwire over the fakes, with a workflow that asks the user and the client's model, and ends with their answers.
 
 Two instances of the server take turns.
 """
@@ -21,7 +21,7 @@ KEYS: Final = ("user", "model")
 
 @dataclass
 class AskingWork:
-    """The endpoint. Its workflow asks as soon as it runs, both at once."""
+    """The endpoint. Its workflow asks both questions as soon as it runs."""
 
     workflows: ScriptedWorkflows = field(default_factory=ScriptedWorkflows)
     _lock: Any = field(default_factory=Lock)

@@ -1,8 +1,8 @@
-"""What `mcp` 1.30 does with questions that it makes tasks of its own, in its own task store.
+"""Show what `mcp` 1.30 does with questions for which it creates tasks in its own task store.
 
-.venv-legacy/bin/python tests/interop/client_tasks_mcp_1.py URL < plan.json
+    .venv-legacy/bin/python tests/interop/client_tasks_mcp_1.py URL < plan.json
 
-`plan.what` says what becomes of its tasks. It runs in an environment of its own, with nothing of ours.
+`plan.what` selects the fate of its tasks. It runs in a separate environment, without our code.
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportCallIssue=false
@@ -19,14 +19,14 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.experimental.tasks.helpers import cancel_task
 from mcp.shared.experimental.tasks.in_memory_task_store import InMemoryTaskStore
 
-warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
+warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 warns about all its experimental methods
 
 LOST = types.ErrorData(code=types.INVALID_PARAMS, message="Task not found")
 FAILED = types.ErrorData(code=-1, message="The user rejected it.")
 
 
 class Host:
-    """A host with a task store, and what was asked of it."""
+    """A host with a task store, which records the questions."""
 
     def __init__(self, plan: dict[str, Any], group: Any) -> None:
         self.plan = plan
@@ -35,7 +35,7 @@ class Host:
         self.asked: list[str] = []
 
     def handlers(self) -> ExperimentalTaskHandlers:
-        """Give what the session calls for tasks."""
+        """Return the session's handlers for tasks."""
         return ExperimentalTaskHandlers(
             get_task=self.get,
             get_task_result=self.result,
@@ -61,13 +61,13 @@ class Host:
         return await self.made(metadata, types.CreateMessageResult(**self.plan["model"]))
 
     async def made(self, metadata: Any, result: Any) -> Any:
-        """Make a task, and let it go on."""
+        """Create a task, and let it run."""
         task = await self.store.create_task(metadata)
         self.group.start_soon(self.work, task.taskId, result)
         return types.CreateTaskResult(task=task)
 
     async def work(self, task_id: str, result: Any) -> None:
-        """Let the user think, or the model; then do what the plan says."""
+        """Let the user or the model think; then do what the plan says."""
         await anyio.sleep(0.7)
         match self.plan["what"]:
             case "completes":
@@ -80,7 +80,7 @@ class Host:
             case "is lost":
                 await self.store.delete_task(task_id)
             case _:
-                pass  # it goes on for ever
+                pass  # it never ends
 
     async def get(self, _context: Any, params: Any) -> Any:
         self.asked.append("tasks/get")
@@ -105,7 +105,7 @@ class Host:
 
 
 async def called(session: ClientSession, plan: dict[str, Any], group: Any) -> Any:
-    """Call the tool as the plan says, and give its result."""
+    """Call the tool as the plan says; return its result."""
     if not plan["as_task"]:
         return await session.call_tool("optional", plan["arguments"])
     created = await session.experimental.call_tool_as_task("optional", plan["arguments"])
@@ -121,7 +121,7 @@ async def give_up(session: ClientSession, task_id: str) -> None:
 
 
 async def main(url: str, plan: dict[str, Any]) -> None:
-    """Call the tool, and print what was asked and what came of it."""
+    """Call the tool; print the questions and the outcome."""
     info = types.Implementation(name="mcp", version="1")
     async with anyio.create_task_group() as group:
         host = Host(plan, group)

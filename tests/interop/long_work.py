@@ -1,7 +1,7 @@
 """Stepwire over the fakes, with work that takes longer than any call: it ends after its model has fetched twice.
 
-Two instances of the server take turns. Time is the fakes': a wait of the server takes none, and a client that comes
-back for a response finds that it has waited long.
+Two instances of the server take turns. The clock is a fake: waits of the server take no time, and a client that resumes
+a response finds that a long time has passed.
 """
 
 import itertools
@@ -31,7 +31,7 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         "$defs": {"answer": {"type": "integer"}},
     },
 }
-"""The output schemas of the tools, by the tools' names."""
+"""The output schemas of the tools, by name."""
 
 
 def _world() -> World:
@@ -44,7 +44,7 @@ def _world() -> World:
 
 @dataclass
 class LongWork:
-    """The endpoint."""
+    """The endpoint of such work."""
 
     world: World = field(default_factory=_world)
     looks: int = 0

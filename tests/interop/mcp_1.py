@@ -1,4 +1,4 @@
-"""What `mcp` 1.30 gets from long work by its tools. It runs in an environment of its own, with nothing of ours.
+"""Print what `mcp` 1.30 gets from long work with tools only. It runs in a separate environment, without our code.
 
 .venv-legacy/bin/python tests/interop/mcp_1.py URL < plan.json
 """
@@ -18,7 +18,7 @@ NEXT_STEP = re.compile(r"Next: call (\w+) with (\{.*?\}+)[.,]")
 
 
 async def fetched(session: ClientSession, tool: str, arguments: dict[str, Any]) -> list[Any]:
-    """Call a tool, then what each result names next, and return all of the results."""
+    """Call a tool, then the tools that the results name next; return all results."""
     results = []
     step: tuple[str, dict[str, Any]] | None = (tool, arguments)
     while step is not None:

@@ -1,7 +1,7 @@
 """The rules of AgentCore Gateway for the tools of an MCP server, and the input of the recipe in docs/clients.md.
 
-A Gateway refuses a target whose tools have references in their schemas. It declares no tasks, so it is shown the tools
-for clients without them.
+A Gateway rejects a target whose tools have references in their schemas. It declares no tasks, so it gets the tools for
+clients without tasks.
 """
 
 import json
@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).parents[2]
 REFUSED: Final = frozenset({"$ref", "$defs", "$anchor", "$dynamicRef", "$dynamicAnchor"})
 """Keywords with which the Gateway fails to create or synchronize a target."""
 VERSIONS: Final = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-"""The versions of MCP that it speaks."""
+"""The versions of MCP that it supports."""
 TARGET: Final = re.compile(r"([0-9a-zA-Z][-]?){1,100}")
 RECIPE: Final = next(block for block in page(ROOT / "docs/clients.md").blocks("json") if "gatewayIdentifier" in block)
 
@@ -52,7 +52,7 @@ def keywords(value: object) -> set[str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_no_tool_has_a_keyword_that_a_gateway_refuses(version: str) -> None:
+def test_no_tool_has_a_keyword_that_a_gateway_rejects(version: str) -> None:
     tools = tools_shown(version)
 
     assert {"approve_refund", "task_result"} <= {tool["name"] for tool in tools}
@@ -63,7 +63,7 @@ def test_a_reference_at_any_depth_is_found() -> None:
     assert keywords({"anyOf": [{"properties": {"a": {"$ref": "#"}}}]}) & REFUSED == {"$ref"}
 
 
-def test_the_input_of_the_recipe_is_one_that_the_api_takes() -> None:
+def test_the_input_of_the_recipe_is_valid_for_the_api() -> None:
     service = botocore.session.get_session().get_service_model("bedrock-agentcore-control")
     shape = service.operation_model("CreateGatewayTarget").input_shape
     assert shape is not None

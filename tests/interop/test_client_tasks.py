@@ -1,7 +1,8 @@
-"""Questions that released clients make tasks of their own, each in its SDK's own task store (2025-11-25).
+"""Questions for which released clients create tasks, each in the task store of its SDK (2025-11-25).
 
-The Python SDK brings handlers and a store, and the TypeScript SDK answers `tasks/get`, `tasks/result` and
-`tasks/cancel` from its store by itself.
+The Python SDK has handlers and a store; the TypeScript SDK answers `tasks/get`, `tasks/result` and `tasks/cancel` from
+its
+store by itself.
 """
 
 import json
@@ -29,19 +30,19 @@ each_library = pytest.mark.parametrize("library", ["python", pytest.param("types
 
 @pytest.fixture
 def work() -> AskingWork:
-    """Work that asks."""
+    """A workflow that asks."""
     return AskingWork()
 
 
 @pytest.fixture
 def url(work: AskingWork) -> Iterator[str]:
-    """Where the work is called."""
+    """The URL of its endpoint."""
     with serving(work.handle) as url:
         yield url
 
 
 def seen_by(library: str, url: str, what: str, *, as_task: bool = True) -> Json:
-    """Let a client call the tool, and give what it was asked and what it got."""
+    """Let a client call the tool; return its questions and its result."""
     plan = json.dumps(
         {"what": what, "as_task": as_task, "arguments": ARGUMENTS, "user": ACCEPT, "model": SAMPLED, "name": "mcp"}
     )
@@ -58,7 +59,9 @@ def seen_by(library: str, url: str, what: str, *, as_task: bool = True) -> Json:
 # T35, T36
 @each_library
 @pytest.mark.parametrize("as_task", [True, False])
-def test_the_results_of_its_tasks_are_the_answers(work: AskingWork, url: str, library: str, *, as_task: bool) -> None:
+def test_the_results_of_client_tasks_are_the_answers(
+    work: AskingWork, url: str, library: str, *, as_task: bool
+) -> None:
     seen = seen_by(library, url, "completes", as_task=as_task)
 
     assert seen["result"]["structuredContent"] == {"user": ACCEPT, "model": SAMPLED}
@@ -68,12 +71,12 @@ def test_the_results_of_its_tasks_are_the_answers(work: AskingWork, url: str, li
     assert seen["asked"].count("tasks/result") == 2
     assert "tasks/get" in seen["asked"]
     assert "tasks/cancel" not in seen["asked"]
-    assert len(work.workflows.resumptions) == 2, "no answer was delivered twice"
+    assert len(work.workflows.resumptions) == 2, "no answer may be delivered twice"
     assert work.world.faults == []
 
 
 @each_library
-def test_its_tasks_that_fail_fail_the_states(work: AskingWork, url: str, library: str) -> None:
+def test_a_failed_client_task_fails_the_state(work: AskingWork, url: str, library: str) -> None:
     seen = seen_by(library, url, "fails")
 
     assert seen["result"]["structuredContent"] == {"user": NOT_SUPPORTED, "model": NOT_SUPPORTED}
@@ -81,7 +84,7 @@ def test_its_tasks_that_fail_fail_the_states(work: AskingWork, url: str, library
 
 
 @each_library
-def test_its_tasks_that_are_cancelled_dismiss_the_questions(work: AskingWork, url: str, library: str) -> None:
+def test_a_cancelled_client_task_cancels_the_question(work: AskingWork, url: str, library: str) -> None:
     seen = seen_by(library, url, "is cancelled")
 
     assert seen["result"]["structuredContent"] == {"user": {"action": "cancel"}, "model": NOT_SUPPORTED}
@@ -89,7 +92,7 @@ def test_its_tasks_that_are_cancelled_dismiss_the_questions(work: AskingWork, ur
 
 
 @each_library
-def test_questions_whose_tasks_it_has_lost_are_asked_again_without_tasks(
+def test_a_question_whose_client_task_was_lost_is_asked_again_without_a_task(
     work: AskingWork, url: str, library: str
 ) -> None:
     seen = seen_by(library, url, "is lost")
@@ -102,7 +105,7 @@ def test_questions_whose_tasks_it_has_lost_are_asked_again_without_tasks(
 
 # T37
 @each_library
-def test_its_tasks_are_cancelled_with_ours(work: AskingWork, url: str, library: str) -> None:
+def test_client_tasks_are_cancelled_with_our_task(work: AskingWork, url: str, library: str) -> None:
     seen = seen_by(library, url, "is not wanted")
 
     assert seen["result"]["isError"]

@@ -1,7 +1,7 @@
-"""Released clients take all that they get of work that outlasts their call, to the tool's own structured result.
+"""Released clients accept every result of work that outlasts their call, including the tool's own structured result.
 
-Each SDK checks results against the output schemas that it was shown: it must refuse neither the unfinished result nor
-the one that `task_result` fetches.
+Each SDK validates results against the listed output schemas: it must accept both the unfinished result and the one that
+`task_result` fetches.
 """
 
 import json
@@ -33,13 +33,13 @@ each_name = pytest.mark.parametrize("name", [COMES_BACK, OF_UNKNOWN_NAME])
 
 @pytest.fixture
 def work() -> LongWork:
-    """Work that outlasts any call."""
+    """An endpoint whose work outlasts any call."""
     return LongWork()
 
 
 @pytest.fixture
 def url(work: LongWork) -> Iterator[str]:
-    """Where the work is called."""
+    """The URL of that endpoint."""
     with serving(work.handle) as url:
         yield url
 
@@ -51,12 +51,12 @@ def anyio_backend() -> str:
 
 
 def plan_for(name: str, **more: str) -> Json:
-    """Say what a client is to do."""
+    """Return the plan of a client."""
     return {"name": name, "tools": list(SCHEMAS), "arguments": ARGUMENTS, **more}
 
 
 def check(seen: Json, work: LongWork) -> None:
-    """Hold what a client got of each tool against what it was to get."""
+    """Compare what a client got of each tool with what it should get."""
     assert seen["listed"][-1] == "task_result"
     assert list(seen["results"]) == list(SCHEMAS)
     for tool, results in seen["results"].items():
@@ -67,7 +67,7 @@ def check(seen: Json, work: LongWork) -> None:
             assert not one.get("isError")
         assert last["structuredContent"] == OUTPUT
         assert not last.get("isError")
-    assert len(work.world.workflows.starts) == len(SCHEMAS), "no work was started twice"
+    assert len(work.world.workflows.starts) == len(SCHEMAS), "no work may be started twice"
     assert work.world.faults == []
 
 
@@ -96,7 +96,7 @@ async def test_mcp_2(work: LongWork, url: str, mode: str, name: str) -> None:
 
 
 async def fetched(client: Client, tool: str) -> list[Json]:
-    """Call a tool, then what each result names next, and return all of the results."""
+    """Call a tool, then the tools that the results name next; return all results."""
     results = list[Json]()
     step: tuple[str, Json] | None = (tool, ARGUMENTS)
     while step is not None:

@@ -1,6 +1,6 @@
-"""Put a load on the local stack, and see that nothing is lost: `python -m tests.load`.
+"""Put a load on the local stack, and check that nothing is lost: `python -m tests.load`.
 
-Exit code 1 when anything does not hold; each fault is told. The tables say how fast it was, and what was used.
+The exit code is 1 if a check fails; each violation is printed. The tables show times and resources.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Clients over HTTP, of both eras, that keep to the hint and follow several tasks each: what they see is written down.
+"""HTTP clients of both eras that follow the poll hint and several tasks each, and record what they see.
 
-What a client does with a task is a generator, which yields the seconds until it has something to do again; so one
-client follows many tasks with one request at a time. Every answer is judged by the oracle of the tests.
+The life of a task is a generator that yields the seconds until its next step; so one client follows many tasks with one
+request at a time. The oracle of the tests checks every answer.
 """
 
 import heapq
@@ -22,13 +22,13 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 from tests.server.messages import questions
 
 Life = Generator[float]
-"""What a client does with a task: it yields the seconds until the next step."""
+"""What a client does with a task: yields the seconds until the next step."""
 ENDED: Final = frozenset({"completed", "failed", "cancelled"})
-_KEY: Final = "words"  # of the question, and of the field in its form
+_KEY: Final = "words"  # the key of the question, and the field in its form
 _TIMEOUT: Final = 60.0
-# Shorter than the server's five seconds, so that no connection is used that the server is just closing.
+# Shorter than the server's five seconds, so that no client uses a connection that the server is closing.
 _KEPT: Final = 2.0
-_SSL: Final = ssl.create_default_context()  # one for all: it takes long to make, and nothing here is encrypted
+_SSL: Final = ssl.create_default_context()  # one for all, because it is slow to create; nothing here is encrypted
 
 
 class Kind(Enum):
@@ -36,12 +36,12 @@ class Kind(Enum):
 
     POLLED = "polled"
     STREAMED = "streamed"
-    """Its client comes back for a stream (2025-11-25), or listens to it (2026-07-28)."""
+    """The client resumes a stream (2025-11-25), or listens (2026-07-28)."""
     FAILING = "failing"
     ASKING = "asking"
-    """Its client answers, once all tasks are there."""
+    """The workflow asks; the client answers when all tasks exist."""
     CANCELLED = "cancelled"
-    """By its client, once all tasks are there."""
+    """The client cancels it when all tasks exist."""
 
 
 _ENDINGS: Final = {Kind.FAILING: "fails", Kind.CANCELLED: "never"}
@@ -50,34 +50,34 @@ _ENDINGS: Final = {Kind.FAILING: "fails", Kind.CANCELLED: "never"}
 
 @dataclass
 class Story:
-    """A task as its client saw it."""
+    """A task as its client record_status it."""
 
     client: str
     number: int
     kind: Kind
     words: str
-    """Nobody else's: what the workflow is given, or answered, and what must come back."""
+    """The unique text that the workflow gets, or the answer to its question, and that the result must contain."""
     task_id: str = ""
     statuses: list[str] = field(default_factory=list[str])
-    """All that were seen, each once in a row."""
+    """The statuses seen, without repetitions in a row."""
     result: Json = field(default_factory=dict[str, Any])
-    """A CallToolResult; empty where there is none to be had."""
+    """A CallToolResult; empty if there is none."""
     last_status: str = ""
-    """What the task was when its client looked once more, after everything."""
+    """The status in a final read after everything else."""
 
-    def saw(self, status: str) -> None:
-        """Write down how the task stands."""
+    def record_status(self, status: str) -> None:
+        """Record the status of the task."""
         if self.statuses[-1:] != [status]:
             self.statuses.append(status)
 
     @property
     def tool(self) -> str:
-        """Name the tool that is called."""
+        """Return the name of the tool."""
         return "ask" if self.kind is Kind.ASKING else "work"
 
     @property
     def arguments(self) -> Json:
-        """Give what it is called with. What a workflow asks for is not among them."""
+        """Return the arguments of the call, without what the workflow asks for."""
         if self.kind is Kind.ASKING:
             return {}
         return {"words": self.words, "ending": _ENDINGS.get(self.kind, "gives_back")}
@@ -85,19 +85,19 @@ class Story:
 
 @dataclass(frozen=True)
 class Request:
-    """A request that was answered."""
+    """An answered request."""
 
     method: str
-    """`GET` of one that comes back for a stream, `answer` of one that answers what the server asks."""
+    """The method; `GET` for resuming a stream, `answer` for an answer to the server's request."""
     status: int
     seconds: float
     answered_at: float
-    """By the monotonic clock."""
+    """On the monotonic clock."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The server for one caller, and a record of its requests."""
+    """The server for one caller, with a record of its requests."""
 
     url: str
     token: str
@@ -110,11 +110,11 @@ class Endpoint:
 
     @property
     def server(self) -> "Endpoint":
-        """What answers."""
+        """This endpoint itself."""
         return self
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        """Send a request, and note how long its answer took."""
+        """Send a request, and record the time of its answer."""
         method = json.loads(request.body).get("method", "answer") if request.body else request.method
         headers = {**request.headers, "authorization": f"Bearer {self.token}"}
         begun = time.monotonic()
@@ -126,14 +126,14 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Look:
-    """How a task stands."""
+    """The status of a task."""
 
     status: str
     hint: float
-    """Seconds until the next look."""
+    """Seconds until the next poll."""
 
 
-class Manners(Protocol):
+class Era(Protocol):
     """What differs between the eras."""
 
     def create(self, story: Story) -> Look:
@@ -153,7 +153,7 @@ class Manners(Protocol):
         ...
 
     def stream(self, story: Story) -> Life:
-        """Follow the task until it has ended."""
+        """Follow the task on a stream until it ends."""
         ...
 
     def result(self, story: Story) -> Json:
@@ -161,7 +161,7 @@ class Manners(Protocol):
         ...
 
     def listed(self) -> frozenset[str] | None:
-        """List the ids of the caller's tasks; None where the era knows no list."""
+        """Return the ids of the caller's tasks; None if the era has no list."""
         ...
 
 
@@ -191,21 +191,21 @@ class Modern:
         yield 0.0
 
     def stream(self, story: Story) -> Life:
-        """Follow the task by a listener, which gets its status and an end of stream."""
+        """Follow the task with a listener, which gets its status and then the end of the stream."""
         while True:
             _, told, _ = self._client.listen({"taskIds": [story.task_id]}).messages
             look = _modern_look(told["params"])
-            story.saw(look.status)
+            story.record_status(look.status)
             if look.status in ENDED:
                 return
             yield look.hint
 
     def result(self, story: Story) -> Json:
-        """Fetch the result: it is in the task."""
+        """Return the result, which is part of the task."""
         return self._client.task("get", story.task_id).result.get("result", {})
 
     def listed(self) -> frozenset[str] | None:
-        """List nothing: this era has no list."""
+        """Return None, because this era has no list."""
         return None
 
 
@@ -234,7 +234,7 @@ class Legacy:
         return self.stream(story)
 
     def stream(self, story: Story) -> Life:
-        """Come back for the result until it is there, and answer what is asked meanwhile."""
+        """Resume the result until it is ready, and answer questions meanwhile."""
         answer = self._client.task("result", story.task_id, message_id=story.number)
         while not (answer.is_stream and answer.is_answered):
             if not answer.is_stream:
@@ -245,11 +245,11 @@ class Legacy:
             answer = self._client.resume(answer.last_event_id, opened_by=answer.request)
 
     def result(self, story: Story) -> Json:
-        """Fetch the result; of a cancelled task there is none."""
+        """Fetch the result; a cancelled task has none."""
         return self._client.task("result", story.task_id).body.get("result", {})
 
     def listed(self) -> frozenset[str] | None:
-        """List the ids of the caller's tasks."""
+        """Return the ids of the caller's tasks."""
         return frozenset(task["taskId"] for task in self._client.ask("tasks/list").result["tasks"])
 
 
@@ -270,22 +270,22 @@ def _retry(answer: Answer) -> float:
     return answer.retry_ms / 1000
 
 
-def life(manners: Manners, story: Story, all_there: Event) -> Life:
-    """Create a task, follow it to its end, and fetch what has come of it."""
+def life(manners: Era, story: Story, all_there: Event) -> Life:
+    """Create a task, follow it to its end, and fetch its result."""
     look = manners.create(story)
-    story.saw(look.status)
+    story.record_status(look.status)
     yield look.hint
     if story.kind is Kind.STREAMED:
         yield from manners.stream(story)
     while (look := manners.look(story)).status not in ENDED:
-        story.saw(look.status)
+        story.record_status(look.status)
         if all_there.is_set() and story.kind is Kind.CANCELLED:
             manners.cancel(story)
         elif all_there.is_set() and look.status == "input_required":
             yield from manners.answer(story)
         else:
             yield look.hint
-    story.saw(look.status)
+    story.record_status(look.status)
     story.result = manners.result(story)
 
 
@@ -293,15 +293,15 @@ class Caller(Thread):
     """One client and its observations; faults are described in text.
 
     Args:
-        name: whose tasks they are.
-        era: how it speaks.
-        endpoint: where the server is.
-        kinds: of its tasks.
-        all_there: set when the tasks of all clients are there, and may end.
+        name: the owner of the tasks.
+        era: the protocol of the client.
+        endpoint: the server.
+        kinds: the kinds of its tasks.
+        all_there: set when the tasks of all clients exist and may end.
     """
 
     def __init__(
-        self, name: str, era: Callable[[Endpoint], Manners], endpoint: Endpoint, kinds: Sequence[Kind], all_there: Event
+        self, name: str, era: Callable[[Endpoint], Era], endpoint: Endpoint, kinds: Sequence[Kind], all_there: Event
     ) -> None:
         super().__init__(name=name, daemon=True)
         self._era = era
@@ -314,11 +314,11 @@ class Caller(Thread):
 
     @property
     def has_created(self) -> bool:
-        """Tell whether there is no task left to create."""
+        """Tell whether all tasks have been created."""
         return all(story.task_id for story in self.stories) or bool(self.faults)
 
     def give_up(self) -> None:
-        """Wait for nothing any more, and look at each task once."""
+        """Stop waiting, and read each task once."""
         if self.is_alive():
             self.faults.append(f"{self.name} has waited too long")
         self._given_up.set()
@@ -337,14 +337,14 @@ class Caller(Thread):
         self._step(-1, self._look_again(manners))
 
     def _step(self, number: int, steps: Life) -> float | None:
-        """Take one step, and say when the next one is due; None: there is none, or this one failed."""
+        """Take one step; return the time of the next, or None if there is none or this one failed."""
         try:
             return next(steps, None)
         except Exception as error:  # noqa: BLE001  # every error is reported
             self.faults.append(f"{self.name}, task {number}: {type(error).__name__}: {error}")
             return None
 
-    def _look_again(self, manners: Manners) -> Life:
+    def _look_again(self, manners: Era) -> Life:
         for story in self.stories:
             if story.task_id:
                 story.last_status = manners.look(story).status

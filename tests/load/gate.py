@@ -1,4 +1,4 @@
-"""The task tokens that wait at the gate. Functions run in the stack's process, so they share it with the opener."""
+"""The task tokens that wait at the gate. Functions run in the stack's process, so they share this module."""
 
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -6,7 +6,7 @@ from queue import SimpleQueue
 
 @dataclass(frozen=True)
 class Waiting:
-    """A workflow that waits, and what it was begun with."""
+    """A waiting workflow, and its input."""
 
     token: str
     words: str
@@ -14,4 +14,4 @@ class Waiting:
 
 
 waiting: SimpleQueue[Waiting | None] = SimpleQueue()
-"""None: nobody comes any more."""
+"""The waiting workflows; None after the gate was opened."""

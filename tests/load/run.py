@@ -1,4 +1,4 @@
-"""One load from beginning to end: all tasks are created, polled while all are open, and then let go."""
+"""One load from beginning to end: all tasks are created, polled while all are active, and then ended."""
 
 import threading
 import time
@@ -25,56 +25,56 @@ MIX: Final = (
     Kind.POLLED,
     Kind.POLLED,
 )
-"""The kinds of a client's tasks, over and over."""
+"""The kinds of a client's tasks, in rotation."""
 _TOKENS_LIVE: Final = 3600  # seconds
 _GLANCE: Final = 0.05
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a load is."""
+    """The parameters of a load."""
 
     tasks: int = 2_000
     clients: int = 200
     steady: float = 15.0
-    """Seconds in which all tasks are open and nothing but polls happens."""
+    """Seconds in which all tasks are active and are only polled."""
     patience: float = 900.0
-    """Seconds after which what is not created, or has not ended, counts as lost."""
+    """Seconds after which a task counts as lost if it is not created or has not ended."""
     lost_events: int = 0
-    """Ends without a status event: to check that the run detects them."""
+    """How many ends have no status event, to check that the run detects it."""
 
     @property
     def tasks_of_each(self) -> int:
-        """Give how many tasks a client has."""
+        """Return the number of tasks of each client."""
         return self.tasks // self.clients
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of a load."""
+    """A phase of a load."""
 
     name: str
     begun: float
-    """By the monotonic clock."""
+    """On the monotonic clock."""
     ended: float
     cpu_seconds: float
-    """That the stack used."""
+    """The CPU time of the stack."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured."""
+    """The measurements."""
 
     phases: Sequence[Phase]
     requests: Sequence[Request]
     calls: Sequence[Call]
     peak: Cost
-    """When all tasks were open."""
+    """The resources while all tasks were active."""
     end: Cost
 
 
 def run(plan: Plan) -> tuple[Evidence, Figures]:
-    """Start the stack and the clients, go through the phases, and give what was seen and what was measured."""
+    """Start the stack and the clients, run all phases, and return the evidence and the measurements."""
     limits = {"active": plan.tasks_of_each, "per_minute": plan.tasks_of_each}
     with TestIssuer() as issuer, site(issuer.url, **limits, lost_events=plan.lost_events) as stack:
         requests: list[Request] = []

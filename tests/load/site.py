@@ -1,4 +1,4 @@
-"""The stack in a process of its own: what the clients cost is not in its figures, and it has a processor to itself.
+"""The stack in a separate process, so that its figures contain no costs of the clients.
 
 with site(issuer.url, active=10, per_minute=600) as stack:
     ... stack.url() ...
@@ -32,68 +32,68 @@ TEMPLATE: Final = Path(__file__).parent / "template.yaml"
 
 @dataclass(frozen=True)
 class Account:
-    """What is in the account: by Step Functions' and DynamoDB's own word."""
+    """The contents of the account, as Step Functions and DynamoDB report them."""
 
     tasks: Mapping[str, str]
-    """The status of each task in the table, by its id."""
+    """The status of each task in the table, by id."""
     executions: tuple[tuple[str, str], ...]
-    """The id of the task that each execution belongs to, and how the execution stands."""
+    """The task id and the status of each execution."""
     slots: Mapping[str, int]
-    """The callers that hold slots of active tasks, and how many."""
+    """The number of active slots that each caller holds."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """Something that a function asked of AWS."""
+    """A call of a function to AWS."""
 
     function: str
     operation: str
     at: float
-    """By the monotonic clock, which all processes share."""
+    """On the monotonic clock, which all processes share."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the stack has used since it began."""
+    """The resources that the stack has used since its start."""
 
     cpu_seconds: float
     peak_megabytes: float
     threads: int
-    """That are there now."""
+    """The current number."""
 
 
 class Site:
-    """The stack, as it is driven from outside; each method runs in the stack's process."""
+    """The stack, controlled from outside; each method runs in the stack's process."""
 
     def __init__(self, parameters: Mapping[str, str], lost_events: int = 0) -> None:
         logging.basicConfig(level=logging.WARNING)
         self._exit = ExitStack()
-        # The functions' metrics and audit trail.
+        # The metrics and the audit log of the functions.
         nowhere = self._exit.enter_context(Path(os.devnull).open("w"))  # noqa: SIM115  # closed with the rest
         self._exit.enter_context(redirect_stdout(nowhere))
         self._to_lose = lost_events
         self._calls: list[Call] = []
         self._stack = self._exit.enter_context(LocalStack(TEMPLATE, parameters=parameters, events=self._policy))
         named = {function.settings.name: logical_id for logical_id, function in self._stack.functions.items()}
-        self._functions = named  # by the names of the threads that they run in
-        boto3.setup_default_session()  # which the handlers use, and the local stack does not
+        self._functions = named  # identified by the names of the threads
+        boto3.setup_default_session()  # used by the handlers, and not by the local stack
         cast(Any, boto3).DEFAULT_SESSION.events.register("before-call", self._note)
 
     def close(self) -> None:
-        """Let the stack go."""
+        """Stop the stack."""
         waiting.put(None)
         self._exit.close()
 
     def url(self) -> str:
-        """Give the endpoint."""
+        """Return the URL of the endpoint."""
         return self._stack.url
 
     def open_gate(self) -> None:
-        """Let every workflow go on that waits at the gate, or comes to it."""
+        """Let every workflow continue that waits at the gate, now or later."""
         threading.Thread(target=self._let_through, daemon=True).start()
 
     def account(self) -> Account:
-        """Look at everything that is there."""
+        """Return the contents of the account."""
         pages = self._stack.client("dynamodb").get_paginator("scan").paginate(TableName=self._named("TasksTable"))
         items: list[dict[str, Any]] = [item for page in pages for item in page["Items"]]
         held = {item["pk"]["S"]: len(item.get("active", {}).get("SS", ())) for item in items}
@@ -112,11 +112,11 @@ class Site:
         )
 
     def calls(self) -> list[Call]:
-        """List what the functions asked of AWS."""
+        """Return the calls of the functions to AWS."""
         return list(self._calls)
 
     def cost(self) -> Cost:
-        """Look at what the process has used."""
+        """Return the resources that the process has used."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         kilobytes = used.ru_maxrss / 1024 if sys.platform == "darwin" else used.ru_maxrss
         return Cost(time.process_time(), kilobytes / 1024, threading.active_count())
@@ -125,7 +125,7 @@ class Site:
         return self._stack.physical_ids[logical_id]
 
     def _policy(self, event: StatusEvent) -> tuple[float, ...]:
-        if event.status == "SUCCEEDED" and self._to_lose > 0:  # a task that is cancelled needs no news of its end
+        if event.status == "SUCCEEDED" and self._to_lose > 0:  # a cancelled task needs no event of its end
             self._to_lose -= 1
             return ()
         return tuple(at_once(event))
@@ -144,7 +144,7 @@ class Site:
 
 
 class _Process(BaseManager):
-    """Where the stack lives."""
+    """The process of the stack."""
 
 
 _Process.register("Site", Site)
@@ -152,13 +152,13 @@ _Process.register("Site", Site)
 
 @contextmanager
 def site(issuer: str, *, active: int, per_minute: int, lost_events: int = 0) -> Generator[Site]:
-    """Serve the fixture stack until the block ends.
+    """Serve the stack of this folder until the block ends.
 
     Args:
-        issuer: whose tokens are taken.
-        active: tasks that one caller may have at once.
-        per_minute: tasks that one caller may create in a minute.
-        lost_events: how many ends Step Functions never tells of; to see that it is noticed.
+        issuer: the issuer whose tokens are accepted.
+        active: the active tasks that one caller may have.
+        per_minute: the tasks that one caller may create in a minute.
+        lost_events: how many status events are lost, to check that the run detects it.
     """
     parameters = {"JwtIssuer": issuer, "MostActiveTasks": str(active), "MostTasksPerMinute": str(per_minute)}
     with _Process(ctx=get_context("spawn")) as process:

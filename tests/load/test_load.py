@@ -1,4 +1,4 @@
-"""A small load, with every check of the large one, and that each of the checks can fail."""
+"""A small load with every check of the large one; and that each check can fail."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ COMPLETED = ("completed", "completed", "SUCCEEDED")
 
 
 @pytest.mark.long
-def test_of_a_hundred_tasks_in_flight_at_once_nothing_is_lost() -> None:
+def test_none_of_a_hundred_concurrent_tasks_is_lost() -> None:
     seen, _ = run(PLAN)
 
     assert faults(seen) == []
@@ -43,7 +43,7 @@ def test_one_end_without_a_status_event_fails_the_command(capsys: pytest.Capture
 
 
 def story(client: str, number: int, kind: Kind) -> Story:
-    """Tell of a task as it must be."""
+    """Return a correct record of a task."""
     words = f"{client}, {number}"
     results: dict[Kind, Json] = {
         Kind.FAILING: {"content": [{"text": f"The workflow failed with Load: {words}"}]},
@@ -57,7 +57,7 @@ def story(client: str, number: int, kind: Kind) -> Story:
 
 @pytest.fixture
 def seen() -> Evidence:
-    """What is seen of a load in which all holds: two clients with a task of each kind."""
+    """Return the evidence of a correct load: two clients with a task of each kind."""
     stories = [story(client, number, kind) for client in ("client 1", "client 2") for number, kind in enumerate(Kind)]
     ends = {story.task_id: ENDS.get(story.kind, COMPLETED) for story in stories}
     listed = {
@@ -79,7 +79,7 @@ def test_a_correct_run_reports_no_violation(seen: Evidence) -> None:
 
 
 def changed(seen: Evidence, index: int, **changes: object) -> Evidence:
-    """Let one client have seen something else of a task."""
+    """Change what one client has seen of a task."""
     stories = list(seen.stories)
     stories[index] = replace(stories[index], **changes)  # pyright: ignore[reportArgumentType]  # the tests know the fields
     return replace(seen, stories=stories)

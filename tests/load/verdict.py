@@ -1,4 +1,4 @@
-"""What must hold of a load: each check is given all that was seen, and says in words what does not hold."""
+"""The checks of a load: each gets everything that was seen, and returns violations as text."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,27 +12,27 @@ from tests.load.site import Account
 _SUCCESS: Final = (200, 202)
 _FAILED_WITH: Final = "The workflow failed with Load: "
 _RECORDED: Final = {Kind.FAILING: "completed_with_error", Kind.CANCELLED: "cancelled"}
-"""How the end is in the table; else `completed`."""
+"""The status of the end in the table, if not `completed`."""
 _EXECUTED: Final = {Kind.FAILING: "FAILED", Kind.CANCELLED: "ABORTED"}
-"""How the execution ends; else SUCCEEDED."""
+"""The status of the execution, if not SUCCEEDED."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen of a load, from both sides."""
+    """What clients and the account showed during a load."""
 
     stories: Sequence[Story]
     listed: Mapping[str, frozenset[str]]
-    """The ids of the tasks that each client was shown at the end, of those that can list them."""
+    """The task ids that each client with a list got at the end."""
     told: Sequence[str]
-    """Faults that the clients met."""
+    """Errors that the clients met."""
     requests: Sequence[Request]
     at_the_peak: Account
     at_the_end: Account
 
 
 def faults(seen: Evidence) -> list[str]:
-    """List what does not hold; empty where all does."""
+    """Return all violations; empty if there are none."""
     return list(chain.from_iterable(check(seen) for check in CHECKS))
 
 
@@ -103,7 +103,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 def _words_in(story: Story) -> str | None:
-    """Read out of a result what only this task can have been given; a cancelled task has none to tell."""
+    """Return the unique text in a result; None for a cancelled task."""
     structured = story.result.get("structuredContent", {})
     match story.kind:
         case Kind.CANCELLED:

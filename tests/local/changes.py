@@ -1,4 +1,4 @@
-"""A served table whose changes reach a function, in the hands of a test."""
+"""A served table whose stream invokes a function, for tests of streams."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ TEMPLATE = Path(__file__).parent / "streams" / "template.yaml"
 
 
 class Table:
-    """The table of a stack, and what became of its changes."""
+    """The table of a stack, and the results of its changes."""
 
     def __init__(self, stack: LocalStack) -> None:
         self.stack = stack
@@ -21,7 +21,7 @@ class Table:
         self.client.put_item(TableName=self.name, Item={"pk": {"S": name}, **attributes})
 
     def put_together(self, *names: str) -> None:
-        """Put items so that one batch has them all: in one call, while the reader waits for its turn."""
+        """Put items so that one batch contains all of them: in one call, while the reader waits for the lock."""
         puts = [{"Put": {"TableName": self.name, "Item": {"pk": {"S": name}}}} for name in names]
         self.client.transact_write_items(TransactItems=puts)
 
@@ -32,16 +32,16 @@ class Table:
         return {item["pk"]["S"] for item in self.client.scan(TableName=self.name)["Items"]}
 
     def batches(self) -> list[list[dict[str, Any]]]:
-        """Return the records of each invocation that there was, once all is processed."""
+        """Return the records of each invocation, after all are processed."""
         self.stack.drain()
         return self._messages("Seen")
 
     def named(self) -> list[list[str]]:
-        """Return the names of the items of each invocation, once all is processed."""
+        """Return the names of the items of each invocation, after all are processed."""
         return [[record["dynamodb"]["Keys"]["pk"]["S"] for record in batch] for batch in self.batches()]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the records in the order that the function was given them, once all is processed."""
+        """Return the records in the order in which the function got them, after all are processed."""
         return [record for batch in self.batches() for record in batch]
 
     def letters(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Fixtures: the tests' stack, and the simulated account without a stack, with or without a patch."""
+"""Fixtures: the stack of the tests, and the simulated account without a stack, with all patches or without one."""
 
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.local.simulated import Account
 from tests.waiting import PATIENT
 
 DEFECT_SHOWS = 2.0  # seconds; longer than the time limits in the workflows of the proofs
-# Timeouts of functions are longer here, so that no invocation fails because the machine is busy.
+# Stretch the timeouts of functions, so that no invocation fails because the machine is busy.
 functions.timeout_scale = PATIENT
 TEMPLATE = Path(__file__).parent / "stack" / "template.yaml"
 
@@ -28,7 +28,7 @@ def stack() -> Iterator[LocalStack]:
 @pytest.fixture
 def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     without = getattr(request, "param", ())
-    if without:  # the test must fail, usually because something never happens: do not wait long for it
+    if without:  # without its patch the test must fail, usually by a timeout: make that short
         monkeypatch.setattr(waiting, "HANG_GUARD", DEFECT_SHOWS)
     with simulated_aws(without=without):
         yield Account()

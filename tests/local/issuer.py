@@ -1,10 +1,10 @@
-"""An OIDC issuer for tests, on 127.0.0.1: serves its discovery document and its keys, and mints tokens of every kind.
+"""An OIDC issuer for tests, on 127.0.0.1: serves its discovery document and its keys, and issues tokens of every kind.
 
     with TestIssuer() as issuer:
         with LocalStack(template, parameters={"JwtIssuer": issuer.url, ...}):
             httpx.post(url, headers=issuer.bearer(aud="..."))
 
-Other test folders import it. The two keys, its own and a stranger's, are made once per process: one takes a tenth of a
+Other test folders import it. Its key and an unknown one are made once per process, because one takes a tenth of a
 second.
 """
 
@@ -31,23 +31,23 @@ DISCOVERY: Final = "/.well-known/openid-configuration"
 
 @cache
 def own_key() -> RSAPrivateKey:
-    """Return the key that the issuer signs with and publishes."""
+    """Return the key with which the issuer signs, and which it publishes."""
     return generate_private_key(65537, 2048)
 
 
 @cache
-def strangers_key() -> RSAPrivateKey:
-    """Return a key that the issuer does not know."""
+def unknown_key() -> RSAPrivateKey:
+    """Return a key that the issuer does not publish."""
     return generate_private_key(65537, 2048)
 
 
 class TestIssuer:
-    """An issuer; serves while its block runs.
+    """An issuer; it serves while its block runs.
 
-    `documents` maps paths to what is served there, and may be changed; `asked` lists the paths that were asked for.
+    `documents` maps paths to their contents, and may be changed; `asked` lists the requested paths.
     """
 
-    __test__ = False  # not a class of tests, whatever its name
+    __test__ = False  # not a test class, despite its name
 
     def __init__(self) -> None:
         self.documents: dict[str, Any] = {}
@@ -75,53 +75,53 @@ class TestIssuer:
         self._server.server_close()
 
     def claims(self, **changes: Any) -> dict[str, Any]:
-        """Return the claims of a token that holds, changed: None leaves one out."""
+        """Return the claims of a valid token with these changes; None removes a claim."""
         now = int(time.time())
         usual = {"iss": self.url, "sub": "somebody", "aud": AUDIENCE, "iat": now, "nbf": now, "exp": now + 600}
         return {name: value for name, value in (usual | changes).items() if value is not None}
 
     def valid(self, **changes: Any) -> str:
-        """Mint a token; without changes it holds."""
+        """Issue a token; without changes it is valid."""
         return signed(self.claims(**changes))
 
     def expired(self, **changes: Any) -> str:
-        """Mint a token that held until a minute ago."""
+        """Issue a token that expired a minute ago."""
         now = int(time.time())
         return self.valid(**{"iat": now - 660, "nbf": now - 660, "exp": now - 60, **changes})
 
     def for_another_audience(self, **changes: Any) -> str:
-        """Mint a token for another audience."""
+        """Issue a token for another audience."""
         return self.valid(**{"aud": "somebody-else", **changes})
 
     def unsigned(self, **changes: Any) -> str:
-        """Mint a token whose signature was cut off, though its header names one."""
+        """Issue a token whose signature was removed, although its header names an algorithm."""
         return self.valid(**changes).rpartition(".")[0] + "."
 
     def of_algorithm_none(self, **changes: Any) -> str:
-        """Mint a token that says it needs no signature."""
+        """Issue a token with the algorithm "none"."""
         return jwt.encode(self.claims(**changes), "", algorithm="none", headers={"kid": KID})
 
     def signed_by_another_key(self, **changes: Any) -> str:
-        """Mint a token that names the issuer's key but is signed with a stranger's."""
-        return signed(self.claims(**changes), key=strangers_key())
+        """Issue a token that names the issuer's key but is signed with an unknown one."""
+        return signed(self.claims(**changes), key=unknown_key())
 
     def tampered(self, **changes: Any) -> str:
-        """Mint a token, and change its subject after it was signed."""
+        """Issue a token, and change its subject after it was signed."""
         header, payload, signature = self.valid(**changes).split(".")
         claims = json.loads(base64url_decode(payload)) | {"sub": "somebody else"}
         return f"{header}.{base64url_encode(json.dumps(claims).encode()).decode()}.{signature}"
 
     def with_the_public_key_as_secret(self, **changes: Any) -> str:
-        """Mint a token of HS256 whose secret is what everybody knows: the classic confusion of algorithms."""
+        """Issue an HS256 token whose secret is the public key: the classic algorithm confusion."""
         header = json.dumps({"alg": "HS256", "typ": "JWT", "kid": KID}).encode()
         parts = [base64url_encode(part) for part in (header, json.dumps(self.claims(**changes)).encode())]
-        # By hand: a library that is any good refuses such a secret.
+        # Signed by hand, because libraries refuse such a secret.
         secret = own_key().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         signature = hmac.digest(secret, b".".join(parts), "sha256")
         return b".".join([*parts, base64url_encode(signature)]).decode()
 
     def bearer(self, **changes: Any) -> dict[str, str]:
-        """Return the header that carries a token which holds."""
+        """Return the header with a valid token."""
         return {"authorization": f"Bearer {self.valid(**changes)}"}
 
 

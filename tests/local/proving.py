@@ -1,6 +1,6 @@
 """The proof of a patch of moto: its test passes with every patch, and fails without this one.
 
-A proof that passes without its patch is a failure too (strict xfail): the defect is fixed and the patch can go.
+If the test passes without its patch, that is a failure too (strict xfail): the defect is fixed, and the patch can go.
 """
 
 import threading
@@ -22,7 +22,7 @@ def proof(patch: str) -> pytest.MarkDecorator:
 
 
 def together(act: Callable[[], Any], count: int) -> list[Any]:
-    """Call a function in so many threads at once; return the results and errors."""
+    """Call a function in several threads at once; return the results and errors."""
     gate = threading.Barrier(count)
     results: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""A simulated account for the proofs of the patches, without a template."""
+"""A simulated account without a template, for the proofs of the patches."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 
 class Account:
-    """The account; what it creates has a name of its own each time."""
+    """The account; each resource that it creates has a unique name."""
 
     def __init__(self) -> None:
         self.workflows = aws_client("stepfunctions", REGION)
@@ -28,7 +28,7 @@ class Account:
         self.rules = aws_client("events", REGION)
 
     def machine(self, *states: Mapping[str, Any], **settings: Any) -> str:
-        """Create a machine of these states, one after the other, and return its ARN."""
+        """Create a state machine with these states in sequence; return its ARN."""
         names = [f"S{number}" for number in range(len(states))]
         nexts: list[dict[str, Any]] = [{"Next": name} for name in names[1:]] + [{"End": True}]
         return self.machine_of(
@@ -36,7 +36,7 @@ class Account:
         )
 
     def machine_of(self, states: Mapping[str, Any], **settings: Any) -> str:
-        """Create a machine of these states, which say themselves what follows, and return its ARN."""
+        """Create a state machine with these states, which name their next states; return its ARN."""
         definition = json.dumps({"StartAt": next(iter(states)), "States": states, **settings})
         name = f"machine-{next(_numbers)}"
         made = self.workflows.create_state_machine(name=name, definition=definition, roleArn=ROLE)
@@ -60,12 +60,24 @@ class Account:
 
         return until(look)
 
+    def table(self, **settings: Any) -> str:
+        """Create a table with the key `pk`; return its name."""
+        name = f"table-{next(_numbers)}"
+        self.tables.create_table(
+            TableName=name,
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            **settings,
+        )
+        return name
+
     def queue(self) -> str:
         """Create a queue, and return its URL."""
         return self.queues.create_queue(QueueName=f"queue-{next(_numbers)}")["QueueUrl"]
 
     def messages(self, queue: str, count: int = 1) -> list[Any]:
-        """Return the bodies of the messages in a queue, once there are so many."""
+        """Return the bodies of the messages in a queue, as soon as there are this many."""
         seen: list[Any] = []
 
         def look() -> bool:
@@ -84,7 +96,7 @@ class Account:
         return name
 
     def function(self, folder: Path = FOLDER, **variables: str) -> Function:
-        """Create a function with the code in a folder: that of the tests' worker, if not another."""
+        """Create a function from the code in a folder, by default the worker of the tests."""
         name = f"function-{next(_numbers)}"
         roles = aws_client("iam", REGION)
         trust = json.dumps({"Version": "2012-10-17", "Statement": []})
@@ -102,7 +114,7 @@ class Account:
 
 
 class Answerer:
-    """A function that gets task tokens; it answers them before it returns, or leaves that to the test."""
+    """A function that gets task tokens; it answers them before it returns, or leaves them to the test."""
 
     def __init__(self, account: Account) -> None:
         self._account = account
@@ -110,14 +122,14 @@ class Answerer:
         self._function = account.function(FOLDER.parents[1] / "answerer", AWS_REGION=REGION, QUEUE_URL=self._queue)
 
     def state(self, payload: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-        """Return a state that gives the function its token and the execution's id, and waits for the answer."""
+        """Return a state that passes its token and the execution's id to the function, and waits for the answer."""
         given = {"token": "{% $states.context.Task.Token %}", "execution": "{% $states.context.Execution.Id %}"}
         arguments = {"FunctionName": self._function.settings.arn, "Payload": {**given, **payload}}
         resource = "arn:aws:states:::lambda:invoke.waitForTaskToken"
         return {"Type": "Task", "QueryLanguage": "JSONata", "Resource": resource, "Arguments": arguments, **settings}
 
     def given(self, count: int = 1) -> list[Any]:
-        """Return the events that the function was given and the test has not seen, once there are so many."""
+        """Return the function's new events, as soon as there are this many."""
         return self._account.messages(self._queue, count)
 
 

@@ -238,12 +238,12 @@ def test_a_parameter_without_a_value_is_refused() -> None:
     ("address", "words"),
     [("0.0.0.0", "is every address of this machine"), ("somewhere", "is not an IPv4 address")],
 )
-def test_services_listen_on_one_address_that_is_named(address: str, words: str) -> None:
+def test_services_listen_on_one_named_address(address: str, words: str) -> None:
     assert words in refused("--services", "--host", address)
 
 
 @pytest.mark.parametrize(("address", "warns"), [("127.0.0.1", False), ("172.17.0.1", True)])
-def test_services_that_others_may_reach_say_so(address: str, warns: bool) -> None:
+def test_services_that_other_machines_can_reach_show_a_warning(address: str, warns: bool) -> None:
     stack = LocalStack(TEMPLATE, services_at=address)
 
     text = services_welcome(stack, Namespace(host=IPv4Address(address), env_vars=Path("env.json")))

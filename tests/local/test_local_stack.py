@@ -24,7 +24,7 @@ from tests.waiting import HANG_GUARD, until
 CLIENT = httpx.Client(timeout=HANG_GUARD, limits=httpx.Limits(max_connections=None))
 
 
-def stranger() -> Any:
+def client_of_unknown_service() -> Any:
     """Return a client of a service that is not simulated."""
     session: Any = boto3.session.Session()
     return session.client("sqs", endpoint_url="https://sqs.not-simulated.example")
@@ -40,14 +40,14 @@ def test_outputs_name_this_machine(stack: LocalStack) -> None:
     assert stack.client("dynamodb").describe_table(TableName=stack.outputs["Tasks"])
 
 
-def test_what_is_not_served_is_reported(stack: LocalStack) -> None:
+def test_unsupported_resources_are_reported(stack: LocalStack) -> None:
     assert "Setting: AWS::SNS::Topic is not served" in stack.not_served
     assert "alarms and dashboards: nothing is counted, so none rings or shows anything" in stack.not_served
     assert NOT_ENFORCED in stack.not_served
     assert "Schedule: its schedule never fires" in stack.not_served
 
 
-def test_a_schedule_is_no_rule_for_every_event(stack: LocalStack) -> None:
+def test_a_schedule_is_not_a_rule_that_matches_every_event(stack: LocalStack) -> None:
     entry = {"Source": "a test", "DetailType": "anything", "Detail": "{}"}
     assert stack.client("events").put_events(Entries=[entry])["FailedEntryCount"] == 0
 
@@ -86,7 +86,7 @@ def test_a_failure_of_the_function_is_an_internal_error(stack: LocalStack, do: s
     assert (response.status_code, response.json()) == (500, {"message": "Internal Server Error"})
 
 
-def test_a_function_that_outlasts_the_integration_is_unavailable() -> None:
+def test_a_function_that_exceeds_the_integration_timeout_gets_503() -> None:
     with LocalStack(TEMPLATE, parameters={"IntegrationTimeout": "50"}) as stack:
         response = post(stack, "sleep", **{"x-seconds": "600"})
 
@@ -94,7 +94,7 @@ def test_a_function_that_outlasts_the_integration_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/mcp"), ("POST", "/"), ("POST", "/mcp/"), ("OPTIONS", "/mcp")])
-def test_what_no_route_serves_is_not_found(stack: LocalStack, method: str, path: str) -> None:
+def test_a_path_without_a_route_is_not_found(stack: LocalStack, method: str, path: str) -> None:
     response = httpx.request(method, stack.base_url + path, timeout=HANG_GUARD)
 
     assert (response.status_code, response.json()) == (404, {"message": "Not Found"})
@@ -113,7 +113,7 @@ def test_the_other_names_of_this_machine_are_served(stack: LocalStack, name: str
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "127.1.2.3:{port}", "[::1]:80"])
-def test_this_machine_may_be_named_in_any_way_and_with_a_forwarded_port(stack: LocalStack, host: str) -> None:
+def test_every_loopback_name_is_served_with_a_forwarded_port(stack: LocalStack, host: str) -> None:
     assert post(stack, host=host.format(port=stack.port)).status_code == 200
 
 
@@ -137,7 +137,7 @@ def test_a_body_over_the_limit_is_refused(stack: LocalStack, size: int) -> None:
     assert (response.status_code, response.json()) == (413, {"message": "Request Entity Too Large"})
 
 
-def test_fifty_requests_that_wait_do_not_hold_up_another(stack: LocalStack, tmp_path: Path) -> None:
+def test_fifty_waiting_requests_do_not_block_another(stack: LocalStack, tmp_path: Path) -> None:
     go = tmp_path / "go"
     with ThreadPoolExecutor(50) as pool:
         waiting = [
@@ -170,7 +170,7 @@ def test_functions_do_not_share_variables_or_modules(stack: LocalStack) -> None:
     assert post(stack).json()["shared"] == "the api's own"
 
 
-def test_a_function_knows_how_long_it_has(stack: LocalStack) -> None:
+def test_a_function_knows_its_remaining_time(stack: LocalStack) -> None:
     assert 0 < stack.invoke("WorkerFunction", {})["remaining"] <= 1000
 
 
@@ -200,7 +200,7 @@ def test_an_invocation_ends_with_the_functions_timeout(stack: LocalStack, monkey
     assert "Task timed out after 1.00 seconds" in caught.value.message
 
 
-def test_an_asynchronous_failure_is_tried_three_times_and_kept(stack: LocalStack) -> None:
+def test_a_failed_asynchronous_invocation_is_retried_and_kept_as_a_dead_letter(stack: LocalStack) -> None:
     event = {"detail": {"input": "poison"}}
     function = stack.outputs["EventsFunction"]
 
@@ -222,14 +222,14 @@ def test_objects_in_buckets_are_kept(stack: LocalStack) -> None:
     assert bucket.get_object(Bucket=stack.outputs["Data"], Key="a.csv")["Body"].read() == b"a,b\n1,2\n"
 
 
-def test_nothing_goes_out_to_the_network(stack: LocalStack) -> None:
-    elsewhere = stranger()
+def test_no_call_reaches_the_network(stack: LocalStack) -> None:
+    elsewhere = client_of_unknown_service()
 
     with pytest.raises(ClientError, match="NotServedLocally"):
         elsewhere.list_queues()
 
 
-def test_real_credentials_are_put_aside_and_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_real_credentials_are_hidden_and_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     template = tmp_path / "template.yaml"
     template.write_text("Resources: {Queue: {Type: AWS::SQS::Queue}}", encoding="utf-8")
     before = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}

@@ -1,4 +1,4 @@
-"""Explore for as long as you like: `python -m tests.model --steps N`; `--seed` repeats what was explored with it."""
+"""Run the model for as long as you like: `python -m tests.model --steps N`; `--seed` repeats an earlier run."""
 
 import argparse
 import secrets
@@ -10,11 +10,11 @@ from tests.model.machine import Machine
 from tests.model.profile import explore
 from tests.model.stack import simulated_account
 
-_AT_ONCE: Final = 5_000  # steps; what is made is printed after each
+_AT_ONCE: Final = 5_000  # steps; the counts are printed after each
 
 
 def main() -> None:
-    """Explore, and print what was made."""
+    """Run the model and print how often each move was made."""
     parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
     parser.add_argument("--steps", type=int, default=200_000, help="how many steps at least (%(default)s)")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32), help="of an earlier run (a new one)")

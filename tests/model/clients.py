@@ -1,4 +1,4 @@
-"""The moves of clients of both eras, and how their answers are held against the reference."""
+"""The moves of clients of both eras; the reference checks their answers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +34,7 @@ all_clients: Final = modern_clients | legacy_clients
 
 
 class ClientMoves(Run):
-    """What clients do."""
+    """The moves of clients."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class ClientMoves(Run):
         other_arguments=st.integers(0, 7),
     )
     def call(self, client: str, tool: str, key: str | None, other_arguments: int) -> None:
-        """Call a tool; one key in some calls stands for other arguments than before."""
+        """Call a tool; in some calls the same key comes with other arguments than before."""
         self.step("call")
         unique = f"{self.reference.step:05}" if key is None else f"{key}{'?' if other_arguments == 7 else ''}"
         operation = replace(self._operation(client), label=f"{tool} {unique}", key=key)
@@ -86,7 +86,7 @@ class ClientMoves(Run):
 
     @move(4, lambda run: has_room(run) and run.confirmables, which=few, accepts=st.booleans())
     def confirm(self, which: int, accepts: bool) -> None:
-        """Answer the question before a modern call, perhaps again."""
+        """Answer the question before a modern call, possibly again."""
         self.step("confirm")
         one = self.confirmables[-1 - which % len(self.confirmables)]
         operation = replace(one.operation, number=self.reference.step, began_at=self.stack.clock.time)
@@ -98,7 +98,7 @@ class ClientMoves(Run):
 
     @move(1, has_room_for_two, client=legacy_clients, given_up_first=st.booleans())
     def call_plain(self, client: str, given_up_first: bool) -> None:
-        """Call a tool without a task, and come back for nothing; perhaps the call is given up before it arrives."""
+        """Make a plain call and never resume it; possibly cancel it before it arrives."""
         self.step("plain call")
         operation = replace(self._operation(client), label=f"optional {self.reference.step:05}")
         self.plain.append(PlainCall(client, f"plain {self.reference.step}", operation.label))
@@ -111,7 +111,7 @@ class ClientMoves(Run):
                 self._judge_refusal(operation, answer.error)
 
         arguments, message_id, who = {"text": operation.label}, self.plain[-1].message_id, self.legacy[client]
-        call = noting_reclaims(operation, lambda: who.call("optional", arguments, message_id=message_id))
+        call = recording_reclaims(operation, lambda: who.call("optional", arguments, message_id=message_id))
         self._ask(operation.label, call, judge)
 
     @move(4, lambda run: has_room(run) and run.plain, which=few)
@@ -144,9 +144,9 @@ class ClientMoves(Run):
             elif "taskId" in answer.result:
                 self.reference.calls_begin(operation, modern_task(answer.result))
             else:
-                assert answer.result["isError"], "a call is done without a task"
+                assert answer.result["isError"], "a call gets a result but no task"
 
-        call = noting_reclaims(operation, lambda: who.ask("tools/call", params, headers=headers))
+        call = recording_reclaims(operation, lambda: who.ask("tools/call", params, headers=headers))
         self._ask(f"call {operation.label}", call, judge)
 
     def _judge_refusal(self, operation: Operation, error: Json) -> None:
@@ -156,7 +156,7 @@ class ClientMoves(Run):
                 self.reference.reuses_a_key(operation)
             case -31002:
                 self.reference.is_full(operation, MOST_ACTIVE, self.stack.reclaimed_at(operation.owner))
-            case -32021 | -32602:  # it cannot be asked; its confirmation was used, or came late
+            case -32021 | -32602:  # it cannot be asked; its confirmation was used or has expired
                 assert operation.label.startswith("confirmed"), error
             case _:
                 assert "could not be started" in error["message"], error
@@ -165,7 +165,7 @@ class ClientMoves(Run):
     # ---------------------------------------------------------------------------------------------------------- tasks
 
     def _task_id(self, which: int) -> str:
-        """Choose a task: first those that may go on, the newest first, for more can happen to them."""
+        """Choose a task: preferably an active one, the newest first, because more can happen to it."""
         newest_first = list(reversed(self.reference.tasks.items()))
         ids = [task_id for has_ended in (False, True) for task_id, one in newest_first if one.is_over == has_ended]
         return ids[which % len(ids)]
@@ -178,7 +178,7 @@ class ClientMoves(Run):
 
     @move(4, has_tasks, client=all_clients, which=few)
     def get(self, client: str, which: int) -> None:
-        """Look at a task, perhaps another's."""
+        """Read a task, possibly another caller's."""
         self.step("get")
         self._get(client, self._task_id(which))
 
@@ -198,13 +198,13 @@ class ClientMoves(Run):
 
     @move(2, has_tasks, client=legacy_clients, which=few)
     def result(self, client: str, which: int) -> None:
-        """Fetch the result of a task, perhaps another's."""
+        """Fetch the result of a task, possibly another caller's."""
         self.step("result")
         self._result(client, self._task_id(which))
 
     @move(6, lambda run: has_room(run) and run.reference.questions, which=few, in_legacy=st.booleans())
     def see(self, which: int, in_legacy: bool) -> None:
-        """Look at a task that has asked something, as its owner."""
+        """Read a task that has asked something, as its owner."""
         self.step("see")
         questions = list(self.reference.questions.values())
         task_id = questions[-1 - which % len(questions)].task_id
@@ -254,7 +254,7 @@ class ClientMoves(Run):
             if is_missing(answer):
                 self.reference.misses(operation)
                 return
-            assert known.owner == operation.owner, "a task is cancelled by another"
+            assert known.owner == operation.owner, "a caller cancels a task of another"
             if client in self.legacy and not error_of(answer):
                 self._tells(operation, legacy_task(answer.result))
             self.reference.has_ended(operation.task_id)
@@ -271,7 +271,7 @@ class ClientMoves(Run):
         accepts=st.booleans(),
     )
     def decide(self, client: str, which: int, accepts: bool) -> None:
-        """Answer the question before a legacy task begins."""
+        """Answer the question before a legacy task starts."""
         self.step("decide")
         operation = self._operation(client, self._task_id(which))
         known = self.reference.tasks[operation.task_id]
@@ -285,7 +285,7 @@ class ClientMoves(Run):
                 self.reference.misses(operation)
             else:
                 assert not error_of(answer), answer.error
-                assert known.owner == operation.owner, "another decides"
+                assert known.owner == operation.owner, "a caller confirms a task of another"
                 known.decided = True
 
         responses = {"confirm": CONFIRMING if accepts else DECLINING}
@@ -302,7 +302,7 @@ class ClientMoves(Run):
         return {"wrong": WRONG, "declines": DECLINING}.get(how, right)
 
     def _gives(self, operation: Operation, question: Question, value: Json | None) -> Given:
-        """Take note that an answer is under way."""
+        """Record that an answer is being sent."""
         given = Given(value, operation.number)
         if value is not WRONG and self.reference.tasks[question.task_id].owner == operation.owner:
             question.given.append(given)
@@ -317,7 +317,7 @@ class ClientMoves(Run):
         partial=st.booleans(),
     )
     def update(self, client: str, which: int, how: str, partial: bool) -> None:
-        """Answer what a task has asked, for all that is known or for one question only, perhaps again."""
+        """Answer the questions of a task, all or only one, possibly again."""
         self.step("update")
         one = self._question(which)
         operation = self._operation(client, one.task_id)
@@ -351,7 +351,7 @@ class ClientMoves(Run):
         how=st.sampled_from(["right", "right", "wrong", "declines", "cannot"]),
     )
     def respond(self, client: str, which: int, how: str) -> None:
-        """Answer a request of the server's."""
+        """Answer a request of the server."""
         one = self._question(which)
         self.step("respond" if one.token in self.ids else "respond to nothing")
         operation = self._operation(client, one.task_id)
@@ -373,8 +373,8 @@ class ClientMoves(Run):
         self._ask(f"respond {message_id}", lambda: who.respond({"id": message_id}, **outcome), judge)
 
 
-def noting_reclaims(operation: Operation, call: Callable[[], Answer]) -> Callable[[], Answer]:
-    """Make a call that notes in its operation whether it has read tasks to reclaim slots."""
+def recording_reclaims(operation: Operation, call: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Make a call that records in its operation whether it has read tasks to reclaim slots."""
 
     def noted() -> Answer:
         answer = call()

@@ -1,4 +1,4 @@
-"""One simulated account for all runs; each leaves its table empty."""
+"""One simulated account for all runs; each run leaves its table empty."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,8 @@
-"""Handlers under way: each stops before every call to AWS and before its answer, until it is told to go on, or dies.
+"""Concurrent handlers: each stops before every AWS call and before its answer, until a move lets it continue or die.
 
-Each has a thread of its own, but no two ever run at once: a baton goes from whoever chooses to one handler and back. So
-the same choices make the same run.
+Each handler has its own thread, but only one thread runs at a time: control passes from the scheduler to one handler
+and
+back. So the same moves give the same run.
 """
 
 import threading
@@ -18,8 +19,8 @@ from tests.simulated.dynamodb import answer
 from tests.simulated.wire import subject_of
 
 ANSWER: Final = "answer"
-"""What a handler waits to do last: tell whoever asked."""
-_LONGEST_TURN: Final = 60  # seconds of computing without a call; longer is a deadlock
+"""The last step of a handler: sending its answer."""
+_LONGEST_TURN: Final = 60  # seconds without a call; more means a deadlock
 _own = threading.local()
 
 
@@ -32,21 +33,21 @@ class Done:
 
 @dataclass(frozen=True)
 class Broken:
-    """The handler raised; Lambda says so to whoever invoked it."""
+    """The handler raised an exception, which Lambda reports to the invoker."""
 
     fault: Exception
 
 
 @dataclass(frozen=True)
 class Died:
-    """The process is gone, and nobody gets an answer."""
+    """The process has died, and nobody gets an answer."""
 
 
 Outcome: TypeAlias = Done | Broken | Died
 
 
 class Handler:
-    """One invocation. It begins at once, and goes as far as it may."""
+    """One invocation. It starts at once and runs up to its first call."""
 
     def __init__(self, name: str, work: Callable[[], Any], ended: Callable[[Outcome], None]) -> None:
         self.name = name
@@ -66,33 +67,33 @@ class Handler:
         return f"{self.name}, before {self.before}"
 
     def go_on(self) -> None:
-        """Let it make its call, and go as far as the next."""
+        """Let it make its call, and run up to the next."""
         self._go.release()
         self._wait()
 
     def finish(self) -> None:
-        """Let nobody come between its calls any more."""
+        """Let it run to its end without interruption."""
         while self.outcome is None:
             self.go_on()
 
     def die(self) -> None:
-        """Let its process end before its call."""
+        """Let its process die before its call."""
         self._is_to_die = True
         self.go_on()
 
     def abandon(self) -> None:
-        """Let it end, and judge nothing any more."""
+        """Let it end, without checking anything."""
         self._ended = _unheard
         self.die()
 
     def _wait(self) -> None:
-        assert self._back.acquire(timeout=_LONGEST_TURN), f"{self} does not give the baton back"
+        assert self._back.acquire(timeout=_LONGEST_TURN), f"{self} does not pass control back"
         if self.outcome is not None:
             self._thread.join()
             self._ended(self.outcome)
 
     def pause(self, call: str) -> None:
-        """Give the baton back. Called by the handler itself."""
+        """Pass control back to the scheduler. Called by the handler itself."""
         self.before = call
         self.made.append(call)
         self._back.release()
@@ -114,7 +115,7 @@ class Handler:
 
 
 def _unheard(_: Outcome) -> None:
-    """Judge nothing."""
+    """Check nothing."""
 
 
 def pause(call: str) -> None:
@@ -125,13 +126,13 @@ def pause(call: str) -> None:
 
 
 def calls_made() -> list[str]:
-    """List the calls of the handler that asks; none where no handler asks."""
+    """Return the calls of the handler that is running; empty if none is."""
     handler: Handler | None = getattr(_own, "handler", None)
     return [] if handler is None else handler.made
 
 
 class Boundary:
-    """The clients that handlers use: DynamoDB is moto's, and Step Functions whatever answers for it now."""
+    """The clients of handlers: DynamoDB is moto's, and a test sets what answers for Step Functions."""
 
     def __init__(self) -> None:
         self.dynamodb = self._watched(dynamodb_client())
@@ -141,7 +142,9 @@ class Boundary:
 
     def _watched(self, client: Any) -> Any:
         events = client.meta.events
-        events.unregister("before-send", botocore_stubber)  # all that is registered runs: moto's must not run for ours
+        events.unregister(
+            "before-send", botocore_stubber
+        )  # botocore runs all registered handlers; moto's must not run if ours has answered
         events.register_first("before-send", self._answer)
         return client
 

@@ -1,4 +1,4 @@
-"""The state machine: any moves, in any order, and in the end everything comes to rest."""
+"""The state machine: any moves in any order, until everything comes to rest."""
 
 import json
 import sys
@@ -17,15 +17,15 @@ from tests.model.stack import SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
-"""Moves without which a run can still come to something."""
+"""Moves that a run can do without."""
 
 
 class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
-    """One run of everything."""
+    """One run of the model."""
 
     @initialize(left_out=st.frozensets(st.sampled_from(LEFT_OUT), max_size=2))
     def leave_out(self, left_out: frozenset[str]) -> None:
-        """Make some moves in other runs only, so that the rest come more often here."""
+        """Leave out some moves in this run, so that the others are more frequent."""
         self.left_out = left_out
 
     @rule(chosen=st.runner().flatmap(next_moves))
@@ -34,11 +34,11 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         name, arguments = chosen
         getattr(self, name)(**arguments)
 
-    # What comes about, or meets, by chance too seldom.
+    # Combinations of moves that random moves reach too rarely.
 
     @move(4, has_room, which=few, limited=st.booleans(), in_legacy=st.booleans())
     def have_a_question(self, which: int, limited: bool, in_legacy: bool) -> None:
-        """Let a workflow ask, and its caller see the question."""
+        """Let a workflow ask, and its caller read the question."""
         if not self.world.running():
             self._undisturbed(lambda: self.call("modern", "optional", None, 0))
         if self.world.running():
@@ -47,7 +47,7 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
 
     @move(2, has_room, in_legacy=st.booleans())
     def have_a_confirmation(self, in_legacy: bool) -> None:
-        """Call what is to be confirmed."""
+        """Call a tool that needs a confirmation."""
         self._undisturbed(lambda: self.call("legacy" if in_legacy else "modern", "confirmed", None, 0))
 
     def _undisturbed(self, make: Callable[[], None]) -> None:
@@ -63,7 +63,7 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         how=st.sampled_from(["well", "badly"]),
     )
     def race(self, which: int, how: str) -> None:
-        """Let a workflow end, and the news of it meet a cancellation."""
+        """Let a workflow end, while its status change and a cancellation are processed concurrently."""
         task_id = key_of(self._execution(which)).task_id
         self.end(which, how)
         self.deliver(0, comes_again=False)
@@ -77,7 +77,7 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         in_legacy=st.booleans(),
     )
     def answer_twice(self, which: int, how: str, in_legacy: bool) -> None:
-        """Let two answers to one question meet."""
+        """Send two concurrent answers to one question."""
         whose = self._whose(self._question(which).task_id)
         self.update(f"modern{whose}", which, "right", partial=True)
         if in_legacy:
@@ -86,7 +86,7 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
             self.update(f"modern{whose}", which, how, partial=True)
 
     def teardown(self) -> None:
-        """Let all come to rest, and hold the account against what is promised; after a failure, only clean up."""
+        """Let everything come to rest, and check the account; after a failure, only clean up."""
         try:
             if sys.exc_info()[0] is None:
                 self._come_to_rest()
@@ -111,10 +111,11 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         self._bring(late)
 
     def _let_time_mend(self) -> None:
-        """Let the sweep come, for nobody asks; and let DynamoDB remove what has expired meanwhile.
+        """Run the sweep, because no client reads; and let DynamoDB remove what has expired meanwhile.
 
-        The documented bound is two intervals, for most of one may be over when a task begins to need the sweep. Here
-        none is.
+        The documented bound is two intervals, because most of one interval may have passed when a task begins to need
+        the
+        sweep. Here a full interval is left.
         """
         self.stack.pass_time(SWEEP)
         self.stack.sweep.run()
@@ -127,7 +128,7 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         self.look()
 
     def _end_all(self) -> list[News]:
-        """End all workflows, and give the news that nobody brings."""
+        """End all workflows, and drop their status changes."""
         for number, arn in enumerate(self.world.running()):
             words = f"at last {number:05}"
             self.reference.tasks[key_of(arn).task_id].ends.add(End("output", words))
@@ -140,4 +141,4 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         before = self.stack.tasks()
         for one in late:
             one.bring()
-        assert self.stack.tasks() == before, "what comes late changes a task"
+        assert self.stack.tasks() == before, "a late event changes a task"

@@ -1,4 +1,4 @@
-"""What may come next in a run, and how often: methods that say so of themselves."""
+"""The possible next moves of a run and their frequencies: methods with the decorator `move`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ from hypothesis import strategies as st
 from tests.model.run import Run
 
 MOST_UNDER_WAY: Final = 3
-"""Handlers at once."""
+"""The largest number of concurrent handlers."""
 few: Final = st.integers(0, 3)
-"""Which of several."""
+"""Selects one of several things."""
 _Function = TypeVar("_Function", bound=Callable[..., None])
 Condition = Callable[[Run], object]
 
 
 @dataclass(frozen=True)
 class Move:
-    """Something that may come next."""
+    """A possible next move."""
 
     weight: int
-    """How often it comes, beside the others."""
+    """How often it is made, compared with the others."""
     is_possible: Condition
     arguments: Mapping[str, st.SearchStrategy[Any]]
 
 
 MOVES: Final[dict[str, Move]] = {}
-"""By the names of the methods that make them."""
+"""The moves, by the names of their methods."""
 
 
 def move(weight: int, is_possible: Condition, **arguments: st.SearchStrategy[Any]) -> Callable[[_Function], _Function]:
@@ -41,42 +41,42 @@ def move(weight: int, is_possible: Condition, **arguments: st.SearchStrategy[Any
 
 
 def has_handlers(run: Run) -> bool:
-    """Tell whether handlers are under way."""
+    """Tell whether a handler is running."""
     return bool(run.under_way)
 
 
 def has_room(run: Run) -> bool:
-    """Tell whether another handler may begin."""
+    """Tell whether another handler may start."""
     return len(run.under_way) < MOST_UNDER_WAY
 
 
 def has_room_for_two(run: Run) -> bool:
-    """Tell whether two other handlers may begin."""
+    """Tell whether two more handlers may start."""
     return len(run.under_way) + 2 <= MOST_UNDER_WAY
 
 
 def has_tasks(run: Run) -> bool:
-    """Tell whether somebody may ask for a task."""
+    """Tell whether a client knows a task."""
     return has_room(run) and bool(run.reference.tasks)
 
 
 def has_questions(run: Run) -> bool:
-    """Tell whether somebody has seen a question, and may answer."""
+    """Tell whether a client knows a question, and may answer it."""
     return has_room(run) and bool(run.keys or run.ids)
 
 
 def has_running(run: Run) -> bool:
-    """Tell whether workflows go on."""
+    """Tell whether a workflow is running."""
     return has_room(run) and bool(run.world.running())
 
 
 def has_news(run: Run) -> bool:
-    """Tell whether there is news to bring."""
+    """Tell whether an event is undelivered."""
     return has_room(run) and bool(run.news)
 
 
 def next_moves(run: Run) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
-    """Choose among what is possible now."""
+    """Draw one of the moves that are possible now."""
     possible = [name for name, one in MOVES.items() if name not in run.left_out and one.is_possible(run)]
     weighted = [name for name in possible for _ in range(MOVES[name].weight)]
     return st.sampled_from(weighted).flatmap(

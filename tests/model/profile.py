@@ -1,4 +1,4 @@
-"""Explore with the state machine until so many steps are made."""
+"""Run the state machine until a number of steps is made."""
 
 from collections import Counter
 from typing import Final
@@ -9,20 +9,20 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.model.machine import Machine
 
 STEPS_OF_A_RUN: Final = 100
-_STEPS_ON_AVERAGE: Final = 70  # some runs use up hypothesis's entropy before their end, and the first is empty
+_STEPS_ON_AVERAGE: Final = 70  # some runs exhaust the entropy of hypothesis before their end, and the first is empty
 
 
 def explore(steps: int, *, name: str, shrinks: bool = True, seed_of_all: int | None = None) -> Counter[str]:
-    """Make at least so many steps, in runs of their own, and count what was made.
+    """Make at least this many steps, in separate runs, and count the moves.
 
     Args:
         steps: how many.
-        name: chooses the runs, where no seed does.
-        shrinks: whether a run that fails is made smaller, which takes minutes.
-        seed_of_all: chooses the runs, together with how many came before.
+        name: determines the runs, if there is no seed.
+        shrinks: whether a failing run is shrunk, which takes minutes.
+        seed_of_all: determines the runs, together with the number of steps made before.
 
     Raises:
-        AssertionError: something is told, or left over, that may not be; a run that shows it is printed.
+        AssertionError: an answer or the account is wrong; the failing run is printed.
     """
     counted = Counter[str]()
     profile = settings(

@@ -1,8 +1,8 @@
-"""What a client may be told: a plain model of tasks, held against every answer while much is still under way.
+"""A plain model of tasks, which checks every answer, even while many operations are running.
 
-An operation that has begun and has not answered may have happened or not. So an answer is judged by what had happened
-before its request began, which it must show, and by what had begun before the answer came, which it may show. Which
-end a task has is open until somebody is told; from then on it is that for everybody.
+An operation that has started but not answered may have taken effect or not. So an answer must show what had happened
+before its request started, and may show what had started before the answer came. The end of a task is open until a
+client has seen one; from then on every client must see the same end.
 """
 
 import json
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class End:
-    """How a task may end: the kind of its end, and words that its result has and no other's."""
+    """How a task may end: the kind of its end, and a text that only its result contains."""
 
     kind: str
     words: str = ""
@@ -35,15 +35,15 @@ NOT_STARTED: Final = End("protocol", "could not be started")
 
 @dataclass(frozen=True)
 class Told:
-    """What an answer says of a task."""
+    """What an answer says about a task."""
 
     task_id: str
     kinds: frozenset[str]
-    """The kinds of end that it may have; `OPEN`: none yet."""
+    """The kinds of end that it allows; `OPEN` means none yet."""
     content: str | None = None
-    """The result, where it is told."""
+    """The result, if the answer has it."""
     questions: dict[str, str] | None = None
-    """The messages of the open questions by their keys or ids, where they are told."""
+    """The messages of the open questions by key or id, if the answer has them."""
     expires_at: datetime | None = None
 
 
@@ -52,15 +52,15 @@ class Operation:
     """A request of a client."""
 
     number: int
-    """When it began, in steps."""
+    """The step in which it started."""
     began_at: datetime
     owner: Principal
     task_id: str = ""
     label: str = ""
-    """Of a call: what its workflow's input says."""
+    """Of a call: the text in its workflow's input."""
     key: str | None = None
     answered: int | None = None
-    """Of a call: when its caller was told its task."""
+    """Of a call: the step in which its caller got the task id."""
     reclaims: bool = False
     """Of a call: whether it has read tasks to reclaim slots."""
 
@@ -70,15 +70,15 @@ class Given:
     """An answer to a question that a client has sent."""
 
     value: Json | None
-    """As the state gets it; None: the client cannot ask."""
+    """What the state gets; None means that the client cannot ask."""
     began: int
     taken: int | None = None
-    """The step by which it, or another before it, is certainly recorded."""
+    """The step by which it, or an earlier answer, is certainly recorded."""
 
 
 @dataclass
 class Question:
-    """What a state asks."""
+    """A question of a state."""
 
     token: str
     task_id: str
@@ -93,21 +93,21 @@ class Question:
 
 @dataclass
 class Known:
-    """A task that somebody knows of, or whose workflow has begun."""
+    """A task that a client knows, or whose workflow has started."""
 
     owner: Principal
     label: str = ""
     expires_early: datetime | None = None
-    """None: nobody was told of the task."""
+    """None if no client was told about the task."""
     expires_late: datetime | None = None
     ends: set[End] = field(default_factory=set[End])
-    """The ends that it may have."""
+    """All ends that the task may have."""
     told: set[End] = field(default_factory=set[End])
-    """Those that agree with all that was told; one of them it has, if anything was."""
+    """The ends that agree with all answers so far; if there were any answers, the task has one of these."""
     ended: int | None = None
     """The step by which it had certainly ended."""
     decided: bool = False
-    """Whether an answer to the question before it began was acknowledged."""
+    """Whether an answer to the question before its start was acknowledged."""
 
     @property
     def is_over(self) -> bool:
@@ -124,39 +124,39 @@ class Reference:
     step: int = 0
     tasks: dict[str, Known] = field(default_factory=dict[str, Known])
     questions: dict[str, Question] = field(default_factory=dict[str, Question])
-    """By their tokens."""
+    """The questions, by callback token."""
     calls: list[Operation] = field(default_factory=list[Operation])
-    """Those that may have made a task."""
+    """The calls that may have created a task."""
     accepted: set[str] = field(default_factory=set[str])
-    """The labels of calls that somebody has begun to confirm."""
+    """The labels of calls whose confirmation was sent."""
     given_up: set[str] = field(default_factory=set[str])
-    """The labels of plain calls that somebody has begun to cancel."""
+    """The labels of plain calls whose cancellation was sent."""
     surely_given_up: set[str] = field(default_factory=set[str])
-    """The labels of those whose cancellation was acknowledged."""
+    """The labels of plain calls whose cancellation was acknowledged."""
     executions: dict[str, str] = field(default_factory=dict[str, str])
-    """The labels of executions, by the ids of their tasks."""
+    """The labels of executions, by task id."""
 
     @property
     def now(self) -> datetime:
-        """Tell the time."""
+        """Return the current time."""
         return self.world.clock.now()
 
     def known(self, task_id: str, owner: Principal) -> Known:
-        """Give a task that belongs to an owner; another's fails."""
+        """Return a task that belongs to an owner; fail if it belongs to another."""
         known = self.tasks.setdefault(task_id, Known(owner))
-        assert known.owner == owner, "a task is somebody else's"
+        assert known.owner == owner, "a caller sees a task of another"
         return known
 
     # ---------------------------------------------------------------------------------------------- what clients hear
 
     def tells(self, operation: Operation, told: Told) -> None:
-        """Judge what is said of a task."""
+        """Check what an answer says about a task."""
         known = self.known(told.task_id, operation.owner)
         self._expires(known, told)
         gone = known.expires_late is not None and operation.began_at >= known.expires_late
         assert not gone, "a task is shown that has expired"
         if told.kinds == OPEN:
-            assert known.ended is None or operation.number <= known.ended, "a task goes on that had ended"
+            assert known.ended is None or operation.number <= known.ended, "an ended task is shown as active"
         else:
             may_be = known.told or known.ends | self._ends_of_the_world(told.task_id)
             known.told = {end for end in may_be if _shows(told, end)}
@@ -166,15 +166,15 @@ class Reference:
             self._asks(operation, told, told.questions)
 
     def misses(self, operation: Operation) -> None:
-        """Judge that a task is said not to be there."""
+        """Check an answer that says that there is no such task."""
         for call in self.calls:
-            # A task whose handle nobody was given may be taken back, as its start was refused.
+            # A task whose id no client got may have been removed, because its start was refused.
             was_told = call.answered is not None and call.task_id == operation.task_id
             if was_told and call.owner == operation.owner:
-                assert not self.is_there(call.task_id), "a task is gone that has not expired"
+                assert not self.is_there(call.task_id), "a task that has not expired is unknown"
 
     def lists(self, operation: Operation, listed: list[Told]) -> None:
-        """Judge a whole list of a caller's tasks."""
+        """Check a complete list of a caller's tasks."""
         for told in listed:
             self.tells(operation, told)
         ids = {told.task_id for told in listed}
@@ -184,7 +184,7 @@ class Reference:
                 assert call.task_id in ids or not self.is_there(call.task_id), "a task is not listed"
 
     def calls_begin(self, operation: Operation, told: Told) -> None:
-        """Judge that a call has a task."""
+        """Check that a call has a task."""
         known = self.known(told.task_id, operation.owner)
         assert known.label in {"", operation.label}, "a call has the task of another"
         known.label = operation.label
@@ -198,27 +198,27 @@ class Reference:
         self.tells(operation, told)
 
     def reuses_a_key(self, operation: Operation) -> None:
-        """Judge that a key is said to stand for another call."""
+        """Check an answer that says that the key belongs to another call."""
         same = (one for one in self.calls if (one.owner, one.key) == (operation.owner, operation.key))
-        assert any(one.label != operation.label for one in same), "a key is refused that is new"
+        assert any(one.label != operation.label for one in same), "a new key is refused"
 
     def is_full(self, operation: Operation, most: int, reclaimed_at: datetime | None) -> None:
-        """Judge that a caller is said to have too many active tasks: ended ones count until slots may be reclaimed."""
+        """Check a refusal because of too many active tasks: ended ones count until slots may be reclaimed."""
         mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
         if not operation.reclaims:
-            assert len(mine) >= most, "a call is refused though there is room"
+            assert len(mine) >= most, "a call is refused although a slot is free"
             was_lately = reclaimed_at is not None and reclaimed_at > operation.began_at - RECLAIM_PAUSE
-            assert was_lately, "a call is refused, and nobody has tried to reclaim slots"
+            assert was_lately, "a call is refused before slots were reclaimed"
             return
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
-        assert len(mine) - len(over) >= most, "a call is refused though there is room"
+        assert len(mine) - len(over) >= most, "a call is refused although a slot is free"
 
     def is_given_up(self, label: str) -> None:
-        """Take note that the cancellation of a plain call was acknowledged."""
+        """Record that the cancellation of a plain call was acknowledged."""
         self.surely_given_up.add(label)
 
     def has_ended(self, task_id: str) -> None:
-        """Take note that a task has certainly ended by now."""
+        """Record that a task has certainly ended by now."""
         known = self.tasks[task_id]
         known.ended = self.step if known.ended is None else known.ended
 
@@ -235,17 +235,17 @@ class Reference:
         if told.expires_at is None:
             return
         known.expires_early = min(known.expires_early or told.expires_at, told.expires_at)
-        # One that is confirmed is kept for as much longer as that took.
+        # The ttl of a confirmed task grows by the time until the confirmation.
         late = told.expires_at + (self.ttl if known.label.startswith("confirmed") else timedelta())
         known.expires_late = max(known.expires_late or late, late)
 
     def _ends_of_the_world(self, task_id: str) -> set[End]:
         refused = {NOT_STARTED for arn in self.world.refused if arn.endswith(task_id)}
         statuses = [one.status for arn, one in self.world.executions.items() if arn.endswith(task_id)]
-        # A task whose execution never began has no label that is known here.
+        # The model knows no label of a task whose execution never started.
         may_be_given_up = self.tasks[task_id].label in {"", *self.given_up} and self.given_up
         ends = {CANCELLED} if "ABORTED" in statuses or may_be_given_up else set[End]()
-        # Nobody has confirmed it in time.
+        # The confirmation expired.
         is_late = not statuses and self.now - _made(task_id) >= LONGEST_CONFIRMATION
         return refused | ends | ({DECLINED} if is_late else set())
 
@@ -260,9 +260,9 @@ class Reference:
                 assert question.message in shown.values(), "a question is not shown"
 
     def question(self, task_id: str, message: str) -> Question:
-        """Find what a task asks by its words."""
+        """Find a question of a task by its message."""
         found = [one for one in self.questions.values() if (one.task_id, one.message) == (task_id, message)]
-        assert found, f"nobody asked: {message}"
+        assert found, f"a question that no state asked: {message}"
         return found[0]
 
     def is_open(self, question: Question, since: int) -> bool:
@@ -276,30 +276,30 @@ class Reference:
         return self.world.states[question.token].waits
 
     def takes(self, given: Given, question: Question) -> None:
-        """Take note that an answer was acknowledged: if its question was there, something is recorded for it now."""
+        """Record that an answer was acknowledged: if its question was open, an answer to it is recorded now."""
         if question.recorded is not None and question.recorded < given.began:
             given.taken = self.step
 
     def checks_answers(self) -> None:
-        """Judge what states have been sent."""
+        """Check the answers that states were sent."""
         for token, question in self.questions.items():
             sent = self.world.states[token].answers
             assert all(one == sent[0] for one in sent), "a state is sent two answers"
             if sent and "output" in sent[0]:
                 value = json.loads(sent[0]["output"])
                 given = [one for one in question.given if one.value == value]
-                assert given, "a state is sent what nobody answered"
+                assert given, "a state gets an answer that no client sent"
                 earlier = (one for one in question.given if one.taken is not None and one.taken < given[0].began)
                 assert not any(earlier), "a later answer takes the place of an earlier one"
 
     # ------------------------------------------------------------------------------------------------ what workflows do
 
     def begins(self, task_id: str, owner: Principal, label: str) -> None:
-        """Judge that the execution of a task has begun."""
+        """Check that the execution of a task may have started."""
         known = self.known(task_id, owner)
         assert known.label in {"", label}, "a task has the execution of another"
         known.label = label
-        assert not label.startswith("confirmed") or label in self.accepted, "a workflow begins that nobody confirmed"
+        assert not label.startswith("confirmed") or label in self.accepted, "a workflow starts without a confirmation"
         for other, its_label in self.executions.items():
             kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
             assert not (its_label == label and kept), "a call runs twice"

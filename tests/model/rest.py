@@ -1,6 +1,6 @@
-"""What must be so when everything has come to rest: handlers are done, lost news is lost, and the sweep has run twice.
+"""Checks when everything has come to rest: handlers are done, lost events are lost, and the sweep has run twice.
 
-First while workflows go on; then when all of them have ended, and nobody has brought the news.
+The first check is made while workflows run; the second after all have ended without an event.
 """
 
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ from tests.simulated.step_functions import RUNNING
 
 @dataclass(frozen=True)
 class Rest:
-    """The end of a run."""
+    """The checks at the end of a run."""
 
     stack: Stack
     reference: Reference
 
     def check_work(self) -> None:
-        """Hold the account against what is promised while work goes on."""
+        """Check the account while workflows run."""
         tasks, executions = self.stack.tasks(), self.stack.step_functions.executions
         for arn, task in tasks.items():
             known = self.reference.tasks.get(task.task_id)
             is_open = as_of(task, self.reference.now).awaits_confirmation
             assert not (is_open and known and known.decided), "a confirmation is lost"
             if not task.has_ended and not task.awaits_confirmation:
-                assert arn in executions, "a task is without its execution"
+                assert arn in executions, "a task has no execution"
                 assert executions[arn].status == RUNNING, "an end is lost"
                 assert not task.inputs.undelivered, "an answer is not delivered"
         for arn in self.stack.step_functions.running():
-            assert arn in tasks, "an execution is without its task"
-            assert not tasks[arn].has_ended, "an execution goes on whose task has ended"
+            assert arn in tasks, "an execution has no task"
+            assert not tasks[arn].has_ended, "the execution of an ended task is still running"
             label = self.reference.executions[tasks[arn].task_id]
             is_given_up = label in self.reference.surely_given_up
-            assert not is_given_up, "the work of a request that was given up goes on"
+            assert not is_given_up, "the execution of a cancelled request is still running"
         self._check_handles(tasks)
         self._check_questions(tasks)
 
@@ -46,7 +46,7 @@ class Rest:
         there = {task.task_id for task in tasks.values()}
         for call in self.reference.calls:
             if call.task_id and self.reference.is_there(call.task_id):
-                assert call.task_id in there, "a handle is without its task"
+                assert call.task_id in there, "a task id that a client got has no task"
 
     def _check_questions(self, tasks: dict[str, Task]) -> None:
         for question in self.reference.questions.values():
@@ -54,27 +54,27 @@ class Rest:
             if state.waits:
                 assert all(one.taken is None for one in question.given), "an answer is lost"
                 asked = [one.destination for one in tasks[state.arn].input_requests]
-                assert Callback(question.token) in asked, "a state waits whose question nobody is asked"
+                assert Callback(question.token) in asked, "a state waits, but its question is not shown"
 
     def check_slots(self, *, anyone_died: bool) -> None:
-        """Check that no slot is held by what is over, but after a death, or by a confirmation that came too late.
+        """Check that no ended task holds a slot, except after a death or a confirmation that came too late.
 
-        What is held then, the next call of its caller frees.
+        The caller's next call at the limit frees such slots.
         """
         now = self.stack.clock.time
         for owner, slots in self.stack.slots().items():
             counted: set[str] = {*slots}
             tasks = [task for task in self.stack.tasks().values() if task.owner == owner and not task.has_ended]
             open_tasks: set[str] = {task.task_id for task in tasks if not as_of(task, now).has_ended}
-            assert open_tasks <= counted, "a task is not counted"
+            assert open_tasks <= counted, "an active task holds no slot"
             if counted != open_tasks:
                 assert anyone_died or counted == {task.task_id for task in tasks}, "a slot is leaked"
                 self.stack.limit(len(counted))
                 created = ModernClient(self.stack, owner).start()
-                assert {*self.stack.slots()[owner]} == {*open_tasks, created}, "a slot is lost"
+                assert {*self.stack.slots()[owner]} == {*open_tasks, created}, "an ended task holds a slot"
 
     def check_ends(self) -> None:
-        """Let every task that has begun be told, and judge its end."""
+        """Read every task that has started, and check its end."""
         for task in self.stack.tasks().values():
             if not task.awaits_confirmation:
                 client = ModernClient(self.stack, task.owner, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})

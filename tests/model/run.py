@@ -1,4 +1,4 @@
-"""One run: a stack, the handlers that are under way in it, the news on its way, and the reference that judges all."""
+"""One run: a stack, its running handlers, undelivered events, and the reference that checks everything."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from tests.model.stack import TTL, Account, Stack, label_of
 from tests.server.answers import Json
 
 LARGE = "x" * 100_001
-"""Makes an output too large for a task's item, and for an event."""
+"""Makes an output too large for a task's item and for an event."""
 
 
 @dataclass
 class News:
-    """Something on its way to a function."""
+    """An event on its way to a function."""
 
     name: str
     bring: Callable[[], object]
@@ -31,7 +31,7 @@ class News:
 
 @dataclass(frozen=True)
 class Confirmable:
-    """A question that comes before a modern call begins."""
+    """The question before a modern call starts."""
 
     client: str
     params: Json
@@ -40,7 +40,7 @@ class Confirmable:
 
 @dataclass(frozen=True)
 class PlainCall:
-    """A call without a task."""
+    """A plain call."""
 
     client: str
     message_id: str
@@ -51,9 +51,9 @@ class Run:
     """One run."""
 
     account: ClassVar[Account]
-    """The account that all runs are in."""
+    """The account of all runs."""
     counted: ClassVar[Counter[str]] = Counter()
-    """How often each move was made, and what came of it, in all runs."""
+    """How often each move was made and with what outcome, in all runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Run:
         self.counted.update(("steps", name))
 
     def begin(self, name: str, work: Callable[[], Any], ended: Callable[[Outcome], None]) -> None:
-        """Begin a handler, which goes as far as its first call."""
+        """Start a handler, which runs up to its first call."""
 
         def judged(outcome: Outcome) -> None:
             if isinstance(outcome, Broken) and not isinstance(outcome.fault, StepwireError):
@@ -93,13 +93,13 @@ class Run:
         self.look()
 
     def finish_all(self) -> None:
-        """Let all handlers answer."""
+        """Let all handlers end."""
         while self.under_way:
             self.under_way[0].finish()
             self.look()
 
     def look(self) -> None:
-        """Take note of what has just happened in the account, and judge it."""
+        """Record and check what has just happened in the account."""
         self.under_way = [one for one in self.under_way if one.outcome is None]
         for arn in list(self.world.executions)[len(self.reference.executions) :]:
             key = key_of(arn)
@@ -132,7 +132,7 @@ class Run:
 
 
 def key_of(arn: str) -> TaskKey:
-    """Give the task of an execution."""
+    """Return the task of an execution."""
     key = task_key_from_execution(execution_of(arn).name)
     assert key is not None
     return key

@@ -1,4 +1,4 @@
-"""What answers say of tasks, read from the wire of either era."""
+"""What answers say about tasks, read from the responses of either era."""
 
 import json
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ _CANCELLED: Final = "was cancelled, so it has no result"
 
 
 def error_of(answer: Answer) -> Json:
-    """Give the error of an answer; an empty one where it is none."""
+    """Return the error of an answer; empty if it has none."""
     is_short = answer.status == 202 or (answer.is_stream and not answer.is_answered)
     return {} if is_short else answer.body.get("error", {})
 
 
 def says_nothing(answer: Answer) -> bool:
-    """Tell whether an answer is a retryable error, after which anything may have happened."""
+    """Tell whether an answer is a retryable error, after which the operation may have taken effect or not."""
     error = error_of(answer)
     return error.get("code") == -32603 and _NOT_STARTED not in error["message"]
 
@@ -37,7 +37,7 @@ def modern_task(value: Json) -> Told:
 
 
 def modern_details(value: Json) -> Told:
-    """Read what `tasks/get` of 2026-07-28 says."""
+    """Read the result of `tasks/get` of 2026-07-28."""
     task_id, expires_at = value["taskId"], _expiry(value)
     match value["status"]:
         case "completed":
@@ -58,7 +58,7 @@ def legacy_task(value: Json) -> Told:
 
 
 def legacy_result(answer: Answer, task_id: str) -> Told:
-    """Read what `tasks/result` says: an end, or what is asked meanwhile."""
+    """Read the answer to `tasks/result`: an end, or the questions meanwhile."""
     if answer.is_stream and not answer.is_answered:
         asked = {str(one["id"]): one["params"]["message"] for one in questions(answer.messages)}
         return Told(task_id, OPEN, questions=_of_states(asked))
@@ -81,5 +81,5 @@ def _expiry(value: Json) -> datetime:
 
 
 def _of_states(asked: dict[str, str]) -> dict[str, str]:
-    """Choose what workflows ask, without what was wrong with an earlier answer."""
+    """Return the questions of workflows, without the notes about wrong answers."""
     return {key: message.partition("?")[0] for key, message in asked.items() if not message.startswith(CONFIRMATION)}

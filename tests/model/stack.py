@@ -1,4 +1,4 @@
-"""A whole Stepwire on the real adapters, all of whose calls are handlers' turns, and what is on its way to it."""
+"""A whole Stepwire on the real adapters. Every AWS call is a step of a handler, and events wait for a move."""
 
 import json
 from collections.abc import Generator
@@ -37,7 +37,7 @@ from tests.tables import new_table, table_behind
 
 REPAIR: Final = Intervals().repair
 SWEEP: Final = REPAIR * 15
-"""SweepMinutes, as the template has it."""
+"""SweepMinutes, as in the template."""
 TTL: Final = timedelta(days=1)
 NO_TIME: Final = timedelta()
 CATALOG: Final = catalog_of(replace(OPTIONAL, ttl=TTL), replace(CONFIRMED, ttl=TTL))
@@ -47,7 +47,7 @@ _OPEN: Final = ("working", "input_required")
 
 @dataclass
 class WorldClock:
-    """A clock that only a rule moves; who sleeps lets the others go on."""
+    """A clock that only moves change; a handler that sleeps lets others run."""
 
     time: datetime = START_OF_TIME
 
@@ -80,7 +80,7 @@ class Stack:
     account: Account
     clock: WorldClock = field(default_factory=WorldClock)
     faults: list[Exception] = field(default_factory=list[Exception])
-    """What was reported."""
+    """The reported errors."""
 
     def __post_init__(self) -> None:
         self.step_functions = StepFunctions(self.clock)
@@ -89,7 +89,7 @@ class Stack:
         self.limit(MOST_ACTIVE)
 
     def limit(self, most_active: int) -> None:
-        """Build the functions, with a limit to the active tasks of a caller."""
+        """Build the functions, with a limit of active tasks per caller."""
         boundary, report = self.account.boundary, self.faults.append
         store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
@@ -119,15 +119,15 @@ class Stack:
         self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)
 
     def close(self) -> None:
-        """Leave nothing to the next run."""
+        """Delete everything for the next run."""
         self._table.items.clear()
 
     def pass_time(self, duration: timedelta) -> None:
-        """Let time pass, for everybody."""
+        """Let time pass for all handlers."""
         self.clock.time += duration
         self.step_functions.time_out_states()
 
-    # What is so, whoever looks.
+    # The state of the account.
 
     @property
     def _table(self) -> Any:
@@ -135,23 +135,23 @@ class Stack:
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """Everything that the table holds."""
+        """Return all items of the table."""
         return [item.to_json()["Attributes"] for item in self._table.all_items()]
 
     def tasks(self) -> dict[str, Task]:
-        """Give the tasks, by the ARN of their execution."""
+        """Return the tasks, by the ARN of their execution."""
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
         return {execution_arn_of(task.execution): task for task in found}
 
     def ends(self) -> dict[str, dict[str, Any]]:
-        """Give what is kept of tasks that have ended, by their ids."""
+        """Return the stored end of each ended task, by id."""
         names = ("status", "result", "error")
         tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
         ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
         return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
 
     def slots(self) -> dict[Principal, frozenset[TaskId]]:
-        """Give the ids of the tasks that are counted as active, by their owners."""
+        """Return the ids of the tasks that hold a slot, by owner."""
         counted = (item for item in self.items if item["sk"]["S"] == "usage")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
 
@@ -161,7 +161,7 @@ class Stack:
         return next((usage_of(item).reclaimed_at for item in usage), None)
 
     def remove_expired(self) -> list[Task]:
-        """Let DynamoDB remove what has expired, and give the tasks among it, as its stream does."""
+        """Remove the expired items as DynamoDB's TTL does; return the tasks among them, as the stream does."""
         now = self.clock.time.timestamp()
         removed: list[Task] = []
         for item in self._table.all_items():
@@ -173,5 +173,5 @@ class Stack:
 
 
 def label_of(input_text: str) -> str:
-    """Read which call an execution belongs to."""
+    """Return the label of the call to which an execution belongs."""
     return json.loads(input_text)["text"]

@@ -1,7 +1,7 @@
-"""The state machine finds what it is there for: with one thing of ours left out, it fails, and says why.
+"""The model finds defects: it fails if one part of the product is left out, and names the defect.
 
-A short run, written down, shows that the reference notices what is left out. That the random search comes upon such
-runs by itself is shown too, but takes minutes.
+A short scripted run shows that the reference notices the defect. Another test shows that the random search finds such
+runs by itself; it takes minutes.
 """
 
 from collections.abc import Callable
@@ -90,12 +90,12 @@ class Defect:
     """A part of the product that is left out."""
 
     found_as: str
-    """What the failure says."""
+    """The message of the failure."""
     patches: list[tuple[type[Any], str, Any]]
     shown_by: Callable[[Machine], None]
-    """A run that shows it."""
+    """A run that shows the defect."""
     is_too_rare: bool = False
-    """Whether the search does not come upon it within its steps: no search found it in 30,000."""
+    """Whether the search does not find it within its steps: no search found it in 30,000."""
 
 
 DEFECTS = {
@@ -108,18 +108,18 @@ DEFECTS = {
         _call_twice_with_one_key,
     ),
     "the look at a task that was cancelled before its start": Defect(
-        "an execution goes on whose task has ended",
+        "the execution of an ended task is still running",
         [(StepFunctionsWorkflows, "stop", _nothing_is_about_to_begin)],
         _cancel_before_the_start,
         is_too_rare=True,
     ),
     "the cancellation that comes before its call": Defect(
-        "the work of a request that was given up goes on",
+        "the execution of a cancelled request is still running",
         [(DynamoDbTaskStore, "begin_request", _always_wanted)],
         _cancel_before_the_call,
     ),
     "whose a task is": Defect(
-        "a task is somebody else's",
+        "a caller sees a task of another",
         [(DynamoDbTaskStore, "load", _of_anybody), (Recorder, "_visible", _unchecked)],
         _look_at_a_foreign_task,
     ),
@@ -136,7 +136,7 @@ def defect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> D
 
 
 def run(moves: Callable[[Machine], None]) -> None:
-    """Make moves that are written down, and let everything come to rest."""
+    """Make the scripted moves, and let everything come to rest."""
     machine = Machine()
     try:
         moves(machine)

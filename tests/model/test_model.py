@@ -1,6 +1,6 @@
-"""Clients, workflows, lost and doubled news, time, deaths and the sweep, interleaved at every call: all ends well.
+"""Clients, workflows, lost and duplicated events, time, deaths and the sweep, interleaved at every AWS call.
 
-These are the same runs every time. `make model` runs others, and many more: docs/reliability.md.
+These are the same runs each time. `make model` makes other and many more runs: docs/reliability.md.
 """
 
 from typing import Final
@@ -10,11 +10,11 @@ import pytest
 from tests.model.profile import explore
 
 QUICK: Final = 300
-"""The steps of every test run, at least."""
+"""The smallest number of steps of every test run."""
 STEPS: Final = 10_000
-"""The steps that all parts together make, at least."""
+"""The smallest number of steps of all parts together."""
 PARTS: Final = 8
-"""Each a test of its own, for several workers."""
+"""The number of parts, each a separate test for several workers."""
 
 
 def test_a_few_runs_pass() -> None:

@@ -1,4 +1,4 @@
-"""The moves of all but the clients: handlers that go on or die, workflows, news, time and the sweep."""
+"""The moves that are not those of clients: handlers continue or die, workflows, events, time and the sweep."""
 
 import json
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from tests.simulated.step_functions import Waiting
 
 
 class WorldMoves(Run):
-    """What happens, whoever calls."""
+    """The moves that no client makes."""
 
     @move(14, has_handlers, which=few, lags=st.booleans())
     def go_on(self, which: int, lags: bool) -> None:
-        """Let a handler make its next call; DescribeExecution may know less than has happened."""
+        """Let a handler make its next call; DescribeExecution may return an outdated status."""
         self.step("go on")
         self.world.lags = lags
         self._handler(which).go_on()
@@ -33,14 +33,14 @@ class WorldMoves(Run):
 
     @move(6, has_handlers, which=few)
     def finish(self, which: int) -> None:
-        """Let nobody come between a handler's calls any more."""
+        """Let a handler run to its end without interruption."""
         self.step("finish")
         self._handler(which).finish()
         self.look()
 
     @move(2, has_handlers, which=few)
     def die(self, which: int) -> None:
-        """Let a handler's process end."""
+        """Let a handler's process die."""
         self.step("die")
         self.anyone_died = True
         self._handler(which).die()
@@ -81,7 +81,7 @@ class WorldMoves(Run):
 
     @move(8, has_running, which=few, limited=st.booleans())
     def ask(self, which: int, limited: bool) -> None:
-        """Let a state of a workflow ask something; if that fails, so does the state."""
+        """Let a state of a workflow ask something; if that fails, the state fails."""
         self.step("ask")
         arn, token = self._execution(which), f"token-{self.reference.step:05}"
         until = self.stack.clock.time + timedelta(seconds=60) if limited else None
@@ -101,7 +101,7 @@ class WorldMoves(Run):
 
     @move(1, lambda run: run.world.running(), which=few)
     def report(self, which: int) -> None:
-        """Let a workflow say how far it is."""
+        """Let a workflow report progress."""
         self.step("report")
         step = self.reference.step
         made = ExecutionProgress(execution_of(self._execution(which)), Progress(step), f"Step {step}")
@@ -121,7 +121,7 @@ class WorldMoves(Run):
 
     @move(6, has_news, which=st.integers(0, 7), comes_again=st.booleans())
     def deliver(self, which: int, comes_again: bool) -> None:
-        """Bring some news, in any order; what its handler has not taken comes again, and other news may."""
+        """Deliver an event, in any order; an event whose handler failed is delivered again, and others may be."""
         self.step("deliver")
         one = self.news[-1 - which % len(self.news)]
 
@@ -134,7 +134,7 @@ class WorldMoves(Run):
 
     @move(1, lambda run: any(one.may_be_lost for one in run.news), which=st.integers(0, 7))
     def lose(self, which: int) -> None:
-        """Let some news never come."""
+        """Lose an event."""
         self.step("lose")
         losable = [one for one in self.news if one.may_be_lost]
         lost = losable[which % len(losable)]
@@ -142,7 +142,7 @@ class WorldMoves(Run):
 
     @move(1, lambda run: run.reference.tasks, seconds=st.sampled_from([1, 1, 60, 60, 60, 900, 900, 86_400]))
     def pass_time(self, seconds: int) -> None:
-        """Let time pass; no function runs for as long as a minute."""
+        """Let time pass; no function runs for a whole minute."""
         self.step("time")
         if seconds >= 60:
             self.finish_all()
@@ -150,7 +150,7 @@ class WorldMoves(Run):
 
     @move(4, lambda run: run.stack.clock.time >= run.removed_at + TTL)
     def remove_expired(self) -> None:
-        """Let DynamoDB remove what has expired; its stream loses nothing."""
+        """Remove expired items as DynamoDB's TTL does; its stream loses nothing."""
         self.step("remove")
         self.removed_at = self.stack.clock.time
         for task in self.stack.remove_expired():
@@ -161,6 +161,6 @@ class WorldMoves(Run):
 
     @move(1, has_tasks)
     def sweep(self) -> None:
-        """Let the sweep run."""
+        """Run the sweep."""
         self.step("sweep")
         self.begin("sweep", self.stack.sweep.run, lambda _: None)

@@ -1,7 +1,7 @@
-"""Stepwire over the fakes, on a port of its own, where released clients get every refusal.
+"""Stepwire over the fakes, on its own port, where released clients get every refusal.
 
-The name of a tool says what becomes of its workflow, and words in a request say whether a limit is reached while it
-is answered. Everything else is as deployed.
+The name of a tool decides the end of its workflow, and texts in a request decide whether a limit is reached. Everything
+else is as deployed.
 """
 
 from collections.abc import Callable, Generator
@@ -16,7 +16,7 @@ from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport
 from stepwire.engine.polls import PollLimit
-from stepwire.errors import HttpMethodNotAllowed, StartRefused, WorkflowError
+from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, WorkflowError
 from stepwire.json_text import load_json, write
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.kit import Kit
@@ -45,6 +45,7 @@ TOOLS: Final = (
     _named("endless"),
     _named("asking"),
     _named("refused"),
+    _named("unstoppable"),
     _named("failing", task_support=TaskSupport.FORBIDDEN),
     _named(AT_THE_LIMIT),
     _named("broken"),
@@ -59,14 +60,14 @@ TOOLS: Final = (
 
 @dataclass
 class ScriptedWorkflows(FakeWorkflows):
-    """Executions; the name of the state machine decides how they end."""
+    """Executions whose ends depend on the name of the state machine."""
 
     begun: list[Execution] = field(default_factory=list[Execution])
     answered: list[str] = field(default_factory=list[str])
-    """The tokens of questions that were answered."""
+    """The tokens of the answered questions."""
 
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
-        """Begin, or refuse."""
+        """Start the execution, or refuse."""
         match _machine(execution):
             case "refused":
                 raise StartRefused("it is being deleted")
@@ -77,14 +78,20 @@ class ScriptedWorkflows(FakeWorkflows):
         super().start(execution, input_text, trace_header)
         self.begun.append(execution)
 
+    def stop(self, execution: Execution, cause: str) -> bool:
+        """Stop the execution, or refuse."""
+        if _machine(execution) == "unstoppable":
+            raise StopRefused("the role has no permission")
+        return super().stop(execution, cause)
+
     def complete_callback(self, token: str, output: str) -> None:
-        """Take an answer; the state that asked goes on."""
+        """Accept an answer; the state that asked continues."""
         super().complete_callback(token, output)
         self.answered.append(token)
 
 
 class Endpoint:
-    """The server, and what happens around it while it waits and after it has answered."""
+    """The server, and what happens while it waits and after it has answered."""
 
     def __init__(self) -> None:
         self.workflows = ScriptedWorkflows()
@@ -102,9 +109,9 @@ class Endpoint:
                 self._go_on()
 
     def refusals(self) -> list[str]:
-        """Name the errors that messages were answered with, as the audit has them.
+        """Return the errors of all messages, by their names in the audit log.
 
-        Left out are those of GET and DELETE, which each client tries, and what a workflow ended its task with.
+        Errors of GET and DELETE, which each client tries, and the protocol errors of workflows are left out.
         """
         refused = (entry.outcome for entry in self.world.audit if entry.action is AuditAction.REFUSED)
         not_ours = {HttpMethodNotAllowed.__name__, WorkflowError.__name__}
@@ -145,12 +152,12 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients go when they have seen enough."""
+        """Ignore errors: clients disconnect when they have seen enough."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """An endpoint that can be reached."""
+    """An endpoint with a URL."""
 
     url: str
     endpoint: Endpoint
@@ -166,7 +173,7 @@ def served() -> Generator[Served]:
 
 @contextmanager
 def serving(handle: Callable[[HttpRequest], HttpResponse]) -> Generator[str]:
-    """Serve a function on a free port of 127.0.0.1, and give the URL."""
+    """Serve a function on a free port of 127.0.0.1; return the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -185,7 +192,7 @@ def serving(handle: Callable[[HttpRequest], HttpResponse]) -> Generator[str]:
         do_GET = do_POST = do_DELETE = _answer  # noqa: N815 - http.server's names
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server names it so
-            """Say nothing."""
+            """Log nothing."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""What `mcp` 1.30 sees of refusals, all in one session. It runs in an environment of its own, with nothing of ours.
+"""Print what `mcp` 1.30 sees of refusals, all in one session. It runs in a separate environment, without our code.
 
 .venv-legacy/bin/python tests/refusals/mcp_1.py URL < plan.json
 """
@@ -14,7 +14,7 @@ import mcp.types
 from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
 
-warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 says so of all its experimental methods
+warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 warns about all its experimental methods
 
 
 async def asked(session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ async def asked(session: ClientSession, method: str, params: dict[str, Any]) -> 
 
 
 async def walked(session: ClientSession, requests: list[Any]) -> dict[str, Any]:
-    """Send the requests of a way, and return what came of the last."""
+    """Send the requests of a way; return the result of the last."""
     seen: dict[str, Any] = {}
     task_id = ""
     for method, params in requests:
@@ -40,7 +40,7 @@ async def walked(session: ClientSession, requests: list[Any]) -> dict[str, Any]:
 
 
 class User:
-    """Gives one answer after the other."""
+    """A user who gives these answers in turn."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
@@ -52,7 +52,7 @@ class User:
 
 
 async def talked(session: ClientSession, user: User, talk: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool that asks, answer as the plan says, and return the result with what was asked."""
+    """Call a tool that asks, answer as the plan says, and return the result and the questions."""
     user.answers, user.asked = list(talk["answers"]), []
     if talk["as_task"]:
         created = await session.experimental.call_tool_as_task(talk["tool"], talk["arguments"])
@@ -63,7 +63,7 @@ async def talked(session: ClientSession, user: User, talk: dict[str, Any]) -> di
 
 
 async def main(url: str, plan: dict[str, Any]) -> None:
-    """Go each way, and after each make one more call in the same session."""
+    """Send the requests of each way, each followed by one more call in the same session."""
     user, seen = User(), {}
     callback = user.elicit if plan["can_ask"] else None
     info = mcp.types.Implementation(name=plan["name"], version="1")

@@ -1,4 +1,4 @@
-"""What `mcp` 2.3 sees of refusals, all in one session, in either era."""
+"""Return what `mcp` 2.3 sees of refusals, all in one session, in either era."""
 
 from typing import Any
 
@@ -24,25 +24,25 @@ class _Raw(Request[Json, str]):
 
 
 class _Whole(Result):
-    """Any result, with all that it has."""
+    """Any result, with all its members."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class User:
-    """Gives one answer after the other."""
+    """A user who gives these answers in turn."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
         self.asked: list[str] = []
 
     async def elicit(self, context: object, params: ElicitRequestParams) -> ElicitResult:
-        """Answer what a call asks."""
+        """Answer the question of a call."""
         self.asked.append(params.message)
         return ElicitResult.model_validate(self.answers.pop(0))
 
     async def answer(self, params: ElicitRequestParams) -> ElicitResult:
-        """Answer what a task asks."""
+        """Answer the question of a task."""
         return await self.elicit(None, params)
 
 
@@ -56,7 +56,7 @@ async def asked(client: Client, method: str, params: Json) -> Json:
 
 
 async def walked(client: Client, requests: list[Any]) -> Json:
-    """Send the requests of a way, and return what came of the last."""
+    """Send the requests of a way; return the result of the last."""
     seen: Json = {}
     task_id = ""
     for method, params in requests:
@@ -66,7 +66,7 @@ async def walked(client: Client, requests: list[Any]) -> Json:
 
 
 async def seen_by_mcp_2(url: str, plan: Json) -> Json:
-    """Go each way, and after each make one more call in the same session."""
+    """Send the requests of each way, each followed by one more call in the same session."""
     user, seen = User(), dict[str, Any]()
     extensions = [Tasks(Callbacks(elicit=user.answer))] if plan["with_tasks"] else None
     callback = user.elicit if plan["can_ask"] else None

@@ -1,6 +1,6 @@
 """No refusal may end a client's session: released clients get every refusal, then make one more call in the session.
 
-`mcp` 1.30 closes its session, with all other calls in it, on any HTTP status of 400 and above but 404.
+`mcp` 1.30 closes its session, with all other calls in it, on any HTTP status of 400 and above except 404.
 """
 
 import json
@@ -40,7 +40,7 @@ TALKS: Final = {
 
 
 def plan_for(version: str, *, can_ask: bool, as_task: bool = False, name: str = COMES_BACK, **more: Any) -> Json:
-    """Say what a client is to do; one that can ask its user is asked, and one that cannot is refused."""
+    """Return the plan of a client; one that can ask its user is asked, and one that cannot is refused."""
     ways = {title: way.requests for title, way in ways_of(version, name).items()}
     talks = {title: {"arguments": {"text": "hello"}, "as_task": as_task, **talk} for title, talk in TALKS.items()}
     known = {"ways": {}, "talks": talks} if can_ask else {"ways": ways, "talks": {}}
@@ -48,7 +48,7 @@ def plan_for(version: str, *, can_ask: bool, as_task: bool = False, name: str = 
 
 
 def ways_of(version: str, name: str) -> Mapping[str, Way]:
-    """Return the ways of an era that a client of this name can go."""
+    """Return the ways of an era that a client of this name can take."""
     known = {title: way for title, way in WAYS.items() if version in way.versions}
     if name == NO_TASKS:
         return {title: way for title, way in known.items() if not way.has_task}
@@ -58,11 +58,11 @@ def ways_of(version: str, name: str) -> Mapping[str, Way]:
 
 
 def check_ways(seen: Json, site: Served, version: str, name: str = COMES_BACK) -> None:
-    """Hold what a client has seen of its refusals against what it was to see."""
+    """Compare what a client saw of its refusals with what it should see."""
     ways = ways_of(version, name)
     assert list(seen) == list(ways)
     for title, (refused, then) in seen.items():
-        assert "error" in refused, title  # `client` 2.4 words one without its code: a scope that is missing
+        assert "error" in refused, title  # `client` 2.4 reports one error without its code: a missing scope
         assert refused["error"].get("code", code_of(ways[title].error)) == code_of(ways[title].error), title
         assert then["result"]["structuredContent"] == OUTPUT, f"the call after {title}"
     audited = [way.error.__name__ for way in ways.values() if way.is_audited]
@@ -70,12 +70,12 @@ def check_ways(seen: Json, site: Served, version: str, name: str = COMES_BACK) -
 
 
 def code_of(error: type[ProtocolError]) -> int:
-    """Return the code of an error; a workflow chooses its own."""
+    """Return the code of an error; a workflow may choose its own."""
     return getattr(error, "code", 4001)
 
 
 def check_talks(seen: Json) -> None:
-    """Hold what a user was asked against the answers they gave."""
+    """Compare the questions to a user with the answers given."""
     for title, talk in TALKS.items():
         shown, then = seen[title]
         first, *more = shown["asked"]
@@ -87,7 +87,7 @@ def check_talks(seen: Json) -> None:
 
 @pytest.fixture
 def site() -> Iterator[Served]:
-    """An endpoint of one's own."""
+    """A new endpoint."""
     with served() as site:
         yield site
 
@@ -98,19 +98,19 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def test_every_error_that_a_client_may_get_is_tried_on_released_clients() -> None:
+def test_every_error_is_tested_with_released_clients() -> None:
     tried = {way.error for way in WAYS.values()}
 
     assert leaves() <= tried | set(BEFORE_THE_MESSAGE) | set(AFTER_GIVING_UP)
     assert not tried & set(BEFORE_THE_MESSAGE)
 
 
-def test_no_error_has_a_status_of_its_own_once_a_legacy_message_was_understood() -> None:
+def test_every_error_after_a_valid_legacy_message_has_status_200() -> None:
     assert {error.legacy_status for error in leaves()} == {200}
 
 
 class TestMcp1:
-    """`mcp` 1.30, which knows 2025-11-25 and its tasks."""
+    """`mcp` 1.30, which supports 2025-11-25 and its tasks."""
 
     @pytest.mark.parametrize("name", [COMES_BACK, DOES_NOT_COME_BACK])
     def test_a_refused_client_makes_one_more_call_in_the_same_session(self, site: Served, name: str) -> None:

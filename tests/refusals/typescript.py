@@ -11,7 +11,7 @@ _RUN_SECONDS: Final = 120
 
 
 def seen_by(url: str, plan: dict[str, Any]) -> dict[str, Any]:
-    """Run driver.mjs, and return what the client of the plan has seen."""
+    """Run driver.mjs; return what the client of the plan saw."""
     ended = node(FOLDER, ["driver.mjs", url], _RUN_SECONDS, json.dumps(plan))
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)

@@ -1,6 +1,6 @@
-"""Every refusal, and the requests by which a released client gets it in an open session; or why none can.
+"""Every refusal, and the requests by which a released client gets it in an open session; or why no client can.
 
-The tree of `stepwire.errors` is the list: test_refusals.py holds each of its leaves against these tables.
+The tree of `stepwire.errors` is the list: test_refusals.py compares each of its leaves with these tables.
 """
 
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ MODERN: Final = "2026-07-28"
 BOTH: Final = (LEGACY, MODERN)
 TEXT: Final = {"text": "hello"}
 TASK: Final = "$task"
-"""In a request: the id of the task that the first one of its way has made."""
+"""In a request: the id of the task that the first request of its way created."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Requests, of which the last is refused."""
+    """Requests, the last of which is refused."""
 
     error: type[ProtocolError]
     requests: tuple[tuple[str, JsonObject], ...]
     versions: tuple[str, ...] = BOTH
     is_audited: bool = True
-    """Whether the name of the error is written down; what a task ended with is not refused, and many polls are not."""
+    """Whether the error is in the audit log; the end of a task is no refusal, and frequent polls are not logged."""
 
     @property
     def has_task(self) -> bool:
-        """Tell whether its client must know tasks."""
+        """Tell whether the client must support tasks."""
         return any(params.get("taskId") == TASK for _, params in self.requests)
 
 
@@ -44,27 +44,30 @@ def _keyed(text: str) -> tuple[str, JsonObject]:
 
 
 WAYS: Final = {
-    "a method that there is not": Way(errors.MethodNotFound, (("prompts/list", {}),)),
-    "a tool that is no task": Way(errors.MethodNotFound, (_call("forbidden", task={}),), (LEGACY,)),
-    "a tool that is a task only": Way(errors.MethodNotFound, (_call("required"),), (LEGACY,)),
+    "an unknown method": Way(errors.MethodNotFound, (("prompts/list", {}),)),
+    "a tool without tasks": Way(errors.MethodNotFound, (_call("forbidden", task={}),), (LEGACY,)),
+    "a tool that is always a task": Way(errors.MethodNotFound, (_call("required"),), (LEGACY,)),
     "an integer of 19 digits": Way(
         errors.InvalidParams, (_call("endless", arguments={"text": "x", "tweet": 1_859_999_999_999_999_999}),)
     ),
     "bad arguments of a task": Way(errors.InvalidParams, (_call("endless", arguments={}, task={}),), (LEGACY,)),
-    "a tool that there is not": Way(errors.UnknownTool, (_call("nobody"),)),
-    "a task that there is not": Way(errors.UnknownTask, (("tasks/get", {"taskId": "nobody-knows-it"}),)),
-    "a result that there is not": Way(errors.UnknownTask, (("tasks/result", {"taskId": "nobody"}),), (LEGACY,)),
-    "a cursor of somebody else": Way(errors.InvalidCursor, (("tools/list", {"cursor": "x"}),)),
-    "a state of somebody else": Way(errors.InvalidRequestState, (_call("endless", requestState="x.y"),), (MODERN,)),
-    "a cancel that is too late": Way(
+    "an unknown tool": Way(errors.UnknownTool, (_call("nobody"),)),
+    "an unknown task": Way(errors.UnknownTask, (("tasks/get", {"taskId": "nobody-knows-it"}),)),
+    "the result of an unknown task": Way(errors.UnknownTask, (("tasks/result", {"taskId": "nobody"}),), (LEGACY,)),
+    "an invalid cursor": Way(errors.InvalidCursor, (("tools/list", {"cursor": "x"}),)),
+    "an invalid requestState": Way(errors.InvalidRequestState, (_call("endless", requestState="x.y"),), (MODERN,)),
+    "cancelling an ended task": Way(
         errors.TaskAlreadyEnded,
         (_call("endless", task={}), ("tasks/cancel", {"taskId": TASK}), ("tasks/cancel", {"taskId": TASK})),
         (LEGACY,),
     ),
     "a workflow that is not started": Way(errors.WorkflowNotStarted, (_call("refused"),)),
-    "a fault of ours": Way(errors.InternalError, (_call("broken"),), is_audited=False),
-    "a header that is missing": Way(errors.HeaderMismatch, (_call("with_header"),), (MODERN,)),
-    "a capability that is missing": Way(errors.MissingClientCapability, (_call("eliciting"),), (MODERN,)),
+    "a workflow that is not stopped": Way(
+        errors.WorkflowNotStopped, (_call("unstoppable", task={}), ("tasks/cancel", {"taskId": TASK})), (LEGACY,)
+    ),
+    "an internal error": Way(errors.InternalError, (_call("broken"),), is_audited=False),
+    "a missing header": Way(errors.HeaderMismatch, (_call("with_header"),), (MODERN,)),
+    "a missing capability": Way(errors.MissingClientCapability, (_call("eliciting"),), (MODERN,)),
     "a client that cannot be asked": Way(errors.ClientNotCapable, (_call("eliciting"),), (LEGACY,)),
     "a result that takes too long": Way(
         errors.TaskStillRunning, (_call("endless", task={}), ("tasks/result", {"taskId": TASK})), (LEGACY,)
@@ -72,34 +75,34 @@ WAYS: Final = {
     "too many tasks": Way(errors.LimitReached, (_call(AT_THE_LIMIT),)),
     "too many polls": Way(errors.TooManyPolls, (("tasks/get", {"taskId": POLLED_TOO_OFTEN}),), is_audited=False),
     "a key with other arguments": Way(errors.IdempotencyKeyReused, (_keyed("a"), _keyed("b"))),
-    "a scope that is missing": Way(errors.InsufficientScope, (_call("costly"),)),
+    "a missing scope": Way(errors.InsufficientScope, (_call("costly"),)),
     "an error of the workflow": Way(errors.WorkflowError, (_call("failing"),), is_audited=False),
 }
 
 BEFORE_THE_MESSAGE: Final = {
     errors.ParseError: "the libraries send JSON",
     errors.OriginNotAllowed: "sent by web pages only",
-    errors.HttpMethodNotAllowed: "each library gets it for its first GET, and takes it as meant",
+    errors.HttpMethodNotAllowed: "each library gets it for its first GET, and expects it",
     errors.UnknownSession: "the answer that makes a client open another session (L10)",
     errors.NotAcceptable: "the libraries take JSON and events",
     errors.BodyTooLarge: "a body over 1 MiB is not read, so its id is not known",
     errors.UnsupportedMediaType: "the libraries send JSON that is not compressed",
     errors.UnclearId: "the libraries send one id",
-    errors.NotSignedIn: "the endpoint is wired wrongly: no session was ever opened",
+    errors.NotSignedIn: "the endpoint is configured wrongly, so no session was opened",
     errors.InvalidToken: "the sign-in decides before the message is read, and 401 makes a client sign in (F5)",
-    errors.IncompleteIdentity: "the sign-in decides before the message is read: no session was ever opened",
-    errors.UnsupportedProtocolVersion: "each library keeps to the version that was agreed on",
+    errors.IncompleteIdentity: "the sign-in decides before the message is read, so no session was opened",
+    errors.UnsupportedProtocolVersion: "each library uses the agreed version",
 }
-"""Refused before the message is understood; so these have HTTP statuses of their own in both eras."""
+"""Refused before the message is parsed; these have their own HTTP statuses in both eras."""
 
 AFTER_GIVING_UP: Final = {
-    errors.RequestCancelled: "ends a stream whose caller waits no more; tests/clients shows that it harms no session"
+    errors.RequestCancelled: "ends a stream whose client no longer waits; tests/clients shows that it harms no session"
 }
-"""Seen by no caller."""
+"""Never sent to a caller."""
 
 
 def leaves(error: type[ProtocolError] = ProtocolError) -> set[type[ProtocolError]]:
-    """Return the errors of the tree that nothing is more precise than, and those that are raised themselves."""
+    """Return the errors of the tree without subclasses, and those that are raised themselves."""
     children = error.__subclasses__()
     below = set[type[ProtocolError]]().union(*map(leaves, children))
     return below if children else {error}

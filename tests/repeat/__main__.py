@@ -1,6 +1,6 @@
-"""Run `make test` again and again, every other time while something else keeps all cores busy: `make repeat`.
+"""Run `make test` repeatedly, every other time while all cores are busy: `make repeat`.
 
-A test that depends on chance, or on how fast the machine is, fails here sooner or later. What a failed run printed is
+A test that depends on chance or on the speed of the machine fails here sooner or later. The output of a failed run is
 kept in `.stepwire/repeat/`.
 """
 
@@ -20,7 +20,7 @@ BUSY: Final = (sys.executable, "-c", "while True: pass")
 
 @contextmanager
 def busy_cores(count: int) -> Generator[None]:
-    """Keep so many cores busy."""
+    """Keep this many cores busy."""
     processes = [subprocess.Popen(BUSY) for _ in range(count)]
     try:
         yield
@@ -46,7 +46,7 @@ def run(command: Sequence[str], number: int, *, is_busy: bool) -> bool:
 
 
 def main() -> int:
-    """Run the command line; 1 where a run failed."""
+    """Run the command line; return 1 if a run failed."""
     parser = argparse.ArgumentParser(prog="make repeat", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=20, help="how many, every other one on busy cores (%(default)s)")
     parser.add_argument("command", nargs="*", default=["make", "test"], help="what is run (make test)")

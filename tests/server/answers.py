@@ -1,4 +1,4 @@
-"""The answer that a client gets, judged by the oracle whatever the request was."""
+"""The answer to a request, checked by the oracle."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from stepwire.protocol.http import HttpResponse
 from tests.wire_oracle import EventStream, check, check_stream, read_stream
 
 Json = dict[str, Any]
-# Of answers that can be given before the body is looked at.
+# Statuses of answers that the server may send before it reads the body.
 _BODY_UNREAD: Final = frozenset({401, 403, 405, 406, 413, 415})
 KNOWN_STATUSES: Final = frozenset({200, 202, 400, 404, 409, 429, 503}) | _BODY_UNREAD
 PARSE_ERROR: Final = -32700
@@ -18,11 +18,11 @@ _TOO_LARGE: Final = 2**53
 
 @dataclass(frozen=True)
 class Answer:
-    """A response, with the request that it answers."""
+    """A response and the request that it answers."""
 
     response: HttpResponse
     request: Json = field(default_factory=dict[str, Any])
-    """The request that it answers; of a GET, the one that opened the stream. Empty where there is none to be read."""
+    """The request; for a GET, the request that opened the stream; empty if it cannot be parsed."""
 
     @property
     def status(self) -> int:
@@ -31,36 +31,36 @@ class Answer:
 
     @property
     def body(self) -> Json:
-        """Read the JSON-RPC response; a stream that does not have it yet fails the test."""
+        """Return the JSON-RPC response; fail the test if the stream does not have it yet."""
         if not self.is_stream:
             return json.loads(self.response.body)
-        assert self.is_answered, f"the response is not there yet: {self.response.body}"
+        assert self.is_answered, f"the stream has no JSON-RPC response yet: {self.response.body}"
         return self.messages[-1]
 
     @property
     def is_stream(self) -> bool:
-        """Tell whether the body is one of events."""
+        """Tell whether the body is a stream of events."""
         return self.response.headers.get("content-type", "").startswith("text/event-stream")
 
     @property
     def stream(self) -> EventStream:
-        """Read the body of events."""
+        """Return the events of the body."""
         assert self.is_stream, self.response
         return read_stream(self.response.body)
 
     @property
     def messages(self) -> list[Json]:
-        """Return the JSON-RPC messages of the body, in their order; the one response, where it is no stream."""
+        """Return the JSON-RPC messages of the stream in order, or the one response if the body is no stream."""
         return self.stream.messages if self.is_stream else [self.body]
 
     @property
     def is_answered(self) -> bool:
-        """Tell whether the JSON-RPC response is there."""
+        """Tell whether the answer contains the JSON-RPC response."""
         return any("method" not in message for message in self.messages)
 
     @property
     def event_ids(self) -> list[str]:
-        """Return the ids of the events, in their order."""
+        """Return the ids of the events in order."""
         return self.stream.event_ids
 
     @property
@@ -75,28 +75,28 @@ class Answer:
 
     @property
     def result(self) -> Json:
-        """Return the result; an error fails the test."""
+        """Return the result; fail the test if there is an error instead."""
         assert "result" in self.body, self.response.body
         return self.body["result"]
 
     @property
     def error(self) -> Json:
-        """Return the error; a result fails the test."""
+        """Return the error; fail the test if there is a result instead."""
         assert "error" in self.body, self.response.body
         return self.body["error"]
 
     @property
     def code(self) -> int:
-        """Return the error's code."""
+        """Return the code of the error."""
         return self.error["code"]
 
     @property
     def text(self) -> str:
-        """Return the words that the model gets to read."""
+        """Return the text of the result, which the model reads."""
         return self.result["content"][0]["text"]
 
     def id_in(self, *path: str) -> str:
-        """Return the id of a task, from the place in the result where it is."""
+        """Return the task id at this path in the result."""
         value: Any = self.result
         for name in path:
             value = value[name]
@@ -104,31 +104,31 @@ class Answer:
 
 
 def judge(octets: bytes, answer: Answer, version: str) -> None:
-    """Raise AssertionError unless the answer is well formed, whatever the question was."""
+    """Raise AssertionError unless the answer is well formed."""
     assert answer.status in KNOWN_STATUSES
-    if answer.status == 202:  # M6: accepted, and nothing to say
+    if answer.status == 202:  # M6: accepted, with an empty body
         assert answer.response.body == ""
     elif answer.is_stream:
         assert answer.status == 200
         check_stream(json.loads(octets), answer.response.body, version)
     else:
         assert answer.response.headers.get("content-type") == "application/json"
-        check(_readable(octets, answer), answer.body, version)
+        check(_request_for_oracle(octets, answer), answer.body, version)
 
 
-def _readable(octets: bytes, answer: Answer) -> Json:
-    """Return of a request what its answer can be held against: nothing, where it could not or need not be read."""
+def _request_for_oracle(octets: bytes, answer: Answer) -> Json:
+    """Return the request for the oracle; empty if the server could not or need not read it."""
     unread = answer.status in _BODY_UNREAD and answer.body.get("id") is None
     if not octets or unread or answer.body.get("error", {}).get("code") == PARSE_ERROR:
         return {}
     message = json.loads(octets)
     if not isinstance(message, dict):
         return {}
-    return {} if _is_id_in_doubt(octets) else cast(Json, message)
+    return {} if _may_omit_id(octets) else cast(Json, message)
 
 
-def _is_id_in_doubt(octets: bytes) -> bool:
-    """Tell whether an answer cannot repeat the id: it is too long or too large, or there are two."""
+def _may_omit_id(octets: bytes) -> bool:
+    """Tell whether the answer may leave out the id: it is too long or too large, or the request has several."""
     pairs: list[tuple[str, Any]] = json.loads(octets, object_pairs_hook=lambda pairs: pairs)
     ids = [value for name, value in pairs if name == "id"]
     too_large = any(isinstance(one, int) and abs(one) >= _TOO_LARGE for one in ids)

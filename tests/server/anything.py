@@ -1,7 +1,4 @@
-"""Right requests of both eras to a world in which something goes on, and by whose rules an answer is judged.
-
-Whoever sends anything else begins here, and spoils it.
-"""
+"""Valid requests of both eras, and a world with a task in progress; tests make the requests invalid."""
 
 import base64
 import json
@@ -44,14 +41,14 @@ METHODS = (
 )
 ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 RIGHT: Json = {"approval": ACCEPT, "model": SAMPLED, "folders": LISTED}
-"""Right answers to all that is asked, in the order of the questions."""
+"""Valid answers to all questions, in their order."""
 TASKS: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}}
 EVERYTHING: Json = {**ASKING_CAPABILITY, "sampling": {}, "roots": {}, "tasks": TASKS}
-"""Of a client that can be asked everything, and makes tasks of it (2025-11-25)."""
+"""The capabilities of a client that can be asked everything, and that creates tasks for the answers (2025-11-25)."""
 CLIENT_TASK: Json = {"taskId": "a-task", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
 
 
-def lively() -> World:
+def world_with_active_task() -> World:
     """Make a world in which one task runs, has made progress and asks everything that can be asked."""
     world = World(patience=Patience(unresumable_request=timedelta(), first_request=timedelta()))
     task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **EVERYTHING}).start()
@@ -70,8 +67,8 @@ def ask_everything(world: World) -> None:
 
 
 def opened() -> LegacyClient:
-    """Open a session, the same each time."""
-    return LegacyClient.opened(lively(), capabilities=EVERYTHING)
+    """Open a session; its id is the same each time."""
+    return LegacyClient.opened(world_with_active_task(), capabilities=EVERYTHING)
 
 
 SESSION_ID = opened().session or ""
@@ -80,7 +77,7 @@ STREAM = opened().task("result", TASK_ID)
 
 @dataclass(frozen=True)
 class Sent:
-    """A request that is right, before a test spoils it."""
+    """A valid request, before a test changes it."""
 
     message: Json
     headers: dict[str, Any]
@@ -89,8 +86,8 @@ class Sent:
 IN_SESSION = {**PLAIN_HEADERS, "mcp-protocol-version": LEGACY, "mcp-session-id": SESSION_ID}
 
 
-def right_requests() -> list[Sent]:
-    """List one right request for each method of each version."""
+def valid_requests() -> list[Sent]:
+    """Return one valid request for each method of each version."""
     params: Json = {
         "name": "optional",
         "arguments": {"text": "hello"},
@@ -128,7 +125,7 @@ def right_answers() -> list[Json]:
 
 
 def version_of(message: Json, sent_headers: dict[str, Any]) -> str:
-    """Tell by which version's rules an answer is to be judged: rung 7 of the ladder in `stepwire.protocol.inbound`."""
+    """Return the version whose rules apply to the answer: rung 7 of the ladder in `stepwire.protocol.inbound`."""
     header = str(sent_headers.get("mcp-protocol-version", "2025-03-26")).strip(" \t")
     params = as_object(message.get("params"))
     if header == MODERN or {META_VERSION, META_CAPABILITIES} & as_object(params.get("_meta")).keys():
@@ -141,7 +138,7 @@ def version_of(message: Json, sent_headers: dict[str, Any]) -> str:
 
 
 def _agreed_version(session_id: str) -> str | None:
-    """Read the version that the token of a session names; None where it is no such token."""
+    """Return the version in a session token, or None if the token is invalid."""
     with suppress(ValueError):
         match json.loads(base64.urlsafe_b64decode(session_id + "=" * (-len(session_id) % 4))):
             case [_, str(version), *_] if version in VERSIONS[1:]:

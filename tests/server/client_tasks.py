@@ -1,4 +1,4 @@
-"""A client that makes tasks of what it is asked, and comes back for a stream, on which it is asked about them."""
+"""A client that creates tasks for the questions it gets, and resumes a stream on which it is asked about them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,26 +26,26 @@ UNKNOWN: Final[Json] = {"code": -32602, "message": "Failed to retrieve task: Tas
 
 
 def told(status: str, task_id: str = ITS_TASK, **more: Any) -> Json:
-    """Say how a client's task stands, as the client does."""
+    """Return the status of a client's task, as the client sends it."""
     return {"taskId": task_id, "status": status, **TIMES, **more}
 
 
 @dataclass
 class Host:
-    """A client that comes back for one stream, and answers by hand."""
+    """A client that resumes one stream; the test sends its answers."""
 
     client: LegacyClient
     latest: Answer
     messages: list[Json] = field(default_factory=list[Json])
 
     def come_back(self) -> list[Json]:
-        """Give the messages of the next body."""
+        """Resume, and return the messages of the next body."""
         self.latest = self.client.resume(self.latest.last_event_id, opened_by=self.latest.request)
         self.messages.extend(self.latest.messages)
         return self.latest.messages
 
     def is_asked(self) -> Json:
-        """Come back, and give the one request of the body."""
+        """Resume, and return the one request of the body."""
         (asked,) = (one for one in self.come_back() if "method" in one and "id" in one)
         return asked
 
@@ -60,7 +60,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Scene:
-    """A task that asks, and the client that is asked."""
+    """A task that asks, and the client that gets the question."""
 
     host: Host
     task_id: str

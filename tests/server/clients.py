@@ -1,7 +1,7 @@
-"""Clients of both eras at the server's highest door, `McpServer.handle`. Every answer that they get is judged.
+"""Clients of both eras, which call `McpServer.handle`. The oracle checks every answer.
 
-A client knows what a well-behaved one sends; a test says what is different. `headers` and `meta` replace single
-entries, and None leaves one out. A legacy client comes back for what a stream still owes it:
+A client sends what a well-behaved client sends; a test states only the difference. `headers` and `meta` replace single
+entries, and None removes one. A legacy client resumes a stream until the response is complete:
 
     client = LegacyClient.opened(world)
     messages = client.follow(client.task("result", task_id), between=lambda _: world.succeed(task_id, OUTPUT))
@@ -31,19 +31,19 @@ TASKS_CAPABILITY: Final[Json] = {"extensions": {TASKS_EXTENSION: {}}}
 FORM_CAPABILITY: Final[Json] = {"elicitation": {"form": {}}}
 URL_CAPABILITY: Final[Json] = {"elicitation": {"url": {}}}
 ASKING_CAPABILITY: Final[Json] = {"elicitation": {"form": {}, "url": {}}}
-"""Of a client that can ask its user in every way."""
+"""The capabilities of a client that supports both modes of elicitation."""
 
 PLAIN_HEADERS: Final = {
     "content-type": "application/json",
     "accept": "application/json, text/event-stream",
 }
 STREAM_HEADERS: Final = {"accept": "text/event-stream"}
-"""Of a GET, which has no body."""
+"""The headers of a GET, which has no body."""
 SESSION: Final = re.compile("[!-~]+")
 
 
 class Server(Protocol):
-    """What answers."""
+    """Anything that answers HTTP requests."""
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
@@ -55,13 +55,13 @@ class Endpoint(Protocol):
 
     @property
     def server(self) -> Server:
-        """What answers there."""
+        """The server behind the endpoint."""
         ...
 
 
 @dataclass(frozen=True)
-class Door:
-    """The endpoint, to which a test sends whatever it likes."""
+class RawSender:
+    """Sends raw requests to an endpoint."""
 
     endpoint: Endpoint
     owner: Principal = ALICE
@@ -69,14 +69,14 @@ class Door:
     def send(
         self, body: object, headers: Mapping[str, str], *, http_method: str = "POST", version: str = LEGACY
     ) -> Answer:
-        """Send a body (bytes as they are, anything else as JSON), and judge the answer as one of that version."""
+        """Send a body (bytes unchanged, anything else as JSON); check the answer by the rules of the version."""
         octets = body if isinstance(body, bytes) else json.dumps(body).encode()
         answer = Answer(self._handle(http_method, headers, octets))
         judge(octets, answer, version)
         return replace(answer, request=cast(Json, body) if isinstance(body, dict) else {})
 
     def get(self, headers: Mapping[str, str], *, opened_by: Json, version: str = LEGACY) -> Answer:
-        """Ask for more of the stream that a request opened, and judge the answer as one to that request."""
+        """Resume the stream that a request opened; check the answer as one to that request."""
         answer = Answer(self._handle("GET", headers, b""), opened_by)
         judge(json.dumps(opened_by).encode() if answer.is_stream else b"", answer, version)
         return answer
@@ -93,7 +93,7 @@ class LegacyClient:
     version: str = LEGACY
     owner: Principal = ALICE
     session: str | None = None
-    """Sent with every message, as the server gave it."""
+    """The session id that is sent with every message, as the server returned it."""
 
     @classmethod
     def opened(
@@ -105,7 +105,7 @@ class LegacyClient:
         capabilities: Json | None = None,
         name: str = "a test",
     ) -> "LegacyClient":
-        """Return a client that has introduced itself, and remembers the session if it was given one."""
+        """Return a client that has sent `initialize`; it keeps the session id, if it got one."""
         client = cls(endpoint, version, owner)
         answer = client.initialize(capabilities=capabilities, name=name)
         session = answer.response.headers.get("mcp-session-id")
@@ -117,11 +117,11 @@ class LegacyClient:
     def ask(
         self, method: str, params: Json | None = None, *, headers: Changes | None = None, message_id: object = 1
     ) -> Answer:
-        """Ask for a method."""
+        """Send a request."""
         return self._post({"id": message_id, "method": method, **_params(params)}, headers)
 
     def notify(self, method: str, params: Json | None = None, *, headers: Changes | None = None) -> Answer:
-        """Tell the server something."""
+        """Send a notification."""
         return self._post({"method": method, **_params(params)}, headers)
 
     def respond(
@@ -132,33 +132,33 @@ class LegacyClient:
         error: Json | None = None,
         headers: Changes | None = None,
     ) -> Answer:
-        """Answer a request of the server's."""
-        assert (result is None) != (error is None), "a response has either"
+        """Answer a request of the server."""
+        assert (result is None) != (error is None), "give either a result or an error"
         outcome = {"error": error} if result is None else {"result": result}
         return self._post({"id": request["id"], **outcome}, headers)
 
     def _post(self, message: Json, headers: Changes | None) -> Answer:
         known = changed({**PLAIN_HEADERS, **self._spoken}, headers)
-        return Door(self.endpoint, self.owner).send({"jsonrpc": "2.0", **message}, known, version=self.version)
+        return RawSender(self.endpoint, self.owner).send({"jsonrpc": "2.0", **message}, known, version=self.version)
 
     @property
     def _spoken(self) -> Changes:
         return {"mcp-protocol-version": self.version, "mcp-session-id": self.session}
 
     def resume(self, event_id: str | None, *, opened_by: Json, headers: Changes | None = None) -> Answer:
-        """Resume a stream; without an event id, ask for a stream of its own."""
+        """Resume a stream; without an event id, open a GET stream."""
         known = changed({**STREAM_HEADERS, "last-event-id": event_id, **self._spoken}, headers)
-        return Door(self.endpoint, self.owner).get(known, opened_by=opened_by, version=self.version)
+        return RawSender(self.endpoint, self.owner).get(known, opened_by=opened_by, version=self.version)
 
     def follow(
         self, answer: Answer, *, between: Callable[[Sequence[Json]], object] | None = None, limit: int = 10
     ) -> list[Json]:
-        """Resume until the response is complete or `limit` bodies are read; return the messages of all of them.
+        """Resume until the response is complete or `limit` bodies are read; return the messages of all bodies.
 
         Args:
-            answer: the first body, or an answer without a stream, to which nothing is added.
-            between: moves the world before the client comes back; it is given the messages of the body before.
-            limit: how many bodies are read, with the first.
+            answer: the first body, or an answer without a stream, which is returned alone.
+            between: called before each resume with the messages of the last body, to change the world.
+            limit: the largest number of bodies, including the first.
         """
         if not answer.is_stream:
             return answer.messages
@@ -193,7 +193,7 @@ class LegacyClient:
         progress_token: object = None,
         message_id: object = 1,
     ) -> Answer:
-        """Call a tool; as a task where one is asked for."""
+        """Call a tool, with a task if `task` is given."""
         params: Json = {
             "name": tool,
             "arguments": ARGUMENTS if arguments is None else arguments,
@@ -203,11 +203,11 @@ class LegacyClient:
         return self.ask("tools/call", changed(params, {}), message_id=message_id)
 
     def start(self, tool: str = "optional", *, task: Json | None = None) -> str:
-        """Call a tool as a task and give the task's id."""
+        """Call a tool with a task; return the task's id."""
         return self.call(tool, task=task or {}).id_in("task")
 
     def task(self, method: str, task_id: object, *, message_id: object = 1) -> Answer:
-        """Ask for a method of a task: get, result or cancel."""
+        """Send tasks/get, tasks/result or tasks/cancel."""
         return self.ask(f"tasks/{method}", {"taskId": task_id}, message_id=message_id)
 
 
@@ -228,21 +228,21 @@ class ModernClient:
         meta: Changes | None = None,
         message_id: object = 1,
     ) -> Answer:
-        """Ask for a method."""
+        """Send a request."""
         message = self.message(method, params, meta=meta, message_id=message_id)
         known = changed(self.headers(method, message["params"]), headers)
-        return Door(self.endpoint, self.owner).send(message, known, version=MODERN)
+        return RawSender(self.endpoint, self.owner).send(message, known, version=MODERN)
 
     def message(
         self, method: str, params: Json | None = None, *, meta: Changes | None = None, message_id: object = 1
     ) -> Json:
-        """Write a request."""
+        """Return the JSON-RPC request."""
         known = {META_VERSION: MODERN, META_CAPABILITIES: self.capabilities}
         whole: Json = {**(params or {}), "_meta": changed(known, meta)}
         return {"jsonrpc": "2.0", "id": message_id, "method": method, "params": whole}
 
     def headers(self, method: str, params: Json) -> dict[str, str]:
-        """Write the headers that belong to a request."""
+        """Return the headers of a request."""
         name = params.get("name") if method == "tools/call" else params.get("taskId")
         known = {**PLAIN_HEADERS, "mcp-protocol-version": MODERN, "mcp-method": method}
         return {**known, "mcp-name": header_value(name)} if isinstance(name, str) else known
@@ -256,30 +256,30 @@ class ModernClient:
         progress_token: object = None,
         message_id: object = 1,
     ) -> Answer:
-        """Call a tool; `more` goes into the parameters."""
+        """Call a tool; `more` is added to the params."""
         params: Json = {"name": tool, "arguments": ARGUMENTS if arguments is None else arguments}
         meta = {"progressToken": progress_token}
         return self.ask("tools/call", {**params, **(more or {})}, meta=meta, message_id=message_id)
 
     def start(self, tool: str = "optional") -> str:
-        """Call a tool and give its task's id."""
+        """Call a tool and return its task's id."""
         return self.call(tool).id_in()
 
     def task(self, method: str, task_id: object, **more: Any) -> Answer:
-        """Ask for a method of a task: get, update or cancel."""
+        """Send tasks/get, tasks/update or tasks/cancel."""
         return self.ask(f"tasks/{method}", {"taskId": task_id, **more})
 
     def update(self, task_id: object, responses: Json) -> Answer:
-        """Answer some of what a task asks, by key."""
+        """Answer some questions of a task, by key."""
         return self.task("update", task_id, inputResponses=responses)
 
     def listen(self, notifications: Json, *, message_id: object = "listen-1") -> Answer:
-        """Subscribe to what the filter names."""
+        """Subscribe with this filter."""
         return self.ask("subscriptions/listen", {"notifications": notifications}, message_id=message_id)
 
 
 def header_value(text: str) -> str:
-    """Write a text as a header can hold it (M14)."""
+    """Encode a text for a header (M14)."""
     if text.isascii() and text.isprintable() and text.strip() == text and not text.startswith("=?base64?"):
         return text
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
@@ -290,11 +290,11 @@ def _params(params: Json | None) -> Json:
 
 
 def changed(known: Changes, changes: Changes | None) -> dict[str, Any]:
-    """Replace entries; None leaves one out."""
+    """Return the entries with these changes; None removes an entry."""
     merged = {**known, **(changes or {})}
     return {name: value for name, value in merged.items() if value is not None}
 
 
-def untouched(world: World) -> bool:
+def nothing_happened(world: World) -> bool:
     """Tell whether nothing was written and no execution was started."""
     return not world.store.tasks and "create" not in world.store.calls and not world.workflows.starts

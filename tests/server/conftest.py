@@ -1,4 +1,4 @@
-"""A fresh world for each test, in which the server must not have had a fault of its own."""
+"""Fixtures of the server tests: clients, and a world that must end the test without an internal error."""
 
 import itertools
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 from tests.kits import World
 from tests.server.client_tasks import CAPABILITIES
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
-from tests.server.instances import TakingTurns, another_instance
+from tests.server.instances import RoundRobinEndpoint, another_instance
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ def plain(world: World) -> ModernClient:
 
 
 @pytest.fixture
-def turns(world: World) -> TakingTurns:
+def turns(world: World) -> RoundRobinEndpoint:
     """Two instances of the server."""
-    return TakingTurns(itertools.cycle([world.server, another_instance(world)]))
+    return RoundRobinEndpoint(itertools.cycle([world.server, another_instance(world)]))
 
 
 @pytest.fixture
-def deferring(turns: TakingTurns) -> LegacyClient:
+def deferring(turns: RoundRobinEndpoint) -> LegacyClient:
     """A client of 2025-11-25 that resumes a response, and makes tasks of what it is asked."""
     return LegacyClient.opened(turns, capabilities=CAPABILITIES)

@@ -1,4 +1,4 @@
-"""Whole conversations, of each kind there is: what a client sees of them must not depend on which instance answers."""
+"""Whole conversations of each kind. A client must see the same, whichever function instances answer."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -14,7 +14,7 @@ Flow: TypeAlias = Callable[[World, Endpoint], list[Any]]
 
 
 def legacy(endpoint: Endpoint, **said: Any) -> LegacyClient:
-    """Open a session for a client that resumes streams and can ask its user."""
+    """Return a client with a session that resumes streams and can ask its user."""
     return LegacyClient.opened(endpoint, capabilities=ASKING_CAPABILITY, **said)
 
 
@@ -28,8 +28,8 @@ def newest(client: LegacyClient) -> str:
     return client.ask("tasks/list").result["tasks"][0]["taskId"]
 
 
-def gone_on_with(client: LegacyClient, world: World, first: Answer, task_id: str) -> list[Any]:
-    """Follow a stream: progress, a lost body, a question, a wrong answer, a right one, the end."""
+def follow_to_the_end(client: LegacyClient, world: World, first: Answer, task_id: str) -> list[Any]:
+    """Follow a stream through progress, a lost body, a question, a wrong answer, a right answer, and the end."""
     world.clock.advance(seconds=1)
     world.progress(task_id, 10, message="a tenth")
     lost = client.resume(first.last_event_id, opened_by=first.request)
@@ -49,21 +49,21 @@ def gone_on_with(client: LegacyClient, world: World, first: Answer, task_id: str
 
 
 def result_of_a_task(world: World, endpoint: Endpoint) -> list[Any]:
-    """Come back for the result of a legacy task."""
+    """Resume the stream of a legacy tasks/result."""
     client = legacy(endpoint)
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
-    return gone_on_with(client, world, client.task("result", task_id, message_id="r"), task_id)
+    return follow_to_the_end(client, world, client.task("result", task_id, message_id="r"), task_id)
 
 
 def plain_call(world: World, endpoint: Endpoint) -> list[Any]:
-    """Come back for the result of a legacy call without a task."""
+    """Resume the stream of a legacy plain call."""
     client = legacy(endpoint)
     first = client.call("optional", progress_token=7, message_id=3)
-    return gone_on_with(client, world, first, newest(client))
+    return follow_to_the_end(client, world, first, newest(client))
 
 
-def plain_call_given_up(world: World, endpoint: Endpoint) -> list[Any]:
-    """Give up a legacy call without a task."""
+def cancelled_plain_call(world: World, endpoint: Endpoint) -> list[Any]:
+    """Cancel a legacy plain call."""
     client = legacy(endpoint)
     first = client.call("optional", message_id="r")
     told = client.notify("notifications/cancelled", {"requestId": "r"})
@@ -85,8 +85,8 @@ def legacy_confirmation(world: World, endpoint: Endpoint) -> list[Any]:
     return [first.response, *answers, last.response]
 
 
-def without_coming_back(world: World, endpoint: Endpoint) -> list[Any]:
-    """Call and wait as a legacy client that does not come back."""
+def call_without_resuming(world: World, endpoint: Endpoint) -> list[Any]:
+    """Call and wait as a legacy client that cannot resume."""
     client = legacy(endpoint, name="Visual Studio Code")
     call = client.call("optional")
     early = client.task("result", newest(client))
@@ -97,7 +97,7 @@ def without_coming_back(world: World, endpoint: Endpoint) -> list[Any]:
 
 
 def update(world: World, endpoint: Endpoint) -> list[Any]:
-    """Answer what a modern task asks."""
+    """Answer the question of a modern task."""
     client = modern(endpoint, **TASKS_CAPABILITY)
     task_id = client.start()
     world.ask(task_id)
@@ -112,7 +112,7 @@ def update(world: World, endpoint: Endpoint) -> list[Any]:
 
 
 def confirmation(world: World, endpoint: Endpoint) -> list[Any]:
-    """Confirm a modern call, whose answer then comes a second time."""
+    """Confirm a modern call, and repeat the confirmation."""
     client = modern(endpoint, **TASKS_CAPABILITY)
     first = client.call("confirmed")
     more: Json = {"requestState": first.result["requestState"], "inputResponses": {"confirm": CONFIRMING}}
@@ -126,7 +126,7 @@ def confirmation(world: World, endpoint: Endpoint) -> list[Any]:
 
 
 def rounds(world: World, endpoint: Endpoint) -> list[Any]:
-    """Wait for a modern call in rounds, with a question and progress on the way."""
+    """Make a modern plain call in rounds, with a question and progress."""
     client, teller = modern(endpoint), legacy(endpoint)
 
     def again(answer: Answer, **more: Any) -> Answer:
@@ -159,9 +159,9 @@ def listening(world: World, endpoint: Endpoint) -> list[Any]:
 FLOWS: Final[Mapping[str, Flow]] = {
     "the result of a task": result_of_a_task,
     "a plain call": plain_call,
-    "a plain call that is given up": plain_call_given_up,
+    "a plain call that is given up": cancelled_plain_call,
     "a confirmation in legacy": legacy_confirmation,
-    "a client that does not come back": without_coming_back,
+    "a client that does not come back": call_without_resuming,
     "an update": update,
     "a confirmation in modern": confirmation,
     "rounds": rounds,

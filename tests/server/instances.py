@@ -1,4 +1,4 @@
-"""Several instances of the server that share only the store, the workflows and the time."""
+"""Several instances of the server that share only the store, the workflows and the clock."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,19 +8,19 @@ from tests.kits import ALLOWED_ORIGIN, World
 
 
 @dataclass(frozen=True)
-class TakingTurns:
-    """An endpoint where each request goes to the next instance."""
+class RoundRobinEndpoint:
+    """An endpoint that sends each request to the next instance."""
 
     turns: Iterator[McpServer]
 
     @property
     def server(self) -> McpServer:
-        """The instance whose turn it is."""
+        """The next instance."""
         return next(self.turns)
 
 
 def another_instance(world: World) -> McpServer:
-    """Build the server of a world once more, from nothing of the first but what lies outside of a function."""
+    """Build another server for a world; it shares only what lies outside a function instance."""
     other = World(
         patience=world.patience,
         intervals=world.intervals,
@@ -31,6 +31,6 @@ def another_instance(world: World) -> McpServer:
         faults=world.faults,
         troubles=world.troubles,
     )
-    # Two that count from 1 would make the same ids, as no two sources of randomness do.
+    # Two counting sources of randomness would create the same ids, so both servers share one.
     operations = replace(other.operations, randomness=world.operations.randomness)
     return McpServer(replace(other.kit, operations=operations), frozenset({ALLOWED_ORIGIN}), world.faults.append)

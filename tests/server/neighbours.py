@@ -1,7 +1,7 @@
-"""Two callers of one stack: one works, the other stands at every limit at once.
+"""Two callers of one stack: one works within its limits, the other exceeds every limit all the time.
 
-The stack is the real server on the real adapter of DynamoDB, over the simulated account. What both share is the table,
-the memory of the function instance and the places of requests that wait.
+The stack is the real server with the DynamoDB adapter, over the simulated account. Both callers share the table, the
+memory of the function instance and the wait slots.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,18 +30,18 @@ LIMITS: Final = Limits(active=30, per_minute=60)
 WAITS: Final = WaitLimits(all=5, per_caller=3)
 POLLS_PER_SECOND: Final = 2
 TURN: Final = timedelta(seconds=1)
-"""The time that passes before each request of the worker; it lets the other create one task more."""
+"""The time that passes before each request of the worker; it lets the other caller create one more task."""
 LIMIT_REACHED: Final = -31002
 INVALID_PARAMS: Final = -32602
 NOT_READY: Final = -31001
-"""The task is still running: what a request that has waited in vain gets."""
+"""The task is still running: the error of a request that has waited in vain."""
 RIGHT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
 _CAPABILITIES: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 
 
 class CountedWorld(World):
-    """A stack whose calls to DynamoDB are counted."""
+    """A stack that counts its calls to DynamoDB."""
 
     def __init__(self) -> None:
         self.calls = list[CountedCall]()
@@ -65,7 +65,7 @@ class CountedWorld(World):
 
 @dataclass(frozen=True)
 class Taken:
-    """What one request of the worker took."""
+    """The time and the calls of one request of the worker."""
 
     request: str
     seconds: float
@@ -74,14 +74,14 @@ class Taken:
 
 @dataclass
 class Stopwatch:
-    """An endpoint that keeps how long the server took for the last request."""
+    """An endpoint that measures the time of the last request."""
 
     world: World
     seconds: float = 0
 
     @property
     def server(self) -> "Stopwatch":
-        """What answers."""
+        """The endpoint itself, which measures the time of the real server."""
         return self
 
     def handle(self, request: HttpRequest) -> HttpResponse:
@@ -94,7 +94,7 @@ class Stopwatch:
 
 @dataclass
 class Worker:
-    """A caller within all limits, who does the same in each round."""
+    """A caller within all limits, who makes the same requests in each round."""
 
     world: World
     endpoint: Endpoint
@@ -104,7 +104,7 @@ class Worker:
         self._legacy = LegacyClient(self.endpoint, owner=ALICE)
 
     def requests(self) -> Iterator[tuple[str, Callable[[], Answer]]]:
-        """Return the requests of one round, each to be made before the next is taken."""
+        """Yield the requests of one round; make each request before taking the next."""
         made: list[Answer] = []
         yield "tools/call", lambda: made.append(self._modern.call("optional")) or made[0]
         task_id = made[0].id_in()
@@ -121,7 +121,7 @@ class Worker:
 
 @dataclass
 class NoisyNeighbour:
-    """A caller who goes beyond every limit in each turn."""
+    """A caller who exceeds every limit in each turn."""
 
     world: World
     _tasks: list[str] = field(default_factory=list[str])
@@ -134,17 +134,17 @@ class NoisyNeighbour:
             self._tasks.append(self._modern.start())
         self._asked = self._tasks.pop()
         self._waited_for = self._tasks.pop()
-        self._hold_places()
+        self._take_wait_slots()
         self._use_up_answers()
         self._use_up_the_minute()
 
     def take_turn(self) -> None:
-        """Go beyond each limit once more.
+        """Exceed each limit once.
 
         Raises:
-            AssertionError: something that is over a limit was not refused.
+            AssertionError: the server did not refuse a request above a limit.
         """
-        assert not self._refusal(), "the pace allows one task a second"
+        assert not self._refusal(), "the limit per minute must allow one task a second"
         assert "active" in self._refusal()
         self._use_up_the_minute()
         while (polled := self._modern.task("get", self._tasks[0])).status == 200:
@@ -152,14 +152,14 @@ class NoisyNeighbour:
         assert polled.code == LIMIT_REACHED
         slept = len(self.world.clock.slept)
         self._legacy.task("result", self._waited_for)
-        assert len(self.world.clock.slept) == slept, "there was a place to wait"
+        assert len(self.world.clock.slept) == slept, "a request must not wait when all wait slots are taken"
         assert self._modern.update(self._asked, dict.fromkeys(self._questions(), WRONG)).status == 200
         assert self._modern.listen({"taskIds": self._tasks[1 : 1 + MOST_SUBSCRIPTIONS]}).status == 200
         assert self._modern.listen({"taskIds": self._tasks[1 : 2 + MOST_SUBSCRIPTIONS]}).code == INVALID_PARAMS
         assert self._legacy.ask("tasks/list").result["tasks"]
 
     def _refusal(self) -> str:
-        """Call for a task, and return why it was refused; nothing where it was created."""
+        """Call for a task; return the reason of the refusal, or nothing if the task was created."""
         answer = self._modern.call("optional")
         if "error" in answer.body:
             assert answer.code == LIMIT_REACHED
@@ -176,8 +176,8 @@ class NoisyNeighbour:
     def _cancel_oldest(self) -> None:
         assert self._modern.task("cancel", self._tasks.pop(0)).status == 200
 
-    def _hold_places(self) -> None:
-        """Take all the places that one caller may have, as requests on other instances do."""
+    def _take_wait_slots(self) -> None:
+        """Take all wait slots of this caller, as requests on other instances would do."""
         until = self.world.clock.now() + timedelta(hours=1)
         for number in range(WAITS.per_caller):
             for room, most in ((BOB, WAITS.per_caller), (ALL_CALLERS, WAITS.all)):
@@ -194,7 +194,7 @@ class NoisyNeighbour:
 
 
 class Noise(Enum):
-    """Where the neighbour makes its requests."""
+    """Where the noisy caller makes its requests."""
 
     NONE = "none"
     ELSEWHERE = "elsewhere"
@@ -203,7 +203,7 @@ class Noise(Enum):
 
 @dataclass
 class Stack:
-    """A worker, and a neighbour in the same stack, in another one that shares nothing, or none."""
+    """A worker, and a noisy caller in the same stack, in another stack, or none."""
 
     noise: Noise
 
@@ -219,7 +219,7 @@ class Stack:
         return self.world if self.noise is Noise.HERE else CountedWorld()
 
     def run_round(self) -> list[Taken]:
-        """Make the worker's requests of one round, each after a turn of the neighbour."""
+        """Make the worker's requests of one round, each after a turn of the noisy caller."""
         return [self._taken(name, act) for name, act in self._worker.requests()]
 
     def _taken(self, name: str, act: Callable[[], Answer]) -> Taken:

@@ -11,12 +11,12 @@ from tests.server.clients import (
 
 
 def again(client: ModernClient, answer: Answer, responses: Json | None = None, **more: Any) -> Answer:
-    """Call again, with what an answer asked to be given back."""
+    """Repeat a call with the requestState of the last answer."""
     given: Json = {} if responses is None else {"inputResponses": responses}
     return client.call("optional", more={"requestState": answer.result["requestState"], **given}, **more)
 
 
 def on_sleep(world: World, sleep: int, happens: Callable[[], object]) -> None:
-    """Have something happen in the nth pause from now."""
+    """Run `happens` in the nth sleep from now."""
     due = len(world.clock.slept) + sleep
     world.clock.on_sleep = lambda: happens() if len(world.clock.slept) == due else None

@@ -37,25 +37,25 @@ eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
 def world_with(**more: Any) -> World:
-    """Make a world that has the tools of this file too."""
+    """Return a world that also has the tools of this module."""
     return World(catalog=catalog_of(*TOOLS, SETTLE, BILL, SETTLE_CONFIRMED), **more)
 
 
 @pytest.fixture
 def world() -> World:
-    """A world that has the tools of this file too."""
+    """A world that also has the tools of this module."""
     return world_with()
 
 
 def client_of(world: World, era: str, **more: Any) -> Client:
-    """Make a client with tasks, that can ask its user."""
+    """Return a client of this era with tasks, which can ask its user."""
     if era == "legacy":
         return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY, **more)
     return ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}, **more)
 
 
 def begun(client: Client, tool: str = "settle", key: str | None = None, **changes: Any) -> Answer:
-    """Call a tool as a task."""
+    """Call a tool with a task."""
     params: Json = {"name": tool, "arguments": {**ARGUMENTS, **changes}}
     as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
     headers = None if key is None else {"idempotency-key": key}
@@ -63,7 +63,7 @@ def begun(client: Client, tool: str = "settle", key: str | None = None, **change
 
 
 def id_of(answer: Answer) -> str:
-    """Return the id of the task that a call began or got."""
+    """Return the id of the task that a call created or found."""
     return answer.result.get("task", answer.result)["taskId"]
 
 

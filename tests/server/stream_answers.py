@@ -1,4 +1,4 @@
-"""Answers that the tests of streams send."""
+"""The answer that the tests of streams send."""
 
 from tests.server.answers import Json
 

@@ -1,4 +1,4 @@
-"""Calls with which the tests of streams begin."""
+"""The call with which the tests of streams begin."""
 
 from typing import Any
 
@@ -7,6 +7,6 @@ from tests.server.clients import LegacyClient
 
 
 def plain_call(client: LegacyClient, tool: str = "optional", **more: Any) -> tuple[Answer, str]:
-    """Call a tool without a task; give the first body, and the id of the task inside."""
+    """Call a tool without a task; return the first body and the id of the task."""
     answer = client.call(tool, **more)
     return answer, client.ask("tasks/list").result["tasks"][0]["taskId"]

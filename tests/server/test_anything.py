@@ -1,4 +1,4 @@
-"""Whatever comes in, from a client or from a workflow, what goes out is a well-formed answer and no fault of ours."""
+"""Any input, from a client or a workflow, gets a well-formed answer and causes no internal error."""
 
 import copy
 import json
@@ -21,11 +21,18 @@ from tests.server.anything import (
     TASK_ID,
     VERSIONS,
     Sent,
-    lively,
-    right_requests,
+    valid_requests,
     version_of,
+    world_with_active_task,
 )
-from tests.server.clients import ASKING_CAPABILITY, STREAM_HEADERS, TASKS_CAPABILITY, Door, LegacyClient, ModernClient
+from tests.server.clients import (
+    ASKING_CAPABILITY,
+    STREAM_HEADERS,
+    TASKS_CAPABILITY,
+    LegacyClient,
+    ModernClient,
+    RawSender,
+)
 from tests.strategies import json_values
 from tests.wire_oracle import LEGACY, MODERN
 
@@ -75,21 +82,21 @@ headers: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @st.composite
-def spoiled_requests(draw: st.DrawFn) -> Sent:
-    """Take a right request and change up to three things about it, anywhere."""
-    right = draw(st.sampled_from(right_requests()))
+def requests_with_changes(draw: st.DrawFn) -> Sent:
+    """Draw a valid request with up to three random changes."""
+    right = draw(st.sampled_from(valid_requests()))
     message, changed = copy.deepcopy(right.message), dict(right.headers)
     for _ in range(draw(st.integers(0, 3))):
         if draw(st.booleans()):
-            spoil(draw, message, draw(names))
+            change_one_member(draw, message, draw(names))
         else:
             changed |= draw(headers)
             changed.pop(draw(st.sampled_from(sorted(right.headers))), None)
     return Sent(message, changed)
 
 
-def spoil(draw: st.DrawFn, whole: Json, new_name: str) -> None:
-    """Replace, add or remove one member somewhere in an object."""
+def change_one_member(draw: st.DrawFn, whole: Json, new_name: str) -> None:
+    """Replace, add or remove one random member of an object."""
     place = whole
     while draw(st.booleans()) and (
         inner := [as_object(value) for value in place.values() if value and is_object(value)]
@@ -106,18 +113,18 @@ def spoil(draw: st.DrawFn, whole: Json, new_name: str) -> None:
 
 
 def send(body: Any, sent_headers: dict[str, Any]) -> Answer:
-    """Send anything to a lively world, and have the answer judged."""
-    world = lively()
+    """Send anything to a world with an active task; check the answer."""
+    world = world_with_active_task()
     version = LEGACY if isinstance(body, bytes) else version_of(as_object(body), sent_headers)
 
-    answer = Door(world).send(body, sent_headers, version=version)
+    answer = RawSender(world).send(body, sent_headers, version=version)
 
     assert world.faults == world.troubles == []
     return answer
 
 
-def says_something(answer: Answer) -> bool:
-    """Tell whether an answer is a result, an error, a stream that goes on, or that a message was taken."""
+def is_any_answer(answer: Answer) -> bool:
+    """Tell whether an answer is a result, an error, an unfinished stream or an acceptance (202)."""
     if answer.status == 202:
         return True
     return answer.is_stream or bool(answer.body.keys() & {"result", "error"})
@@ -138,29 +145,29 @@ def test_any_json_gets_an_answer(body: Any, sent_headers: dict[str, Any]) -> Non
 
 
 @settings(max_examples=500)
-@given(spoiled_requests())
-def test_any_spoiled_request_gets_an_answer(sent: Sent) -> None:
+@given(requests_with_changes())
+def test_a_request_with_random_changes_gets_an_answer(sent: Sent) -> None:
     answer = send(sent.message, sent.headers)
 
-    assert says_something(answer)
+    assert is_any_answer(answer)
 
 
 @settings(max_examples=300)
 @given(headers, st.sampled_from(("accept", "mcp-protocol-version", "mcp-session-id", "last-event-id")))
 def test_any_get_gets_an_answer(sent_headers: dict[str, Any], left_out: str) -> None:
-    world = lively()
+    world = world_with_active_task()
     right = {**STREAM_HEADERS, **IN_SESSION, "accept": "text/event-stream", "last-event-id": STREAM.last_event_id}
     spoiled = {**right, **sent_headers}
     spoiled.pop(left_out)
 
-    answer = Door(world).get(spoiled, opened_by=STREAM.request)
+    answer = RawSender(world).get(spoiled, opened_by=STREAM.request)
 
     assert answer.status in {200, 400, 403, 404, 405, 406}
     assert world.faults == world.troubles == []
 
 
-@pytest.mark.parametrize("sent", right_requests(), ids=lambda sent: f"{sent.message.get('method')}")
-def test_the_requests_that_are_spoiled_are_right_to_begin_with(sent: Sent) -> None:
+@pytest.mark.parametrize("sent", valid_requests(), ids=lambda sent: f"{sent.message.get('method')}")
+def test_the_requests_are_valid_before_they_are_changed(sent: Sent) -> None:
     answer = send(sent.message, sent.headers)
 
     if answer.status == 202 or answer.is_stream:
@@ -181,10 +188,12 @@ BLOCKS: tuple[Json, ...] = (
 
 @st.composite
 def blocks(draw: st.DrawFn) -> Json:
-    """Take a right block of content and change nothing or one thing about it, anywhere."""
+    """Draw a valid content block with at most one random change."""
     block = copy.deepcopy(draw(st.sampled_from(BLOCKS)))
     if draw(st.booleans()):
-        spoil(draw, block, draw(st.sampled_from(("annotations", "_meta", "uri", "blob", "text", "size", "more"))))
+        change_one_member(
+            draw, block, draw(st.sampled_from(("annotations", "_meta", "uri", "blob", "text", "size", "more")))
+        )
     return block
 
 
@@ -192,7 +201,7 @@ results: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"content": st.lists(blocks(), max_size=2) | values},
     optional={"structuredContent": values, "isError": st.booleans(), "_meta": values, "extra": values},
 )
-# The published types read a null as if nothing were there, so they cannot judge it.
+# The published types treat null as absent, so the oracle cannot check it.
 outputs = (values | results).filter(
     lambda value: value is not None and as_object(value).get("structuredContent", 0) is not None
 )
@@ -226,7 +235,7 @@ def test_any_end_of_a_workflow_is_well_formed_in_both_eras(end: ExecutionEnd, to
     assert world.faults == []
 
 
-def test_the_ends_that_are_tried_include_a_good_one() -> None:
+def test_the_drawn_ends_include_a_valid_result() -> None:
     world = World()
     task_id = LegacyClient(world).start()
 

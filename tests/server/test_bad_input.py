@@ -10,7 +10,7 @@ from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import BOB, World
 from tests.server.answers import Json
-from tests.server.clients import PLAIN_HEADERS, Door, LegacyClient, ModernClient, untouched
+from tests.server.clients import PLAIN_HEADERS, LegacyClient, ModernClient, RawSender, nothing_happened
 from tests.wire_oracle import LEGACY, MODERN
 
 Client = LegacyClient | ModernClient
@@ -126,27 +126,27 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 def test_a_body_that_is_not_json_is_a_parse_error(world: World, body: bytes, version: str) -> None:
     headers = {**HEADERS, "mcp-protocol-version": version}
 
-    answer = Door(world).send(body, headers, version=version)
+    answer = RawSender(world).send(body, headers, version=version)
 
     assert (answer.status, answer.code, answer.body["id"]) == (400, -32700, None)
     assert answer.error["message"].startswith("The body is not JSON: ")
     assert len(answer.error["message"]) < 300
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# M5, M20, G: it can be read far enough to know whom to answer
+# M5, M20, G: the id can be read, although the body is invalid
 @pytest.mark.parametrize("body", AMBIGUOUS.values(), ids=list(AMBIGUOUS))
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
-def test_a_body_that_two_readers_understand_differently_is_refused(world: World, body: bytes, version: str) -> None:
+def test_a_body_that_parsers_read_differently_is_refused(world: World, body: bytes, version: str) -> None:
     headers = {**HEADERS, "mcp-protocol-version": version}
 
-    answer = Door(world).send(body, headers, version=version)
+    answer = RawSender(world).send(body, headers, version=version)
 
     assert (answer.status, answer.code) == (400, -32600)
     assert answer.body["id"] == 1
     assert answer.error["message"].startswith("The body is ambiguous: ")
     assert len(answer.error["message"]) < 300
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M20: it is unclear which request an error would answer
@@ -155,31 +155,29 @@ def test_a_body_that_two_readers_understand_differently_is_refused(world: World,
 def test_a_body_whose_id_is_in_doubt_is_refused_without_an_id(world: World, body: bytes, version: str) -> None:
     headers = {**HEADERS, "mcp-protocol-version": version}
 
-    answer = Door(world).send(body, headers, version=version)
+    answer = RawSender(world).send(body, headers, version=version)
 
     assert (answer.status, answer.code, answer.body["id"]) == (400, -32600, None)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# M37: models send ids of 19 digits as numbers, and a session must not end by that
+# M37: models send ids of 19 digits as numbers, which must not end the session
 @pytest.mark.parametrize("body", INEXACT.values(), ids=list(INEXACT))
-def test_a_number_that_cannot_be_read_exactly_makes_a_request_fail_and_not_the_session(
-    world: World, body: bytes
-) -> None:
-    legacy = Door(world).send(body, {**HEADERS, "mcp-protocol-version": LEGACY}, version=LEGACY)
+def test_a_number_that_loses_digits_fails_the_request_and_not_the_session(world: World, body: bytes) -> None:
+    legacy = RawSender(world).send(body, {**HEADERS, "mcp-protocol-version": LEGACY}, version=LEGACY)
 
     assert (legacy.status, legacy.code, legacy.body["id"]) == (200, -32602, 1)
     assert legacy.error["message"].endswith("send it as a string.")
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M37
-def test_a_number_that_cannot_be_read_exactly_is_an_error_of_the_parameters(modern: ModernClient, world: World) -> None:
+def test_a_number_that_loses_digits_is_an_invalid_params_error(modern: ModernClient, world: World) -> None:
     answer = modern.call("optional", {"text": 2**53})
 
     assert (answer.status, answer.code) == (400, -32602)
     assert answer.error["message"].endswith("send it as a string.")
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M5, M20, M25, L6, L13, G
@@ -188,19 +186,19 @@ def test_a_number_that_cannot_be_read_exactly_is_an_error_of_the_parameters(mode
 def test_a_body_that_is_not_one_request_or_notification_is_refused(world: World, message: Any, version: str) -> None:
     headers = {**HEADERS, "mcp-protocol-version": version}
 
-    answer = Door(world).send(message, headers, version=version)
+    answer = RawSender(world).send(message, headers, version=version)
 
     assert (answer.status, answer.code) == (400, -32600)
     assert answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-def test_a_body_at_the_limit_is_read_and_one_byte_more_is_not(world: World) -> None:
+def test_a_body_at_the_size_limit_is_accepted_and_one_byte_more_is_refused(world: World) -> None:
     body = CALL_TEXT.encode().ljust(LARGEST_BODY)
 
-    over = Door(world).send(body + b" ", HEADERS)
-    nothing_yet = untouched(world)
-    at = Door(world).send(body, HEADERS)
+    over = RawSender(world).send(body + b" ", HEADERS)
+    nothing_yet = nothing_happened(world)
+    at = RawSender(world).send(body, HEADERS)
 
     assert (over.status, over.code) == (413, -32600)
     assert str(LARGEST_BODY) in over.error["message"]
@@ -208,7 +206,7 @@ def test_a_body_at_the_limit_is_read_and_one_byte_more_is_not(world: World) -> N
     assert at.result["task"]["status"] == "working"
 
 
-# M37: counted as Step Functions counts: bytes of UTF-8 and not characters
+# M37: counted in bytes of UTF-8, as Step Functions does
 @pytest.mark.parametrize("character", ["a", "ü", "😀", '"'])
 def test_arguments_at_the_limit_start_a_workflow_and_one_byte_more_starts_none(
     modern: ModernClient, world: World, character: str
@@ -218,7 +216,7 @@ def test_arguments_at_the_limit_start_a_workflow_and_one_byte_more_starts_none(
     text = character * count + "a" * rest
 
     over = modern.call("optional", {"text": text + "a"})
-    nothing_yet = untouched(world)
+    nothing_yet = nothing_happened(world)
     at = modern.call("optional", {"text": text})
 
     assert over.result["isError"] is True
@@ -228,15 +226,15 @@ def test_arguments_at_the_limit_start_a_workflow_and_one_byte_more_starts_none(
     assert len(world.workflows.starts[0].input_text.encode()) == LARGEST_INPUT
 
 
-# M38: an answer about bad arguments is short, however much of them is bad
-def test_an_error_about_arguments_does_not_repeat_them_all(modern: ModernClient, world: World) -> None:
+# M38: an error about arguments is short, however many of them are invalid
+def test_an_error_about_arguments_does_not_quote_all_of_them(modern: ModernClient, world: World) -> None:
     arguments: Json = {f"{number}{'x' * 200}": 1 for number in range(1_000)}
 
     answer = modern.call("optional", {**arguments, "text": 1})
 
     assert answer.result["isError"] is True
     assert len(answer.text) < 10_000
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # X21, X28, T13, T17, T24, G
@@ -287,11 +285,11 @@ def test_a_bad_cursor_is_refused_by_every_list(legacy: LegacyClient, world: Worl
     assert world.store.calls == []
 
 
-# M38: an error repeats nothing that the client sent but a shortened name
+# M38: an error quotes nothing that the client sent, except a shortened name
 @pytest.mark.parametrize("secret", ["hunter2"])
-def test_an_error_does_not_repeat_what_it_was_not_asked_to_read(client: Client, world: World, secret: str) -> None:
+def test_an_error_quotes_no_text_of_the_request(client: Client, world: World, secret: str) -> None:
     answers = [
-        Door(world).send(f'{{"secret": "{secret}"'.encode(), HEADERS),
+        RawSender(world).send(f'{{"secret": "{secret}"'.encode(), HEADERS),
         client.ask("tools/call", {"name": 7, "arguments": {"text": secret}}),
         client.task("get", secret),
     ]
@@ -301,13 +299,13 @@ def test_an_error_does_not_repeat_what_it_was_not_asked_to_read(client: Client, 
 
 # L9, A10
 @pytest.mark.parametrize(("http_method", "status"), [("GET", 400), ("DELETE", 405)])
-def test_get_and_delete_change_nothing_whatever_they_carry(world: World, http_method: str, status: int) -> None:
+def test_get_and_delete_change_nothing_whatever_their_body_is(world: World, http_method: str, status: int) -> None:
     headers = {**HEADERS, "accept": "text/event-stream", "last-event-id": "2"}
 
-    answer = Door(world).send(b"", headers, http_method=http_method)
+    answer = RawSender(world).send(b"", headers, http_method=http_method)
 
     assert answer.status == status
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 def client_of(world: World, era: str) -> Client:
@@ -316,7 +314,7 @@ def client_of(world: World, era: str) -> Client:
 
 
 def asked(world: World, client: Client, method: str, task_id: Any) -> tuple[Any, list[str]]:
-    """Ask for a task, and return the answer and what the store was asked for it."""
+    """Send a method for a task; return the answer and the calls to the store."""
     before = len(world.store.calls)
     params: Json = {"inputResponses": {}, **({} if task_id is ... else {"taskId": task_id})}
     answer = client.ask(f"tasks/{method}", params)

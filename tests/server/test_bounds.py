@@ -1,4 +1,4 @@
-"""No response takes longer than 25 seconds, whatever the workflow does; measured with the longest waits allowed."""
+"""No response takes longer than 25 seconds, even with the longest waits that the template allows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,18 +26,18 @@ NO_TASKS = ASKING_CAPABILITY
 
 @dataclass(frozen=True)
 class Timed:
-    """An endpoint that keeps how long each response took."""
+    """An endpoint that measures the time of each response."""
 
     world: World
     seconds: list[float] = field(default_factory=list[float])
 
     @property
     def server(self) -> "Timed":
-        """What answers."""
+        """The endpoint itself."""
         return self
 
     def handle(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request, and take its time."""
+        """Answer one request and measure its time."""
         before = len(self.world.clock.slept)
         response = self.world.server.handle(request)
         self.seconds.append(sum(self.world.clock.slept[before:]))
@@ -45,7 +45,7 @@ class Timed:
 
 
 def resumed(client: LegacyClient) -> Any:
-    """Come back for the result of a task."""
+    """Resume the stream of a task's result."""
     first = client.task("result", client.start())
     return client.resume(first.last_event_id, opened_by=first.request)
 
@@ -95,8 +95,8 @@ def test_no_response_takes_longer_whatever_the_workflow_does(waits: Callable[[Ti
     assert meanwhile != "nothing" or max(at.seconds) >= 20
 
 
-# M50, T13, X10: what only tells does not wait at all
-def test_what_only_tells_does_not_wait() -> None:
+# M50, T13, X10: methods that only read do not wait
+def test_a_method_that_only_reads_does_not_wait() -> None:
     world = World(patience=MOST_PATIENT)
     at = Timed(world)
     modern = ModernClient(at, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})

@@ -1,7 +1,7 @@
-"""Tasks towards the client (2025-11-25 is symmetrical): questions that a client answers with a task of its own.
+"""Tasks of the client (2025-11-25 is symmetrical): questions that a client answers with a task of its own.
 
-The client comes back for a stream, and is asked there about its task: `tasks/get`, then `tasks/result`. Two instances
-of the server take turns.
+The client resumes a stream, on which the server polls its task: `tasks/get`, then `tasks/result`. Two instances of the
+server take turns.
 """
 
 from datetime import timedelta
@@ -33,7 +33,7 @@ from tests.server.messages import CONFIRMED_INPUT, CONFIRMING, answers_of, input
 # T36
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("as_task", [True, False])
-def test_a_question_that_the_client_makes_a_task_is_answered_by_its_result(
+def test_a_question_is_answered_by_the_result_of_the_clients_task(
     world: World, deferring: LegacyClient, kind: str, *, as_task: bool
 ) -> None:
     first = deferring.call("optional", task={} if as_task else None)
@@ -56,7 +56,7 @@ def test_a_question_that_the_client_makes_a_task_is_answered_by_its_result(
     assert (fetch["method"], fetch["params"]) == ("tasks/result", {"taskId": ITS_TASK})
     assert answers_of(world) == {token: ANSWERS[kind]}
     assert host.latest.result["structuredContent"] == OUTPUT
-    assert [one.get("method") for one in host.latest.messages] == [None], "nothing is left to cancel"
+    assert [one.get("method") for one in host.latest.messages] == [None], "an ended task must not be cancelled"
     assert world.faults == world.troubles == []
 
 
@@ -71,7 +71,7 @@ def test_a_confirmation_may_be_a_task_too(world: World, deferring: LegacyClient)
     assert inputs_of(world) == [CONFIRMED_INPUT]
 
 
-def test_a_page_to_open_may_be_a_task_too(world: World, deferring: LegacyClient) -> None:
+def test_a_url_elicitation_may_be_a_task_too(world: World, deferring: LegacyClient) -> None:
     task_id = deferring.start()
     token = world.ask(task_id, "it", URL)
     host = Host(deferring, deferring.task("result", task_id))
@@ -82,7 +82,7 @@ def test_a_page_to_open_may_be_a_task_too(world: World, deferring: LegacyClient)
     assert answers_of(world) == {token: {"action": "accept"}}
 
 
-def test_a_task_that_has_ended_at_once_is_not_asked_how_it_stands(world: World, deferring: LegacyClient) -> None:
+def test_the_status_of_a_task_that_ended_at_once_is_not_polled(world: World, deferring: LegacyClient) -> None:
     scene = asked(world, deferring)
     scene.host.says(scene.question, {"task": told("completed")})
 
@@ -90,9 +90,7 @@ def test_a_task_that_has_ended_at_once_is_not_asked_how_it_stands(world: World, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_client_may_answer_at_once_though_a_task_was_offered(
-    world: World, deferring: LegacyClient, kind: str
-) -> None:
+def test_a_client_may_answer_without_a_task(world: World, deferring: LegacyClient, kind: str) -> None:
     scene = asked(world, deferring, kind)
 
     scene.host.says(scene.question, ANSWERS[kind])
@@ -120,7 +118,7 @@ def test_a_client_may_answer_at_once_though_a_task_was_offered(
         ({"requests": REQUESTS}, ["elicitation/create", "sampling/createMessage"]),
     ],
 )
-def test_a_task_is_offered_to_those_who_declare_it_for_that_very_request(
+def test_a_task_is_offered_only_for_requests_that_the_client_declares(
     world: World, tasks: Json | None, offered: list[str]
 ) -> None:
     declared = {**CAPABILITIES, "tasks": tasks}
@@ -137,13 +135,13 @@ def test_a_task_is_offered_to_those_who_declare_it_for_that_very_request(
 
 
 @pytest.mark.parametrize(("seconds", "milliseconds"), [(0, 3_600_000), (90, 90_000)])
-def test_a_task_is_to_be_kept_for_as_long_as_its_question_may_be_answered(
+def test_the_ttl_of_a_client_task_is_the_time_to_answer(
     world: World, deferring: LegacyClient, seconds: float, milliseconds: int
 ) -> None:
     assert asked(world, deferring, seconds=seconds).question["params"]["task"] == {"ttl": milliseconds}
 
 
-def test_a_task_is_to_be_kept_for_no_longer_than_the_timers_of_javascript_count(world: World) -> None:
+def test_the_ttl_of_a_client_task_fits_into_a_javascript_timer(world: World) -> None:
     client = LegacyClient.opened(world, capabilities=CAPABILITIES)
     task_id = client.start(task={"ttl": timedelta(days=30) // timedelta(milliseconds=1)})
     world.ask(task_id)
@@ -153,7 +151,7 @@ def test_a_task_is_to_be_kept_for_no_longer_than_the_timers_of_javascript_count(
     assert question["params"]["task"]["ttl"] < 2**31
 
 
-def test_an_answer_that_looks_like_a_task_is_a_wrong_one_of_a_client_that_declares_none(world: World) -> None:
+def test_a_task_from_a_client_that_declares_none_is_a_wrong_answer(world: World) -> None:
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
     scene = asked(world, client)
 
@@ -181,7 +179,9 @@ def test_an_answer_that_looks_like_a_task_is_a_wrong_one_of_a_client_that_declar
         (2_500.5, 2_500),
     ],
 )
-def test_the_client_names_the_pace(world: World, deferring: LegacyClient, interval: Any, retry_ms: int) -> None:
+def test_the_client_chooses_the_poll_interval(
+    world: World, deferring: LegacyClient, interval: Any, retry_ms: int
+) -> None:
     scene = deferred(world, deferring, pollInterval=interval)
 
     scene.host.come_back()
@@ -190,9 +190,7 @@ def test_the_client_names_the_pace(world: World, deferring: LegacyClient, interv
     assert scene.host.latest.retry_ms == expected
 
 
-def test_a_client_that_is_slower_than_bodies_may_be_is_asked_on_some_of_them(
-    world: World, deferring: LegacyClient
-) -> None:
+def test_a_client_with_a_long_poll_interval_is_not_polled_in_every_body(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring, pollInterval=60_000)
 
     bodies = [len([one for one in scene.host.come_back() if "id" in one]) for _ in range(9)]
@@ -201,7 +199,7 @@ def test_a_client_that_is_slower_than_bodies_may_be_is_asked_on_some_of_them(
     assert scene.host.latest.retry_ms == 20_000
 
 
-def test_a_look_that_finds_nothing_new_writes_nothing(world: World, deferring: LegacyClient) -> None:
+def test_a_poll_without_news_writes_nothing(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
     look = scene.host.is_asked()
     world.store.calls.clear()
@@ -212,7 +210,7 @@ def test_a_look_that_finds_nothing_new_writes_nothing(world: World, deferring: L
     assert "save" not in world.store.calls
 
 
-def test_no_body_is_held_while_a_client_is_to_be_asked_about_its_task(world: World) -> None:
+def test_a_body_is_not_held_while_a_poll_of_the_client_task_is_due(world: World) -> None:
     world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world, capabilities=CAPABILITIES)
     scene = deferred(world, client)

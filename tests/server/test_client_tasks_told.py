@@ -1,4 +1,4 @@
-"""What a client may say of a task that it has made of a question; what is nonsense, late or lost harms nothing."""
+"""What a client may say about its task; invalid, late or lost messages do no harm."""
 
 from typing import Final
 
@@ -15,8 +15,8 @@ from tests.server.messages import answers_of, failures_of, questions
 # ------------------------------------------------------------------------------------------------ what a client may say
 
 
-# A client that wants input of us gets none: it is asked until its user has dealt with it.
-def test_a_task_that_requires_input_goes_on(world: World, deferring: LegacyClient) -> None:
+# A client task that requires input gets none from the server, which polls it until its user has given the input.
+def test_a_task_that_requires_input_is_polled_again(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     scene.host.says(scene.host.is_asked(), told("input_required"))
@@ -25,7 +25,7 @@ def test_a_task_that_requires_input_goes_on(world: World, deferring: LegacyClien
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_task_that_failed_brings_its_error(world: World, deferring: LegacyClient, kind: str) -> None:
+def test_a_failed_task_fails_the_state_with_its_error(world: World, deferring: LegacyClient, kind: str) -> None:
     scene = ended(world, deferring, kind, "failed")
 
     scene.host.fails(scene.host.is_asked(), {"code": -1, "message": "The user rejected it."})
@@ -33,7 +33,7 @@ def test_a_task_that_failed_brings_its_error(world: World, deferring: LegacyClie
     assert failures_of(world) == {scene.token: NOT_SUPPORTED}
 
 
-def test_a_question_whose_task_was_cancelled_was_dismissed(world: World, deferring: LegacyClient) -> None:
+def test_a_cancelled_task_cancels_its_question(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     scene.host.says(scene.host.is_asked(), told("cancelled"))
@@ -42,7 +42,7 @@ def test_a_question_whose_task_was_cancelled_was_dismissed(world: World, deferri
     assert not [one for one in scene.host.come_back() if "id" in one]
 
 
-def test_a_model_whose_task_was_cancelled_does_not_answer(world: World, deferring: LegacyClient) -> None:
+def test_a_cancelled_task_of_a_model_fails_the_state(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring, "sampling")
 
     scene.host.says(scene.host.is_asked(), told("cancelled"))
@@ -62,7 +62,7 @@ NONSENSE: Final[list[Json]] = [
 ]
 
 
-# -32602 where it has expired, or its client has begun anew; -32601 where it cannot say how its tasks stand
+# -32602 if the task has expired or its client has restarted; -32601 if the client does not support polls
 @pytest.mark.parametrize("error", [UNKNOWN, {"code": -32601, "message": "tasks/get not supported"}])
 def test_a_question_whose_task_is_lost_is_asked_again_without_a_task(
     world: World, deferring: LegacyClient, error: Json
@@ -81,7 +81,7 @@ def test_a_question_whose_task_is_lost_is_asked_again_without_a_task(
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE)
-def test_nonsense_about_a_task_is_a_task_that_is_lost(world: World, deferring: LegacyClient, nonsense: Json) -> None:
+def test_a_task_with_an_invalid_status_is_lost(world: World, deferring: LegacyClient, nonsense: Json) -> None:
     scene = deferred(world, deferring)
 
     scene.host.says(scene.host.is_asked(), nonsense)
@@ -104,7 +104,7 @@ def test_nonsense_about_a_task_is_a_task_that_is_lost(world: World, deferring: L
         {"task": [told("working")]},
     ],
 )
-def test_a_task_that_is_none_is_a_wrong_answer(world: World, deferring: LegacyClient, created: Json) -> None:
+def test_an_invalid_task_is_a_wrong_answer(world: World, deferring: LegacyClient, created: Json) -> None:
     scene = asked(world, deferring)
 
     scene.host.says(scene.question, created)
@@ -126,7 +126,7 @@ def test_a_task_that_is_none_is_a_wrong_answer(world: World, deferring: LegacyCl
         ("sampling", {**SAMPLED, "content": {"type": "tool_use", "id": "1", "name": "a", "input": {}}}),
     ],
 )
-def test_the_result_of_a_task_is_checked_as_any_answer_is(
+def test_the_result_of_a_task_is_validated_as_any_answer(
     world: World, deferring: LegacyClient, kind: str, wrong: Json
 ) -> None:
     scene = ended(world, deferring, kind)
@@ -139,7 +139,7 @@ def test_the_result_of_a_task_is_checked_as_any_answer_is(
     assert answers_of(world) == {scene.token: ANSWERS[kind]}
 
 
-def test_a_client_that_says_nothing_is_asked_again_and_again(world: World, deferring: LegacyClient) -> None:
+def test_a_client_that_does_not_respond_is_polled_again(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     methods = [scene.host.is_asked()["method"] for _ in range(3)]
@@ -149,7 +149,7 @@ def test_a_client_that_says_nothing_is_asked_again_and_again(world: World, defer
 
 
 @pytest.mark.parametrize("tail", ["get", "get.1", "nothing.1.x", f"get.1.{ITS_TASK}x", f"result.1.{ITS_TASK}x", "..."])
-def test_a_response_to_what_was_not_asked_changes_nothing(world: World, deferring: LegacyClient, tail: str) -> None:
+def test_a_response_without_a_request_changes_nothing(world: World, deferring: LegacyClient, tail: str) -> None:
     scene = deferred(world, deferring)
 
     scene.host.says({"id": f"{scene.task_id}.1.{tail}"}, told("completed"))
@@ -159,9 +159,7 @@ def test_a_response_to_what_was_not_asked_changes_nothing(world: World, deferrin
 
 
 @pytest.mark.parametrize("number", ["0", "2", "-1", "x", "", "9" * 200, "²"])
-def test_a_task_of_a_question_that_was_never_asked_is_not_kept(
-    world: World, deferring: LegacyClient, number: str
-) -> None:
+def test_a_task_for_an_unknown_question_is_ignored(world: World, deferring: LegacyClient, number: str) -> None:
     scene = asked(world, deferring)
 
     scene.host.says({"id": f"{scene.task_id}.{number}"}, {"task": told("working")})
@@ -169,7 +167,9 @@ def test_a_task_of_a_question_that_was_never_asked_is_not_kept(
     assert not [one for one in scene.host.come_back() if "id" in one]
 
 
-def test_of_more_tasks_than_are_kept_the_questions_are_asked_without(world: World, deferring: LegacyClient) -> None:
+def test_questions_above_the_limit_of_client_tasks_are_asked_without_tasks(
+    world: World, deferring: LegacyClient
+) -> None:
     task_id = deferring.start()
     for number in range(MOST_CLIENT_TASKS + 2):
         world.ask(task_id, f"q{number}")
@@ -191,9 +191,7 @@ def test_of_more_tasks_than_are_kept_the_questions_are_asked_without(world: Worl
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
-def test_no_response_that_comes_more_than_once_is_taken_more_than_once(
-    world: World, deferring: LegacyClient, times: int
-) -> None:
+def test_a_duplicate_response_counts_once(world: World, deferring: LegacyClient, times: int) -> None:
     scene = asked(world, deferring)
 
     for _ in range(times):
@@ -209,7 +207,9 @@ def test_no_response_that_comes_more_than_once_is_taken_more_than_once(
 
 
 @pytest.mark.parametrize("step", ["get", "result"])
-def test_what_could_not_be_taken_is_asked_for_again(world: World, deferring: LegacyClient, step: str) -> None:
+def test_a_response_that_could_not_be_recorded_is_requested_again(
+    world: World, deferring: LegacyClient, step: str
+) -> None:
     scene = (deferred if step == "get" else ended)(world, deferring)
     request, said = scene.host.is_asked(), told("completed") if step == "get" else ACCEPT
     world.store.is_available = False
@@ -225,15 +225,15 @@ def test_what_could_not_be_taken_is_asked_for_again(world: World, deferring: Leg
     assert len(answers_of(world)) == (step == "result")
 
 
-def test_a_body_that_is_lost_loses_nothing(world: World, deferring: LegacyClient) -> None:
+def test_a_lost_body_loses_no_message(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
     before = scene.host.latest
 
-    scene.host.come_back()  # and it never arrives
+    scene.host.come_back()  # this body is lost
     scene.host.latest = before
     scene.host.says(scene.host.is_asked(), told("completed"))
     before = scene.host.latest
-    scene.host.come_back()  # nor does this one
+    scene.host.come_back()  # and so is this one
     scene.host.latest = before
     scene.host.says(scene.host.is_asked(), ACCEPT)
 

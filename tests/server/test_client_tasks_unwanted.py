@@ -1,4 +1,4 @@
-"""A client's task is cancelled once its answer is not wanted any more; several clients and streams may be about it."""
+"""A client's task is cancelled when its answer is no longer needed; several clients and streams for one question."""
 
 from tests.kits import OUTPUT, World
 from tests.server.answers import Json
@@ -15,7 +15,7 @@ from tests.server.client_tasks import (
     told,
 )
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
-from tests.server.instances import TakingTurns
+from tests.server.instances import RoundRobinEndpoint
 from tests.server.messages import answers_of, only_task, questions
 
 # ----------------------------------------------------------------------------------------------- what is not wanted now
@@ -26,7 +26,7 @@ def cancels_in(messages: list[Json]) -> list[Json]:
 
 
 # T23, T37
-def test_a_task_that_is_cancelled_takes_the_clients_task_with_it(world: World, deferring: LegacyClient) -> None:
+def test_cancelling_a_task_cancels_the_clients_task(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     deferring.task("cancel", scene.task_id)
@@ -37,7 +37,7 @@ def test_a_task_that_is_cancelled_takes_the_clients_task_with_it(world: World, d
     assert response["result"]["isError"]
 
 
-def test_a_call_that_is_cancelled_takes_the_clients_task_with_it(world: World, deferring: LegacyClient) -> None:
+def test_cancelling_a_call_cancels_the_clients_task(world: World, deferring: LegacyClient) -> None:
     first = deferring.call("optional", message_id="r")
     world.ask(only_task(world))
     host = Host(deferring, first)
@@ -50,7 +50,7 @@ def test_a_call_that_is_cancelled_takes_the_clients_task_with_it(world: World, d
     assert host.latest.is_answered
 
 
-def test_work_that_ends_takes_the_clients_task_with_it(world: World, deferring: LegacyClient) -> None:
+def test_the_end_of_a_workflow_cancels_the_clients_task(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     world.succeed(scene.task_id, OUTPUT)
@@ -60,8 +60,8 @@ def test_work_that_ends_takes_the_clients_task_with_it(world: World, deferring: 
     assert scene.host.latest.result["structuredContent"] == OUTPUT
 
 
-# Many clients ask for a result only when the work has ended
-def test_work_that_has_ended_takes_the_clients_task_with_it_on_a_later_stream(
+# Many clients fetch the result only after the end of the workflow
+def test_after_the_end_of_a_workflow_a_later_stream_cancels_the_clients_task(
     world: World, deferring: LegacyClient
 ) -> None:
     scene = deferred(world, deferring)
@@ -73,9 +73,7 @@ def test_work_that_has_ended_takes_the_clients_task_with_it_on_a_later_stream(
     assert answer.result["structuredContent"] == OUTPUT
 
 
-def test_a_question_that_somebody_else_answers_takes_the_clients_task_with_it(
-    world: World, deferring: LegacyClient
-) -> None:
+def test_another_answer_cancels_the_clients_task(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).update(scene.task_id, {"it": ACCEPT})
@@ -83,12 +81,14 @@ def test_a_question_that_somebody_else_answers_takes_the_clients_task_with_it(
     again = scene.host.is_asked()
     scene.host.says(again, told("cancelled"))
 
-    assert cancel["method"] == again["method"] == "tasks/cancel", "until it is acknowledged"
+    assert cancel["method"] == again["method"] == "tasks/cancel", (
+        "the cancellation must be repeated until it is acknowledged"
+    )
     assert answers_of(world) == {scene.token: ACCEPT}
     assert not [one for one in scene.host.come_back() if "id" in one]
 
 
-def test_a_question_that_expires_takes_the_clients_task_with_it(world: World, deferring: LegacyClient) -> None:
+def test_the_expiry_of_a_question_cancels_the_clients_task(world: World, deferring: LegacyClient) -> None:
     scene = asked(world, deferring, seconds=30)
     scene.host.says(scene.question, {"task": told("working")})
     world.clock.advance(seconds=31)
@@ -100,9 +100,7 @@ def test_a_question_that_expires_takes_the_clients_task_with_it(world: World, de
     assert not [one for one in scene.host.come_back() if "id" in one]
 
 
-def test_a_task_that_is_made_of_a_question_after_it_was_closed_is_cancelled(
-    world: World, deferring: LegacyClient
-) -> None:
+def test_a_task_for_a_closed_question_is_cancelled(world: World, deferring: LegacyClient) -> None:
     scene = asked(world, deferring)
     ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).update(scene.task_id, {"it": ACCEPT})
 
@@ -112,7 +110,7 @@ def test_a_task_that_is_made_of_a_question_after_it_was_closed_is_cancelled(
 
 
 # T37
-def test_a_client_that_does_not_declare_it_is_not_asked_to_cancel(world: World) -> None:
+def test_a_client_that_does_not_support_it_is_not_asked_to_cancel(world: World) -> None:
     client = LegacyClient.opened(world, capabilities={**CAPABILITIES, "tasks": {"requests": REQUESTS}})
     scene = deferred(world, client)
 
@@ -121,7 +119,7 @@ def test_a_client_that_does_not_declare_it_is_not_asked_to_cancel(world: World) 
     assert [one.get("method") for one in scene.host.come_back()] == [None]
 
 
-def test_a_result_that_comes_after_another_answer_counts_for_nothing(world: World, deferring: LegacyClient) -> None:
+def test_a_result_after_another_answer_is_ignored(world: World, deferring: LegacyClient) -> None:
     scene = ended(world, deferring)
     fetch = scene.host.is_asked()
     ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).update(
@@ -131,13 +129,13 @@ def test_a_result_that_comes_after_another_answer_counts_for_nothing(world: Worl
     scene.host.says(fetch, ACCEPT)
 
     assert answers_of(world) == {scene.token: {"action": "decline"}}
-    assert not [one for one in scene.host.come_back() if "id" in one], "it has ended, so there is nothing to cancel"
+    assert not [one for one in scene.host.come_back() if "id" in one], "an ended task must not be cancelled"
 
 
 # ------------------------------------------------------------------------------------------ several streams and clients
 
 
-def test_another_stream_of_the_same_client_asks_nothing_twice(world: World, deferring: LegacyClient) -> None:
+def test_another_stream_of_the_same_client_repeats_no_request(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
 
     second = deferring.task("result", scene.task_id, message_id=2)
@@ -148,8 +146,8 @@ def test_another_stream_of_the_same_client_asks_nothing_twice(world: World, defe
         assert [one["method"] for one in stream.messages if "id" in one] == ["tasks/get"]
 
 
-def test_another_client_is_asked_itself_and_the_first_answer_counts(
-    world: World, turns: TakingTurns, deferring: LegacyClient
+def test_another_client_is_asked_too_and_the_first_answer_counts(
+    world: World, turns: RoundRobinEndpoint, deferring: LegacyClient
 ) -> None:
     first = deferred(world, deferring)
     other = LegacyClient.opened(turns, capabilities=CAPABILITIES)
@@ -157,7 +155,9 @@ def test_another_client_is_asked_itself_and_the_first_answer_counts(
     (question,) = questions(second.latest.messages)
 
     second.says(question, {"task": told("completed", "of the other client")})
-    assert second.is_asked()["method"] == "elicitation/create", "an id with spaces is none, so it is asked again"
+    assert second.is_asked()["method"] == "elicitation/create", (
+        "an id with spaces is invalid, so the question must be asked again"
+    )
     second.says({"id": second.latest.messages[-1]["id"]}, ACCEPT)
 
     assert first.host.is_asked()["method"] == "tasks/cancel"
@@ -165,7 +165,7 @@ def test_another_client_is_asked_itself_and_the_first_answer_counts(
 
 
 def test_each_of_two_clients_is_asked_about_its_own_task(
-    world: World, turns: TakingTurns, deferring: LegacyClient
+    world: World, turns: RoundRobinEndpoint, deferring: LegacyClient
 ) -> None:
     first = deferred(world, deferring)
     other = LegacyClient.opened(turns, capabilities=CAPABILITIES)
@@ -173,7 +173,7 @@ def test_each_of_two_clients_is_asked_about_its_own_task(
     second.says(questions(second.latest.messages)[0], {"task": told("working", "theirs")})
 
     looks = (first.host.is_asked(), second.is_asked())
-    second.says(looks[0], told("completed"))  # of what it was not asked
+    second.says(looks[0], told("completed"))  # about a task for which it was not asked
     second.says(looks[1], told("completed", "theirs"))
     second.says(second.is_asked(), ACCEPT)
 
@@ -182,9 +182,7 @@ def test_each_of_two_clients_is_asked_about_its_own_task(
     assert answers_of(world) == {first.token: ACCEPT}
 
 
-def test_a_client_that_makes_two_tasks_of_one_question_is_asked_about_both(
-    world: World, deferring: LegacyClient
-) -> None:
+def test_a_client_with_two_tasks_for_one_question_is_polled_for_both(world: World, deferring: LegacyClient) -> None:
     scene = deferred(world, deferring)
     scene.host.says(scene.question, {"task": told("working", "second")})
 

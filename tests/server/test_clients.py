@@ -34,7 +34,7 @@ COMPLETE: Final[Json] = {"resultType": "complete", "_meta": META}
 
 @dataclass
 class FakeEndpoint:
-    """Gives the answers that it was made with, one after the other, and keeps what it was asked."""
+    """Returns prepared answers in order, and keeps the requests."""
 
     answers: list[HttpResponse]
     asked: list[HttpRequest] = field(default_factory=list[HttpRequest])
@@ -62,7 +62,7 @@ def in_json(body: Json, status: int = 200, **headers: str) -> HttpResponse:
 
 
 def in_events(*messages: Json, first: int = 0) -> HttpResponse:
-    """Write a legacy body: what to come back with, then the messages."""
+    """Return a legacy SSE body: an event id to resume with, then the messages."""
     events = [f"id: e{first}\ndata:\n\n"]
     events += [f"id: e{n}\ndata: {json.dumps(message)}\n\n" for n, message in enumerate(messages, first + 1)]
     return HttpResponse(200, "retry: 700\n\n" + "".join(events), {"content-type": "text/event-stream"})
@@ -102,7 +102,7 @@ def test_an_answer_in_json_is_one_message() -> None:
     assert answer.request == {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
-def test_an_answer_in_events_gives_its_messages_and_what_to_come_back_with() -> None:
+def test_an_answer_in_events_has_its_messages_and_an_id_to_resume_with() -> None:
     answer = LegacyClient(fake(in_events(progress(1), progress(2)))).call("a", progress_token="t")
 
     assert (answer.is_stream, answer.is_answered) == (True, False)
@@ -110,24 +110,24 @@ def test_an_answer_in_events_gives_its_messages_and_what_to_come_back_with() -> 
     assert (answer.event_ids, answer.last_event_id, answer.retry_ms) == (["e0", "e1", "e2"], "e2", 700)
 
 
-def test_the_result_of_an_answer_in_events_is_that_of_its_response() -> None:
+def test_the_result_of_a_stream_is_that_of_its_response() -> None:
     answer = LegacyClient(fake(in_events(told(TEXT)))).call("a")
 
     assert answer.is_answered
     assert (answer.result, answer.text) == (TEXT, "hi")
 
 
-def test_the_result_of_a_stream_that_is_not_answered_yet_fails_the_test() -> None:
+def test_reading_the_result_of_an_unfinished_stream_fails_the_test() -> None:
     answer = LegacyClient(fake(in_events())).call("a")
 
-    with pytest.raises(AssertionError, match="not there yet"):
+    with pytest.raises(AssertionError, match="no JSON-RPC response yet"):
         _ = answer.result
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        in_events(progress(1)),  # nobody asked for progress
+        in_events(progress(1)),  # progress without a token
         in_events(told(TEXT, 2)),
         in_modern_events(told(TEXT)),
         HttpResponse(200, "", {"content-type": "text/event-stream"}),
@@ -146,7 +146,7 @@ def test_a_wrong_answer_fails_the_test(answer: HttpResponse) -> None:
 # ------------------------------------------------------------------------------------------------------ legacy clients
 
 
-def test_a_client_that_opens_a_session_says_what_it_is_and_then_names_the_session() -> None:
+def test_a_client_sends_initialize_and_then_its_session_id() -> None:
     endpoint = fake(in_json(introduction(), mcp_session_id="s!~"), HttpResponse(202), in_json(told({})))
 
     client = LegacyClient.opened(endpoint, capabilities={"elicitation": {}}, name="Visual Studio Code")
@@ -162,7 +162,7 @@ def test_a_client_that_opens_a_session_says_what_it_is_and_then_names_the_sessio
     assert versions == [None, "2025-11-25", "2025-11-25"]
 
 
-def test_a_client_that_is_given_no_session_goes_without() -> None:
+def test_a_client_without_a_session_id_sends_none() -> None:
     endpoint = fake(in_json(introduction("2025-06-18")), HttpResponse(202))
 
     client = LegacyClient.opened(endpoint, "2025-06-18")
@@ -172,14 +172,14 @@ def test_a_client_that_is_given_no_session_goes_without() -> None:
 
 # L10
 @pytest.mark.parametrize("session", ["", "a b", "é"])
-def test_a_session_that_no_client_may_take_fails_the_test(session: str) -> None:
+def test_a_session_id_with_invalid_characters_fails_the_test(session: str) -> None:
     endpoint = fake(in_json(introduction(), mcp_session_id=session), HttpResponse(202))
 
     with pytest.raises(AssertionError):
         LegacyClient.opened(endpoint)
 
 
-def test_a_client_resumes_with_a_get_that_has_no_body() -> None:
+def test_a_client_resumes_with_a_get_without_a_body() -> None:
     endpoint = fake(in_events(told(TEXT, 5)))
     opened_by: Json = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "a"}}
 
@@ -196,7 +196,7 @@ def test_a_client_resumes_with_a_get_that_has_no_body() -> None:
     }
 
 
-def test_a_body_to_a_get_is_judged_as_one_to_the_request_that_opened_the_stream() -> None:
+def test_the_answer_to_a_get_is_checked_against_the_request_that_opened_the_stream() -> None:
     opened_by: Json = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "a"}}
 
     with pytest.raises(AssertionError, match="id must be 5"):
@@ -236,7 +236,7 @@ def test_a_client_follows_a_stream_to_its_response() -> None:
     assert [request.headers.get("last-event-id") for request in endpoint.asked] == [None, "e1", "e10"]
 
 
-def test_the_world_can_move_before_the_client_comes_back() -> None:
+def test_a_test_can_change_the_world_before_the_client_resumes() -> None:
     end = told({**TEXT, "_meta": RELATED})
     endpoint, client, answer = following(in_events(QUESTION), HttpResponse(202), in_events(end, first=10))
     statuses: list[int] = []
@@ -251,7 +251,7 @@ def test_the_world_can_move_before_the_client_comes_back() -> None:
     assert endpoint.messages[1] == told({"action": "accept", "content": {}}, "q1")
 
 
-def test_a_client_stops_to_follow_after_so_many_bodies() -> None:
+def test_a_client_stops_following_at_the_limit_of_bodies() -> None:
     endpoint, client, answer = following(*[in_events(first=n) for n in range(0, 100, 10)])
 
     messages = client.follow(answer, limit=3)
@@ -260,7 +260,7 @@ def test_a_client_stops_to_follow_after_so_many_bodies() -> None:
     assert len(endpoint.asked) == 3
 
 
-def test_there_is_nothing_to_follow_where_the_answer_is_there() -> None:
+def test_following_a_complete_answer_sends_nothing() -> None:
     end = told({**TEXT, "_meta": RELATED})
     for body in (in_json(end), in_events(end)):
         endpoint, client, answer = following(body)
@@ -272,20 +272,20 @@ def test_there_is_nothing_to_follow_where_the_answer_is_there() -> None:
 @pytest.mark.parametrize(
     "second",
     [
-        in_events(QUESTION, first=10),  # asked again
-        in_events(),  # the first event id again
-        in_json(refused(), status=405),  # the stream is still owed its response
+        in_events(QUESTION, first=10),  # a repeated question
+        in_events(),  # a repeated event id
+        in_json(refused(), status=405),  # an empty body instead of the stream
         HttpResponse(202),
     ],
 )
-def test_a_stream_that_goes_on_wrong_fails_the_test(second: HttpResponse) -> None:
+def test_a_wrong_later_body_of_a_stream_fails_the_test(second: HttpResponse) -> None:
     _, client, answer = following(in_events(QUESTION), second)
 
     with pytest.raises(AssertionError):
         client.follow(answer)
 
 
-def test_a_client_answers_a_request_with_an_error_too() -> None:
+def test_a_client_can_answer_a_request_with_an_error() -> None:
     endpoint = fake(HttpResponse(202))
 
     answer = LegacyClient(endpoint).respond(QUESTION, error={"code": -1, "message": "No."})
@@ -296,13 +296,13 @@ def test_a_client_answers_a_request_with_an_error_too() -> None:
 
 # L6
 @pytest.mark.parametrize("message_id", [None, "q1"])
-def test_an_answer_to_nothing_may_be_refused(message_id: str | None) -> None:
+def test_an_answer_without_a_question_may_be_refused(message_id: str | None) -> None:
     answer = LegacyClient(fake(in_json(refused(message_id), status=400))).respond(QUESTION, result={})
 
     assert (answer.status, answer.code) == (400, -32600)
 
 
-def test_a_client_tells_without_an_id() -> None:
+def test_a_notification_has_no_id() -> None:
     endpoint = fake(HttpResponse(202))
 
     LegacyClient(endpoint).notify("notifications/cancelled", {"requestId": 1})
@@ -311,7 +311,7 @@ def test_a_client_tells_without_an_id() -> None:
     assert endpoint.messages == [expected]
 
 
-def test_a_request_has_the_id_that_a_test_gives_it() -> None:
+def test_a_test_can_choose_the_id_of_a_request() -> None:
     sends: list[Callable[[LegacyClient], object]] = [
         lambda client: client.ask("ping", message_id="x"),
         lambda client: client.call("a", message_id="x"),
@@ -352,7 +352,7 @@ def test_a_modern_client_listens() -> None:
     assert endpoint.asked[0].headers["mcp-method"] == "subscriptions/listen"
 
 
-def test_a_modern_client_answers_what_a_task_asks() -> None:
+def test_a_modern_client_answers_the_questions_of_a_task() -> None:
     endpoint = fake(in_json(told(COMPLETE)))
 
     ModernClient(endpoint).update(TASK, {"sure": {"action": "decline"}})
@@ -363,7 +363,7 @@ def test_a_modern_client_answers_what_a_task_asks() -> None:
     assert endpoint.asked[0].headers["mcp-name"] == TASK
 
 
-def test_a_modern_client_says_in_each_request_how_it_can_be_asked() -> None:
+def test_a_modern_client_declares_its_capabilities_in_each_request() -> None:
     endpoint = fake(in_json(told({"resultType": "input_required", "_meta": META, "requestState": "s"})))
     client = ModernClient(endpoint, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 

@@ -1,4 +1,4 @@
-"""Confirmation in modern: a tool asks by MRTR, and its task exists only after the answer."""
+"""Confirmation in modern: the server asks by MRTR, and the task exists only after the answer."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.server.clients import (
     URL_CAPABILITY,
     LegacyClient,
     ModernClient,
-    untouched,
+    nothing_happened,
 )
 from tests.server.messages import CONFIRMATION, CONFIRMED_INPUT, CONFIRMING, inputs_of
 
@@ -39,26 +39,24 @@ TAMPERED: dict[str, Callable[[str], str]] = {
 
 
 def again(client: ModernClient, answer: Answer, response: Any = ..., **more: Any) -> Answer:
-    """Call again with what an answer asked to be given back, and with an answer to the question."""
+    """Repeat a call with the requestState of the last answer, and an answer to the question."""
     responses = {} if response is ... else {"inputResponses": {"confirm": response}}
     known: Json = {"requestState": answer.result["requestState"], **responses}
     return client.call("confirmed", more.pop("arguments", None), more={**known, **more})
 
 
 # X9, M43, M44, M47
-def test_a_call_is_asked_about_before_there_is_a_task(asking: ModernClient, world: World) -> None:
+def test_a_call_needs_a_confirmation_before_there_is_a_task(asking: ModernClient, world: World) -> None:
     answer = asking.call("confirmed")
 
     assert answer.result["resultType"] == "input_required"
     assert answer.result["inputRequests"] == {"confirm": CONFIRMATION}
     assert isinstance(answer.result["requestState"], str)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # X9, M46
-def test_a_call_that_is_confirmed_becomes_a_task_with_the_answer_in_its_input(
-    asking: ModernClient, world: World
-) -> None:
+def test_a_confirmed_call_becomes_a_task_with_the_answer_in_its_input(asking: ModernClient, world: World) -> None:
     created = again(asking, asking.call("confirmed"), CONFIRMING).result
 
     assert (created["resultType"], created["status"]) == ("task", "working")
@@ -68,7 +66,7 @@ def test_a_call_that_is_confirmed_becomes_a_task_with_the_answer_in_its_input(
 
 
 # M43, X2
-def test_a_call_that_is_confirmed_by_a_client_without_tasks_is_waited_for(world: World) -> None:
+def test_a_confirmed_call_of_a_client_without_tasks_waits_for_its_result(world: World) -> None:
     client = ModernClient(world, capabilities=FORM_CAPABILITY)
     first = client.call("confirmed")
 
@@ -87,19 +85,19 @@ def test_a_call_that_is_confirmed_by_a_client_without_tasks_is_waited_for(world:
 @pytest.mark.parametrize(
     ("action", "words"), [("decline", "declined"), ("cancel", "dismissed the question without an answer")]
 )
-def test_a_call_that_is_not_confirmed_starts_nothing_and_says_so(
+def test_a_declined_call_starts_nothing_and_its_result_says_so(
     asking: ModernClient, world: World, action: str, words: str
 ) -> None:
     answer = again(asking, asking.call("confirmed"), {"action": action})
 
     assert (answer.result["resultType"], answer.result["isError"]) == ("complete", True)
     assert answer.text == f"The user {words}, and nothing was started."
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M46: a missing answer is asked for again, and other keys are ignored
 @pytest.mark.parametrize("responses", [None, {}, {"another": CONFIRMING}])
-def test_a_call_without_the_answer_is_asked_about_again(
+def test_a_repeated_call_without_the_answer_gets_the_question_again(
     asking: ModernClient, world: World, responses: Json | None
 ) -> None:
     first = asking.call("confirmed")
@@ -118,7 +116,7 @@ def test_an_answer_in_advance_confirms_nothing(asking: ModernClient, world: Worl
     answer = asking.call("confirmed", more={"inputResponses": {"confirm": CONFIRMING}})
 
     assert answer.result["inputRequests"] == {"confirm": CONFIRMATION}
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M46, M48
@@ -126,11 +124,13 @@ def test_an_answer_in_advance_confirms_nothing(asking: ModernClient, world: Worl
     "wrong",
     [None, {}, "yes", {"action": "ok"}, {"action": "accept", "content": {"reason": "x" * 21}}, {"action": True}],
 )
-def test_a_wrong_answer_is_asked_for_again_with_what_was_wrong(asking: ModernClient, world: World, wrong: Any) -> None:
+def test_after_a_wrong_answer_the_question_is_asked_again_with_the_reason(
+    asking: ModernClient, world: World, wrong: Any
+) -> None:
     first = asking.call("confirmed")
 
     second = again(asking, first, wrong)
-    nothing_yet = untouched(world)
+    nothing_yet = nothing_happened(world)
     taken = again(asking, second, CONFIRMING)
 
     (question,) = second.result["inputRequests"].values()
@@ -140,18 +140,20 @@ def test_a_wrong_answer_is_asked_for_again_with_what_was_wrong(asking: ModernCli
 
 
 # M46, M48
-def test_an_answer_with_which_the_input_is_too_large_is_asked_for_again(asking: ModernClient, world: World) -> None:
+def test_after_an_answer_that_makes_the_input_too_large_the_question_is_asked_again(
+    asking: ModernClient, world: World
+) -> None:
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
     first = asking.call("confirmed", arguments)
 
     second = again(asking, first, CONFIRMING, arguments=arguments)
 
     assert str(LARGEST_INPUT) in second.result["inputRequests"]["confirm"]["params"]["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# M45: a state is valid for one task; presenting it again, after a lost response, returns that task
-def test_a_state_that_is_presented_again_starts_nothing_new(asking: ModernClient, world: World) -> None:
+# M45: a requestState is valid for one task; presenting it again, after a lost response, returns that task
+def test_a_request_state_that_is_presented_again_starts_nothing_new(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
     task_id = again(asking, first, CONFIRMING).id_in()
     world.clock.advance(milliseconds=1)
@@ -162,7 +164,7 @@ def test_a_state_that_is_presented_again_starts_nothing_new(asking: ModernClient
     assert len(world.workflows.starts) == 1
 
 
-def test_a_state_that_is_presented_after_the_end_holds_no_slot(asking: ModernClient, world: World) -> None:
+def test_a_request_state_that_is_presented_after_the_end_takes_no_slot(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
     world.succeed(again(asking, first, CONFIRMING).id_in(), OUTPUT)
     world.clock.advance(milliseconds=1)
@@ -173,7 +175,7 @@ def test_a_state_that_is_presented_after_the_end_holds_no_slot(asking: ModernCli
 
 
 # M45
-def test_a_state_that_was_used_leads_to_its_task_when_that_has_ended(asking: ModernClient, world: World) -> None:
+def test_a_used_request_state_returns_its_task_after_the_end(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
     task_id = again(asking, first, CONFIRMING).id_in()
     world.succeed(task_id, OUTPUT)
@@ -185,7 +187,7 @@ def test_a_state_that_was_used_leads_to_its_task_when_that_has_ended(asking: Mod
 
 
 # M45
-def test_a_state_that_was_used_is_refused_when_its_time_is_over(asking: ModernClient, world: World) -> None:
+def test_a_used_request_state_is_refused_after_it_expired(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
     world.succeed(again(asking, first, CONFIRMING).id_in(), OUTPUT)
     world.clock.time += LONGEST_CONFIRMATION
@@ -197,7 +199,7 @@ def test_a_state_that_was_used_is_refused_when_its_time_is_over(asking: ModernCl
 
 
 # M45
-def test_a_state_is_good_for_a_quarter_of_an_hour(asking: ModernClient, world: World) -> None:
+def test_a_request_state_is_valid_for_15_minutes(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
     world.clock.time += LONGEST_CONFIRMATION
     world.clock.advance(milliseconds=-1)
@@ -209,12 +211,12 @@ def test_a_state_is_good_for_a_quarter_of_an_hour(asking: ModernClient, world: W
     assert second.result["inputRequests"] == {"confirm": CONFIRMATION}
     assert (expired.status, expired.code) == (400, -32602)
     assert "expired" in expired.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M45
 @pytest.mark.parametrize("tampered", TAMPERED.values(), ids=list(TAMPERED))
-def test_a_state_that_was_tampered_with_is_refused(
+def test_a_request_state_that_was_tampered_with_is_refused(
     asking: ModernClient, world: World, tampered: Callable[[str], str]
 ) -> None:
     state = asking.call("confirmed").result["requestState"]
@@ -222,42 +224,44 @@ def test_a_state_that_was_tampered_with_is_refused(
     answer = asking.call("confirmed", more={"requestState": tampered(state), "inputResponses": {"confirm": CONFIRMING}})
 
     assert (answer.status, answer.code) == (400, -32602)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M37, M45
 @pytest.mark.parametrize("state", [7, True, [], {}])
-def test_a_state_that_is_no_text_is_refused(asking: ModernClient, world: World, state: Any) -> None:
+def test_a_request_state_that_is_not_a_string_is_refused(asking: ModernClient, world: World, state: Any) -> None:
     answer = asking.call("confirmed", more={"requestState": state})
 
     assert (answer.status, answer.code) == (400, -32602)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M45, M48
-def test_a_state_is_its_callers_own(asking: ModernClient, world: World) -> None:
+def test_a_request_state_is_valid_for_its_caller_only(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed")
 
     answer = again(ModernClient(world, BOB, capabilities=asking.capabilities), first, CONFIRMING)
 
     assert (answer.status, answer.code) == (400, -32602)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M45
 @pytest.mark.parametrize("arguments", [{"text": "goodbye"}, {"text": "hello", "count": 1}])
-def test_a_state_is_good_for_the_same_arguments_only(asking: ModernClient, world: World, arguments: Json) -> None:
+def test_a_request_state_is_valid_for_the_same_arguments_only(
+    asking: ModernClient, world: World, arguments: Json
+) -> None:
     first = asking.call("confirmed")
 
     answer = again(asking, first, CONFIRMING, arguments=arguments)
 
     assert (answer.status, answer.code) == (400, -32602)
     assert "another call" in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# M45: an object has no order
-def test_the_same_arguments_in_another_order_are_the_same(asking: ModernClient, world: World) -> None:
+# M45: the members of an object have no order
+def test_arguments_in_another_order_are_the_same_arguments(asking: ModernClient, world: World) -> None:
     first = asking.call("confirmed", {"text": "hello", "count": 1})
 
     answer = again(asking, first, CONFIRMING, arguments={"count": 1, "text": "hello"})
@@ -268,48 +272,50 @@ def test_the_same_arguments_in_another_order_are_the_same(asking: ModernClient, 
 
 # M45
 @pytest.mark.parametrize("tool", ["optional", "eliciting"])
-def test_a_state_is_good_for_its_tool_only(asking: ModernClient, world: World, tool: str) -> None:
+def test_a_request_state_is_valid_for_its_tool_only(asking: ModernClient, world: World, tool: str) -> None:
     state = asking.call("confirmed").result["requestState"]
 
     answer = asking.call(tool, more={"requestState": state, "inputResponses": {"confirm": CONFIRMING}})
 
     assert (answer.status, answer.code) == (400, -32602)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# M45: a tool that asks no more, because it was changed in between
-def test_a_state_of_a_tool_that_asks_no_more_starts_nothing_unasked(asking: ModernClient, world: World) -> None:
+# M45: the tool was changed meanwhile, and no longer needs a confirmation
+def test_a_request_state_starts_nothing_if_its_tool_no_longer_needs_a_confirmation(
+    asking: ModernClient, world: World
+) -> None:
     first = asking.call("confirmed")
     changed = World(catalog=catalog_of(replace(CONFIRMED, confirmation=None)))
 
     answer = again(ModernClient(changed, capabilities=asking.capabilities), first, CONFIRMING)
 
     assert (answer.status, answer.code) == (400, -32602)
-    assert untouched(changed)
+    assert nothing_happened(changed)
 
 
 # M19, M44, L3
 @pytest.mark.parametrize("capabilities", [{}, URL_CAPABILITY, {"elicitation": None}, {"elicitation": {"url": {}}}])
-def test_the_error_for_a_client_without_forms_names_what_is_missing(world: World, capabilities: Json) -> None:
+def test_the_error_for_a_client_without_forms_names_the_missing_capability(world: World, capabilities: Json) -> None:
     client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **capabilities})
 
     answer = client.call("confirmed")
 
     assert (answer.status, answer.code) == (400, -32021)
     assert answer.error["data"] == {"requiredCapabilities": {"elicitation": {"form": {}}}}
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# M37: no user is asked about a call that could not be made
-def test_arguments_are_checked_before_anybody_is_asked(asking: ModernClient, world: World) -> None:
+# M37: a user is asked only about a valid call
+def test_arguments_are_checked_before_the_user_is_asked(asking: ModernClient, world: World) -> None:
     answer = asking.call("confirmed", {"text": 7})
 
     assert (answer.result["resultType"], answer.result["isError"]) == ("complete", True)
     assert world.store.calls == []
 
 
-# M45: read when something is sealed or opened, and only then
-def test_the_secret_is_read_only_where_it_is_needed(asking: ModernClient, legacy: LegacyClient, world: World) -> None:
+# M45: the secret is read only to seal or open a requestState
+def test_the_secret_is_read_only_if_it_is_needed(asking: ModernClient, legacy: LegacyClient, world: World) -> None:
     task_id = asking.start()
     asking.update(task_id, {})
     asking.listen({"taskIds": [task_id]})

@@ -1,4 +1,4 @@
-"""Which era a request belongs to: its own content decides, and no earlier request."""
+"""Which era a request belongs to: its own content decides, not an earlier request."""
 
 import pytest
 
@@ -11,10 +11,10 @@ from tests.server.clients import (
     RELATED_TASK,
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
-    Door,
     LegacyClient,
     ModernClient,
-    untouched,
+    RawSender,
+    nothing_happened,
 )
 from tests.wire_oracle import LEGACY, MODERN
 
@@ -42,7 +42,7 @@ def test_one_endpoint_serves_both_eras_at_the_same_time(legacy: LegacyClient, mo
 
 
 # A2
-def test_modern_metadata_decides_even_for_initialize(modern: ModernClient) -> None:
+def test_initialize_with_modern_metadata_is_a_modern_request(modern: ModernClient) -> None:
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
 
     answer = modern.ask("initialize", params)
@@ -63,7 +63,7 @@ def test_initialize_without_modern_metadata_opens_a_legacy_session_under_any_hea
 def test_a_modern_version_in_the_headers_alone_makes_a_request_modern(world: World) -> None:
     headers = {**PLAIN_HEADERS, "mcp-protocol-version": MODERN, "mcp-method": "tools/list"}
 
-    answer = Door(world).send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers, version=MODERN)
+    answer = RawSender(world).send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers, version=MODERN)
 
     assert (answer.status, answer.code) == (400, -32602)
     assert META_VERSION in answer.error["message"]
@@ -106,7 +106,7 @@ def test_a_modern_client_gets_the_extension_and_not_the_legacy_capability(modern
 
 
 # A5
-def test_the_extension_means_nothing_to_a_legacy_client(world: World, legacy: LegacyClient) -> None:
+def test_a_legacy_client_that_declares_the_extension_gets_nothing_of_it(world: World, legacy: LegacyClient) -> None:
     params: Json = {"name": "required", "arguments": {"text": "hello"}}
 
     capabilities = legacy.initialize(capabilities=dict(TASKS_CAPABILITY)).result["capabilities"]
@@ -114,7 +114,7 @@ def test_the_extension_means_nothing_to_a_legacy_client(world: World, legacy: Le
 
     assert "extensions" not in capabilities
     assert answer.code == -32601
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # A6, X3
@@ -144,7 +144,7 @@ def test_a_legacy_request_reaches_its_task_whatever_modern_clients_do(
 
 
 # A8, T2
-def test_the_legacy_parameter_task_is_no_opt_in_to_the_modern_era(world: World) -> None:
+def test_the_legacy_parameter_task_does_not_declare_modern_tasks(world: World) -> None:
     client = ModernClient(world, capabilities={})
 
     answer = client.call("optional", more={"task": {"ttl": 60_000}})
@@ -163,15 +163,15 @@ def test_the_legacy_parameter_task_changes_nothing_for_a_modern_client_with_task
 
 # A10, L9
 @pytest.mark.parametrize("http_method", ["GET", "DELETE", "PUT", "PATCH", "OPTIONS", "HEAD"])
-def test_nothing_but_post_is_served(world: World, http_method: str) -> None:
-    answer = Door(world).send(b"", {"accept": "text/event-stream"}, http_method=http_method)
+def test_methods_other_than_post_are_refused(world: World, http_method: str) -> None:
+    answer = RawSender(world).send(b"", {"accept": "text/event-stream"}, http_method=http_method)
 
     assert answer.status == 405
     assert answer.response.headers["allow"] == "POST"
 
 
 # A10, L10, L11
-def test_the_modern_era_knows_no_sessions(modern: ModernClient) -> None:
+def test_the_modern_era_has_no_sessions(modern: ModernClient) -> None:
     answer = modern.ask("tools/list", headers={"mcp-session-id": "made-up", "last-event-id": "7"})
 
     assert {name.lower() for name in answer.response.headers} == {"content-type"}
@@ -179,7 +179,7 @@ def test_the_modern_era_knows_no_sessions(modern: ModernClient) -> None:
 
 
 # A11, L12
-def test_a_request_that_names_no_version_is_taken_for_one_of_the_oldest(world: World) -> None:
+def test_a_request_without_a_version_is_treated_as_one_of_the_oldest_version(world: World) -> None:
     client = LegacyClient(world, "2025-03-26")
 
     listed = client.ask("tools/list", headers={"mcp-protocol-version": None})
@@ -199,14 +199,14 @@ def test_what_a_client_declared_in_one_request_is_forgotten_in_the_next(world: W
 
 
 # M22, A2
-def test_a_legacy_client_is_served_without_having_initialized(legacy: LegacyClient) -> None:
+def test_a_legacy_client_is_served_without_initialize(legacy: LegacyClient) -> None:
     answer = legacy.call("optional", task={})
 
     assert answer.result["task"]["status"] == "working"
 
 
 # T29
-def test_the_related_task_of_a_parameter_does_not_stand_in_for_the_task_id(legacy: LegacyClient) -> None:
+def test_the_related_task_in_the_metadata_does_not_replace_the_task_id(legacy: LegacyClient) -> None:
     asked, other = legacy.start(), legacy.start()
 
     answer = legacy.ask("tasks/get", {"taskId": asked, "_meta": {RELATED_TASK: {"taskId": other}}})
@@ -215,7 +215,7 @@ def test_the_related_task_of_a_parameter_does_not_stand_in_for_the_task_id(legac
 
 
 # M23
-def test_a_client_that_does_not_say_its_name_is_served_alike(modern: ModernClient) -> None:
+def test_a_client_that_does_not_send_its_name_is_served_the_same(modern: ModernClient) -> None:
     named = modern.ask("tools/list", meta={"io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"}})
 
     nameless = modern.ask("tools/list")
@@ -225,7 +225,7 @@ def test_a_client_that_does_not_say_its_name_is_served_alike(modern: ModernClien
 
 # M15, A2
 @pytest.mark.parametrize("missing", [META_VERSION, META_CAPABILITIES])
-def test_half_of_the_modern_metadata_is_modern_and_refused(modern: ModernClient, missing: str) -> None:
+def test_incomplete_modern_metadata_is_refused_as_a_modern_request(modern: ModernClient, missing: str) -> None:
     answer = modern.ask("tools/list", meta={missing: None})
 
     assert (answer.status, answer.code) == (400, -32602)
@@ -235,7 +235,7 @@ def test_half_of_the_modern_metadata_is_modern_and_refused(modern: ModernClient,
 # M15, A2: whatever the headers say
 @pytest.mark.parametrize("only", [META_VERSION, META_CAPABILITIES])
 @pytest.mark.parametrize("version", ["2025-11-25", None])
-def test_half_of_the_modern_metadata_is_modern_under_any_header(
+def test_incomplete_modern_metadata_is_modern_whatever_the_headers_say(
     modern: ModernClient, only: str, version: str | None
 ) -> None:
     other = META_CAPABILITIES if only == META_VERSION else META_VERSION

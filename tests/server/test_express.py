@@ -15,7 +15,7 @@ from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, Ti
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
-from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, untouched
+from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, nothing_happened
 
 Client = LegacyClient | ModernClient
 PROMISING: Final = replace(EXPRESS, name="promising", output_schema=write(OUTPUT_SCHEMA))
@@ -38,7 +38,7 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
     return clients[request.param]
 
 
-def test_a_call_gives_the_result_in_its_own_response(client: Client, world: World) -> None:
+def test_the_response_of_a_call_has_the_result(client: Client, world: World) -> None:
     world.sync_workflows.answer = Succeeded(write(OUTPUT))
 
     result = client.call("express").result
@@ -49,13 +49,13 @@ def test_a_call_gives_the_result_in_its_own_response(client: Client, world: Worl
     assert world.workflows.starts == []
 
 
-def test_no_task_is_made_and_no_slot_of_a_task_is_taken(client: Client, world: World) -> None:
+def test_no_task_is_created_and_no_active_slot_is_taken(client: Client, world: World) -> None:
     client.call("express")
 
     assert world.store.tasks == {}
     assert world.store.usage[ALICE].active == frozenset()
     assert world.store.calls == ["count"]
-    assert world.wait_slots.pools == {ALICE: set(), ALL_CALLERS: set()}, "both were released"
+    assert world.wait_slots.pools == {ALICE: set(), ALL_CALLERS: set()}, "both wait slots must be released"
 
 
 def test_a_caller_with_every_slot_taken_may_still_call(world: World) -> None:
@@ -65,7 +65,7 @@ def test_a_caller_with_every_slot_taken_may_still_call(world: World) -> None:
     assert "structuredContent" in ModernClient(world).call("express").result
 
 
-def test_it_counts_against_the_calls_a_minute_as_tasks_do(client: Client, world: World) -> None:
+def test_a_call_counts_for_the_rate_limit_as_a_task_does(client: Client, world: World) -> None:
     world.operations.__dict__["limits"] = Limits(per_minute=2)
 
     client.call("express")
@@ -76,7 +76,7 @@ def test_it_counts_against_the_calls_a_minute_as_tasks_do(client: Client, world:
     assert len(world.sync_workflows.starts) == 1
 
 
-def test_it_waits_in_a_slot_of_those_that_wait(world: World) -> None:
+def test_a_call_takes_a_wait_slot(world: World) -> None:
     world = World(waits=WaitLimits(all=0), catalog=world.catalog)
 
     refused = ModernClient(world).call("express")
@@ -85,12 +85,12 @@ def test_it_waits_in_a_slot_of_those_that_wait(world: World) -> None:
     assert world.sync_workflows.starts == []
 
 
-def test_the_list_says_that_it_is_no_task(world: World) -> None:
+def test_the_tool_list_says_that_it_has_no_task_support(world: World) -> None:
     legacy = {tool["name"]: tool for tool in LegacyClient(world).ask("tools/list").result["tools"]}
     modern = {tool["name"]: tool for tool in ModernClient(world).ask("tools/list").result["tools"]}
 
     assert legacy["express"]["execution"] == {"taskSupport": "forbidden"}
-    # Its result is never an unfinished one.
+    # Its output schema has no form for an unfinished result.
     assert legacy["promising"]["outputSchema"] == modern["promising"]["outputSchema"] == OUTPUT_SCHEMA
 
 
@@ -115,14 +115,14 @@ ENDS: Final[dict[str, tuple[Any, str]]] = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_an_end_without_a_result_is_told_in_words(how: str, client: Client, world: World) -> None:
+def test_an_end_without_a_result_is_a_tool_error_with_a_message(how: str, client: Client, world: World) -> None:
     world.sync_workflows.answer, words = ENDS[how]
 
     result = client.call("express").result
 
     assert result["isError"] is True
     assert words in result["content"][0]["text"]
-    assert len(world.sync_workflows.starts) == 1, "never repeated"
+    assert len(world.sync_workflows.starts) == 1, "the execution must not be repeated"
 
 
 def test_a_protocol_error_of_the_workflow_is_a_protocol_error(client: Client, world: World) -> None:
@@ -131,7 +131,7 @@ def test_a_protocol_error_of_the_workflow_is_a_protocol_error(client: Client, wo
     assert client.call("express").code == 1001
 
 
-def test_an_output_that_breaks_its_promise_is_an_error(client: Client, world: World) -> None:
+def test_an_output_that_violates_its_schema_is_an_error(client: Client, world: World) -> None:
     world.sync_workflows.answer = Succeeded('{"answer": "many"}')
 
     assert client.call("promising").result["isError"] is True
@@ -169,7 +169,7 @@ def test_a_refused_start_says_why_and_only_a_quota_is_counted(how: str, client: 
     assert world.wait_slots.pools == {ALICE: set(), ALL_CALLERS: set()}
 
 
-def test_a_lost_answer_is_reported_to_the_operator(client: Client, world: World) -> None:
+def test_a_lost_response_is_reported_to_the_operator(client: Client, world: World) -> None:
     world.sync_workflows.answer = StartUnclear()
 
     client.call("express")
@@ -177,12 +177,12 @@ def test_a_lost_answer_is_reported_to_the_operator(client: Client, world: World)
     assert [type(one) for one in world.troubles] == [StartUnclear]
 
 
-def test_an_idempotency_key_is_refused_because_nothing_would_keep_it(client: Client, world: World) -> None:
+def test_an_idempotency_key_is_refused(client: Client, world: World) -> None:
     refused = client.ask("tools/call", {"name": "express", "arguments": ARGUMENTS}, headers={"idempotency-key": "k"})
 
     assert refused.code == -32602
     assert "keeps no idempotency key" in refused.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 def test_wrong_arguments_start_nothing(client: Client, world: World) -> None:
@@ -191,7 +191,7 @@ def test_wrong_arguments_start_nothing(client: Client, world: World) -> None:
 
 
 def test_too_little_time_starts_nothing(world: World) -> None:
-    """The rest of the request must hold the longest wait."""
+    """The remaining time of the request must exceed the longest wait."""
     call = world.express.run
 
     def late(tool_call: Any, _: Any) -> Any:
@@ -200,18 +200,18 @@ def test_too_little_time_starts_nothing(world: World) -> None:
     world.kit.__dict__["express"] = late
 
     assert "nothing was started: call again" in ModernClient(world).call("express").error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-def test_a_server_that_waits_for_nothing_says_who_can_change_that(world: World) -> None:
+def test_without_wait_slots_the_error_names_the_parameter(world: World) -> None:
     world = World(catalog=world.catalog, patience=Patience(unresumable_request=timedelta()))
 
     assert "its operator sets WaitSeconds to 1 or more" in ModernClient(world).call("express").error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 def test_a_cancelled_request_is_acknowledged_and_changes_nothing(legacy: LegacyClient, world: World) -> None:
-    """It has ended before the client can say so: one request is one execution."""
+    """It has ended before the client can cancel it: one request is one execution."""
     legacy.call("express", message_id=7)
 
     answer = legacy.notify("notifications/cancelled", {"requestId": 7})

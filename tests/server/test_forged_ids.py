@@ -18,15 +18,15 @@ from tests.server.clients import (
     PLAIN_HEADERS,
     STREAM_HEADERS,
     TASKS_CAPABILITY,
-    Door,
     LegacyClient,
     ModernClient,
+    RawSender,
 )
 from tests.strategies import json_values
 from tests.wire_oracle import LEGACY
 
 
-# L10, G: clients open another session then
+# L10, G: the client then opens another session
 @pytest.mark.parametrize(
     "garbled", ["", "x", "a session", wrap([1]), wrap([2, LEGACY, "", {}, ""]), wrap([1, 1, "", {}, ""])]
 )
@@ -40,16 +40,16 @@ def test_a_session_that_cannot_be_read_is_not_found(resuming: LegacyClient, garb
     assert [(one.status, one.code) for one in (posted, got, told)] == [(404, -32600)] * 3
 
 
-# L10: the flag in the session id, which says for what the client comes back, is only a claim of the client
+# L10: the flag in the session id, which says what the client can resume, is only a claim of the client
 @pytest.mark.parametrize(("flag", "is_polled"), [(0, False), (1, True), (2, False), (3, True)])
-def test_a_forged_flag_harms_only_its_owner(world: World, flag: int, is_polled: bool) -> None:
+def test_a_forged_flag_harms_only_the_client_that_forged_it(world: World, flag: int, is_polled: bool) -> None:
     forged = LegacyClient(world, session=wrap([2, LEGACY, "anybody", "1", {}, flag, ""]))
 
     assert forged.call("optional").is_stream == is_polled
 
 
 @pytest.mark.parametrize("flag", [4, -1, 1.0, True, "1", None, [1]])
-def test_a_flag_that_no_session_has_is_refused(world: World, flag: Any) -> None:
+def test_a_session_with_an_unknown_flag_is_refused(world: World, flag: Any) -> None:
     forged = LegacyClient(world, session=wrap([2, LEGACY, "anybody", "1", {}, flag, ""]))
 
     assert forged.call("optional").status == 404
@@ -58,7 +58,7 @@ def test_a_flag_that_no_session_has_is_refused(world: World, flag: Any) -> None:
 # ----------------------------------------------------------------------------------------------------- forged event ids
 
 
-# L8: checked like any input
+# L8: event ids are checked as any other input
 @pytest.mark.parametrize(
     "forged",
     [
@@ -89,14 +89,14 @@ def test_a_flag_that_no_session_has_is_refused(world: World, flag: Any) -> None:
         wrap([5, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0]),
     ],
 )
-def test_an_event_id_that_was_never_given_out_is_refused(resuming: LegacyClient, world: World, forged: str) -> None:
+def test_an_event_id_that_was_never_issued_is_refused(resuming: LegacyClient, world: World, forged: str) -> None:
     answer = resuming.resume(forged, opened_by={})
 
     assert (answer.status, answer.code) == (400, -32600)
     assert world.store.calls == []
 
 
-# L8, T13: well-formed, and about nothing
+# L8, T13: a well-formed id of a task that does not exist
 @pytest.mark.parametrize("task_id", ["0" * 36, "", "nonsense", "../x", "x" * 500])
 def test_an_event_id_that_names_no_task_ends_its_stream(resuming: LegacyClient, task_id: str) -> None:
     forged = wrap([1, "r", task_id, 0, 0, -1, 0, 0, 0])
@@ -110,18 +110,18 @@ SECRET = "what only Alice may know"
 
 
 def asks(world: World, task_id: str) -> None:
-    """Let a task ask for what is secret."""
+    """Let a task ask a question that contains a secret."""
     world.ask(task_id, elicitation={"mode": "url", "message": SECRET, "url": "https://sign.example"})
 
 
 def ends(world: World, task_id: str) -> None:
-    """Let a task end with what is secret."""
+    """Let a task end with a result that contains a secret."""
     world.succeed(task_id, {"text": SECRET})
 
 
 @st.composite
 def event_ids(draw: st.DrawFn) -> Any:
-    """Make any text, or something that looks like an event id, of a task with the number 0 or 1."""
+    """Draw any text, or a text in the form of an event id, for one of two tasks."""
     if draw(st.booleans()):
         return draw(st.text())
     right: list[Any] = [1, "r", draw(st.integers(0, 1)), 0, 0, -1, 0, 0, 0]
@@ -133,7 +133,7 @@ def event_ids(draw: st.DrawFn) -> Any:
 
 @st.composite
 def session_ids(draw: st.DrawFn) -> str | None:
-    """Make any text, or something that looks like a session, or none."""
+    """Draw any text, a text in the form of a session id, or None."""
     if draw(st.booleans()):
         return draw(st.none() | st.text())
     capabilities = st.sampled_from((ASKING_CAPABILITY, {})) | json_values
@@ -141,7 +141,7 @@ def session_ids(draw: st.DrawFn) -> str | None:
 
 
 def got(world: World, event_id: str, session: str | None) -> Answer:
-    """Come back as Bob with any id, and have the answer judged by what the id itself says."""
+    """Resume as Bob with any event id; check the answer against the request that the id names."""
     headers = {**STREAM_HEADERS, "mcp-protocol-version": LEGACY, "last-event-id": event_id}
     try:
         position = position_of(event_id.strip(" \t"))
@@ -151,13 +151,13 @@ def got(world: World, event_id: str, session: str | None) -> Answer:
         method = "tools/call" if position.is_call else "tasks/result"
         opened_by = {"id": position.message_id, "method": method, "params": {"taskId": position.task_id}}
     sent = headers if session is None else {**headers, "mcp-session-id": session}
-    return Door(world, BOB).get(sent, opened_by=opened_by)
+    return RawSender(world, BOB).get(sent, opened_by=opened_by)
 
 
 # L8, L10, L11, T24
 @settings(max_examples=300)
 @given(event_ids(), session_ids(), st.sampled_from((asks, ends)))
-def test_whatever_is_forged_gets_a_well_formed_answer_and_nothing_of_anybody_elses(
+def test_a_resumption_with_forged_ids_gets_a_well_formed_answer_and_no_secret_of_another_caller(
     forged: Any, session: str | None, happens: Callable[[World, str], None]
 ) -> None:
     world = World()
@@ -178,14 +178,14 @@ def test_whatever_is_forged_gets_a_well_formed_answer_and_nothing_of_anybody_els
 
 # L10, L11
 @given(session_ids(), st.sampled_from(("tools/list", "tasks/list", "tasks/get", "tasks/result", "tools/call", "ping")))
-def test_whatever_session_is_forged_any_method_gives_a_well_formed_answer(session: str | None, method: str) -> None:
+def test_any_method_with_a_forged_session_gets_a_well_formed_answer(session: str | None, method: str) -> None:
     world = World()
     task_id = LegacyClient(world).start()
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"taskId": task_id, "name": "forbidden"}}
     headers = {**PLAIN_HEADERS, "mcp-protocol-version": LEGACY}
     headers = headers if session is None else {**headers, "mcp-session-id": session}
 
-    answer = Door(world, BOB).send(message, headers)
+    answer = RawSender(world, BOB).send(message, headers)
 
     assert answer.status in {200, 404}
     assert task_id not in json.dumps(answer.messages)
@@ -198,7 +198,7 @@ def test_a_stream_cannot_be_resumed_in_an_unknown_version(world: World) -> None:
     answer = client.call("optional", task={})
     waiting = client.task("result", answer.id_in("task"))
 
-    resumed = Door(world).get(
+    resumed = RawSender(world).get(
         {**STREAM_HEADERS, "last-event-id": str(waiting.last_event_id), "mcp-protocol-version": "1999-01-01"},
         opened_by=waiting.request,
         version=LEGACY,

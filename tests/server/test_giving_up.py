@@ -1,4 +1,4 @@
-"""Requests that a client of 2025-11-25 gives up: before they arrive, as they begin, later; and what that costs."""
+"""Requests that a client of 2025-11-25 cancels: before they arrive, while they start, and later."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def give_up(client: LegacyClient) -> Answer:
 
 # L15
 @pytest.mark.parametrize("tool", ["optional", "confirmed"])
-def test_a_call_that_is_given_up_before_it_arrives_does_not_begin(
+def test_a_call_that_is_cancelled_before_it_arrives_does_not_start(
     tool: str, client: LegacyClient, world: World
 ) -> None:
     give_up(client)
@@ -38,7 +38,7 @@ def test_a_call_that_is_given_up_before_it_arrives_does_not_begin(
 
 
 # L15
-def test_calls_that_are_given_up_before_they_arrive_hold_no_slot() -> None:
+def test_calls_that_are_cancelled_before_they_arrive_hold_no_slot() -> None:
     world = World(limits=Limits(active=1))
     client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
     for number in range(5):
@@ -48,7 +48,7 @@ def test_calls_that_are_given_up_before_they_arrive_hold_no_slot() -> None:
     assert client.call("optional", message_id="another").is_stream
 
 
-# L15: in a slow start, which a client is likely to give up; a quick one is left to the sweep.
+# L15: only during a slow start, which clients are likely to cancel; otherwise the sweep stops the execution.
 def test_a_call_that_is_cancelled_during_a_slow_start_is_stopped_at_once(client: LegacyClient, world: World) -> None:
     def meanwhile() -> None:
         world.workflows.on_start = nothing
@@ -64,16 +64,16 @@ def test_a_call_that_is_cancelled_during_a_slow_start_is_stopped_at_once(client:
 
 
 # L15, X12
-def test_a_call_that_died_and_was_given_up_is_not_begun_by_its_readers(client: LegacyClient, world: World) -> None:
+def test_a_cancelled_call_whose_process_died_is_not_started_by_its_readers(client: LegacyClient, world: World) -> None:
     begin = world.store.begin_request
 
     def die(*_: object) -> bool:
         raise SystemExit
 
-    world.store.begin_request = die  # type: ignore[method-assign] - the process dies there
+    world.store.begin_request = die  # type: ignore[method-assign] - the process dies at this call
     with pytest.raises(SystemExit):
         client.call("optional", message_id=REQUEST)
-    world.store.begin_request = begin  # type: ignore[method-assign] - and another goes on
+    world.store.begin_request = begin  # type: ignore[method-assign] - another process continues
     give_up(client)
     world.clock.time += world.intervals.repair
     (task,) = world.store.tasks.values()
@@ -84,7 +84,7 @@ def test_a_call_that_died_and_was_given_up_is_not_begun_by_its_readers(client: L
     assert world.workflows.starts == []
 
 
-def test_a_request_whose_id_is_used_again_has_a_response(client: LegacyClient, world: World) -> None:
+def test_a_request_that_reuses_a_cancelled_id_gets_a_response(client: LegacyClient, world: World) -> None:
     client.call("optional", message_id=REQUEST)
     give_up(client)
 
@@ -94,7 +94,7 @@ def test_a_request_whose_id_is_used_again_has_a_response(client: LegacyClient, w
     assert client.resume(again.last_event_id, opened_by=again.request).result["structuredContent"] == OUTPUT
 
 
-# Reading the caller's tasks to find one took up to ten queries of a megabyte, for an id that nobody had used.
+# An earlier version read all tasks of the caller: up to ten queries of a megabyte for an unused id.
 @pytest.mark.parametrize("tasks", [0, 60])
 def test_cancelling_an_unknown_request_is_one_call_however_many_tasks_there_are(
     tasks: int, client: LegacyClient, world: World
@@ -109,7 +109,7 @@ def test_cancelling_an_unknown_request_is_one_call_however_many_tasks_there_are(
     assert world.store.calls == ["cancel_request"]
 
 
-def test_giving_up_a_call_is_a_note_and_a_cancellation(client: LegacyClient, world: World) -> None:
+def test_cancelling_a_call_records_the_request_and_cancels_the_task(client: LegacyClient, world: World) -> None:
     client.call("optional", message_id=REQUEST)
     world.ask(next(iter(world.store.tasks)).task_id, elicitation=FORM)
     world.store.calls.clear()

@@ -15,10 +15,10 @@ from tests.server.settling import ARGUMENTS, WINDOW, begun, client_of, eras, id_
 __all__ = ["world"]  # the fixture
 
 
-# DynamoDB deletes expired items late: the claim is still there when its window is over.
+# DynamoDB deletes expired items late: the claim still exists after its window.
 @eras
 @pytest.mark.parametrize(("after", "is_repeat"), [(WINDOW, True), (WINDOW + timedelta(milliseconds=1), False)])
-def test_a_window_ends_by_the_clock_though_the_claim_is_still_there(
+def test_a_window_ends_at_its_time_although_the_claim_still_exists(
     era: str, after: timedelta, is_repeat: bool, world: World
 ) -> None:
     client = client_of(world, era)
@@ -34,7 +34,7 @@ def test_a_window_ends_by_the_clock_though_the_claim_is_still_there(
     assert client.task("get", id_of(first)).result["status"] == "working"
 
 
-def test_a_claim_may_be_deleted_when_its_window_is_over_and_not_before(world: World) -> None:
+def test_a_claim_expires_at_the_end_of_its_window(world: World) -> None:
     begun(client_of(world, "modern"))
 
     (claim,) = world.store.keys.values()
@@ -55,7 +55,7 @@ ENDS: Final[dict[str, Callable[[World, str], object]]] = {
 
 @eras
 @pytest.mark.parametrize("end", ENDS)
-def test_a_task_that_ended_without_success_can_be_begun_again_at_once(era: str, end: str, world: World) -> None:
+def test_a_task_that_failed_can_be_started_again_at_once(era: str, end: str, world: World) -> None:
     client = client_of(world, era)
     first = begun(client)
     ENDS[end](world, id_of(first))
@@ -67,9 +67,9 @@ def test_a_task_that_ended_without_success_can_be_begun_again_at_once(era: str, 
     assert len(world.workflows.running()) == 1
 
 
-# X8: with a key of their own, clients repeat a request whose response was lost, and a failure is its response.
+# X8: with their own key, clients repeat a request whose response was lost, even if that response was a failure.
 @eras
-def test_a_clients_own_key_keeps_its_task_though_it_failed(era: str, world: World) -> None:
+def test_a_key_of_the_client_returns_its_task_even_if_it_failed(era: str, world: World) -> None:
     client = client_of(world, era)
     first = begun(client, key="my-own")
     world.fail(id_of(first))
@@ -79,7 +79,7 @@ def test_a_clients_own_key_keeps_its_task_though_it_failed(era: str, world: Worl
 
 @eras
 @pytest.mark.parametrize("before", ["nothing", "a failure", "a window that is over"])
-def test_equal_calls_at_one_moment_get_one_task_in_one_slot(era: str, before: str) -> None:
+def test_concurrent_equal_calls_share_one_task_and_one_slot(era: str, before: str) -> None:
     world = world_with(limits=Limits(active=1))
     client, others = client_of(world, era), list[Answer]()
     if before != "nothing":
@@ -96,7 +96,7 @@ def test_equal_calls_at_one_moment_get_one_task_in_one_slot(era: str, before: st
 
 
 @pytest.mark.parametrize("end", ["failed", "window"])
-def test_a_modern_call_is_asked_again_when_its_key_has_ended(end: str, world: World) -> None:
+def test_a_modern_call_needs_another_confirmation_after_its_window(end: str, world: World) -> None:
     client = client_of(world, "modern")
     asked = begun(client, "settle_confirmed").result
     more = {"requestState": asked["requestState"], "inputResponses": {"confirm": {"action": "accept"}}}
@@ -111,7 +111,7 @@ def test_a_modern_call_is_asked_again_when_its_key_has_ended(end: str, world: Wo
     assert again.result["inputRequests"].keys() == {"confirm"}
 
 
-def test_a_call_after_the_window_reads_nothing_of_the_former_task(world: World) -> None:
+def test_a_call_after_the_window_does_not_read_the_earlier_task(world: World) -> None:
     client = client_of(world, "modern")
     begun(client)
     world.clock.time += 2 * WINDOW

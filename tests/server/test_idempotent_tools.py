@@ -1,4 +1,4 @@
-"""Tools whose manifest makes an idempotency key of arguments: an equal call gets the first one's task, and reads so."""
+"""Tools whose manifest makes an idempotency key of arguments: an equal call gets the first one's task, with a mark."""
 
 from typing import Final
 
@@ -36,7 +36,7 @@ def test_an_equal_call_gets_the_first_ones_task_with_a_mark(era: str, status: st
 
 
 # T33
-def test_the_model_of_a_legacy_client_with_tasks_reads_at_once_that_nothing_was_started(world: World) -> None:
+def test_the_immediate_response_of_a_legacy_task_says_that_nothing_was_started(world: World) -> None:
     client = client_of(world, "legacy")
     first = begun(client)
 
@@ -47,7 +47,7 @@ def test_the_model_of_a_legacy_client_with_tasks_reads_at_once_that_nothing_was_
 
 
 @eras
-def test_a_plain_call_that_is_repeated_gets_the_workflows_own_result_with_a_mark(era: str, world: World) -> None:
+def test_a_repeated_plain_call_gets_the_result_of_the_workflow_with_a_mark(era: str, world: World) -> None:
     own = {"content": [{"type": "text", "text": "settled"}], "_meta": {"example/own": 1}, "isError": False}
     client = client_of(world, era) if era == "legacy" else ModernClient(world, capabilities={})
     world.succeed(id_of(begun(client_of(world, era))), own)
@@ -59,7 +59,7 @@ def test_a_plain_call_that_is_repeated_gets_the_workflows_own_result_with_a_mark
 
 
 @pytest.mark.parametrize("client_name", ["unknown", "a modern one"])
-def test_an_unfinished_result_of_a_repeated_call_says_what_began_the_task(client_name: str, world: World) -> None:
+def test_an_unfinished_result_of_a_repeated_call_names_the_earlier_call(client_name: str, world: World) -> None:
     begun(client_of(world, "modern"))
     if client_name == "unknown":
         answer = LegacyClient(world).call("settle", ARGUMENTS)
@@ -85,7 +85,7 @@ def test_an_unfinished_result_of_a_first_call_has_no_mark(world: World) -> None:
 
 
 def resuming(world: World) -> LegacyClient:
-    """Make a client that comes back for its responses."""
+    """Return a client that resumes its responses."""
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
     assert RESUMING is world.kit.resuming
     return client
@@ -93,7 +93,7 @@ def resuming(world: World) -> LegacyClient:
 
 # L8
 @pytest.mark.parametrize("how", ["ends", "takes too long", "cannot be read"])
-def test_a_repeated_call_whose_client_comes_back_is_marked_however_it_ends(how: str, world: World) -> None:
+def test_a_repeated_call_that_is_resumed_is_marked_however_it_ends(how: str, world: World) -> None:
     task_id = id_of(begun(client_of(world, "modern")))
     client = resuming(world)
     first = client.call("settle", ARGUMENTS)
@@ -111,7 +111,7 @@ def test_a_repeated_call_whose_client_comes_back_is_marked_however_it_ends(how: 
     assert text.startswith("This call started nothing new") is (how != "ends")
 
 
-# T29: the token of the first call is another client's; and without progress, that client's timer ends as usual.
+# T29: the progress token belongs to the client of the first call.
 def test_a_repeated_call_gets_no_progress_with_the_token_of_the_first(world: World) -> None:
     first, second = resuming(world), resuming(world)
     opened = first.call("settle", ARGUMENTS, progress_token="of the first")
@@ -129,7 +129,7 @@ def test_a_repeated_call_gets_no_progress_with_the_token_of_the_first(world: Wor
 
 
 # L8: only a call that created its task may stop it.
-def test_to_cancel_a_repeated_call_leaves_the_task_of_the_first(world: World) -> None:
+def test_cancelling_a_repeated_call_does_not_cancel_the_task_of_the_first(world: World) -> None:
     first = id_of(begun(client_of(world, "modern")))
     client = resuming(world)
     client.call("settle", ARGUMENTS, message_id=5)
@@ -176,7 +176,7 @@ def test_the_task_of_an_equal_call_keeps_the_arguments_of_the_first(era: str, wo
 
 
 @eras
-def test_equal_calls_of_two_callers_are_two(era: str, world: World) -> None:
+def test_equal_calls_of_two_callers_get_two_tasks(era: str, world: World) -> None:
     first = begun(client_of(world, era))
 
     second = begun(client_of(world, era, owner=BOB))
@@ -187,7 +187,7 @@ def test_equal_calls_of_two_callers_are_two(era: str, world: World) -> None:
 
 # X8
 @eras
-def test_a_key_of_the_clients_own_wins(era: str, world: World) -> None:
+def test_a_key_of_the_client_replaces_that_of_the_tool(era: str, world: World) -> None:
     client = client_of(world, era)
     first = begun(client)
 
@@ -198,8 +198,8 @@ def test_a_key_of_the_clients_own_wins(era: str, world: World) -> None:
     assert id_of(begun(client)) == id_of(first)
 
 
-# A key that spells out what the tool's key is made of is still another key.
-def test_no_key_of_a_client_is_a_key_of_a_tool() -> None:
+# A client's key differs even if its text equals the source of the tool's key.
+def test_a_key_of_a_client_never_equals_a_key_of_a_tool() -> None:
     made = idempotency_key_of(None, SETTLE, ARGUMENTS)
 
     given = idempotency_key_of('["settle", {"customer": "ACME", "month": 7}]', SETTLE, ARGUMENTS)
@@ -209,7 +209,7 @@ def test_no_key_of_a_client_is_a_key_of_a_tool() -> None:
     assert given.digest != made.digest
 
 
-def test_an_equal_call_begins_the_task_of_one_that_died_before_it_wrote_it(world: World) -> None:
+def test_an_equal_call_creates_the_task_if_the_first_process_died_before_it_did(world: World) -> None:
     client = client_of(world, "modern")
 
     def die() -> None:
@@ -226,7 +226,7 @@ def test_an_equal_call_begins_the_task_of_one_that_died_before_it_wrote_it(world
     assert id_of(second) == id_of(third)
 
 
-def test_a_legacy_call_that_asks_first_is_one_until_its_user_declines(world: World) -> None:
+def test_equal_legacy_calls_with_confirmation_share_one_task_until_the_user_declines(world: World) -> None:
     client = client_of(world, "legacy")
     first, second = begun(client, "settle_confirmed"), begun(client, "settle_confirmed")
     modern = client_of(world, "modern")
@@ -257,7 +257,7 @@ def test_a_modern_call_that_was_confirmed_is_not_asked_again(world: World) -> No
 
 
 @eras
-def test_bad_arguments_are_refused_before_a_key_is_made_of_them(era: str, world: World) -> None:
+def test_bad_arguments_are_refused_before_the_key_is_derived(era: str, world: World) -> None:
     client = client_of(world, era)
 
     answer = client.call("settle", {"customer": "ACME"})
@@ -266,9 +266,9 @@ def test_bad_arguments_are_refused_before_a_key_is_made_of_them(era: str, world:
     assert world.store.calls == []
 
 
-# What is counted here is calls of AWS: each call of the store is one.
+# Each call of the store is one call of AWS.
 @eras
-def test_a_call_with_a_key_of_the_tool_costs_what_one_with_the_clients_own_costs(era: str) -> None:
+def test_a_key_of_the_tool_costs_as_many_calls_as_a_key_of_the_client(era: str) -> None:
     def cost(tool: str, key: str | None) -> tuple[list[str], list[str]]:
         world = world_with()
         client = client_of(world, era)
@@ -282,7 +282,7 @@ def test_a_call_with_a_key_of_the_tool_costs_what_one_with_the_clients_own_costs
 
 
 @eras
-def test_a_call_of_a_tool_without_the_field_claims_no_key(era: str, world: World) -> None:
+def test_a_call_of_a_tool_without_idempotency_claims_no_key(era: str, world: World) -> None:
     client = client_of(world, era)
 
     task_ids = {client.start("optional") for _ in range(2)}

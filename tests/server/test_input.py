@@ -1,4 +1,4 @@
-"""Input during a task: `inputRequests` in `tasks/get`, `tasks/update`, and the same task seen from both eras."""
+"""Input during a task: `inputRequests` in `tasks/get`, `tasks/update`, and the same task in both eras."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.server.questions import ACCEPT, DECLINE, own, shown
 
 
 # X10, M47, M49
-def test_a_task_that_waits_shows_all_that_it_asks(asking: ModernClient, world: World) -> None:
+def test_a_waiting_task_shows_all_its_questions(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id, "form")
     world.ask(task_id, "page", URL)
@@ -68,7 +68,7 @@ def test_some_answers_may_come_before_others(asking: ModernClient, world: World)
 
 
 # X16
-def test_answers_to_other_keys_are_ignored_beside_one_that_counts(asking: ModernClient, world: World) -> None:
+def test_answers_to_unknown_keys_are_ignored_beside_a_valid_one(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     token = world.ask(task_id)
 
@@ -80,9 +80,7 @@ def test_answers_to_other_keys_are_ignored_beside_one_that_counts(asking: Modern
 
 # X16
 @pytest.mark.parametrize("again", [ACCEPT, DECLINE, {"action": "???"}, None])
-def test_an_answer_that_comes_again_is_acknowledged_and_does_not_count(
-    asking: ModernClient, world: World, again: Any
-) -> None:
+def test_a_repeated_answer_is_acknowledged_and_ignored(asking: ModernClient, world: World, again: Any) -> None:
     task_id = asking.start()
     token = world.ask(task_id)
     asking.update(task_id, {"approval": ACCEPT})
@@ -108,8 +106,8 @@ def test_a_key_is_never_used_again(asking: ModernClient, world: World) -> None:
     assert list(answers_of(world)) == ["token 0", "token 1", "token 2"]
 
 
-# X14: so too while the first is still open
-def test_two_states_that_ask_by_the_same_key_get_their_own_answers(asking: ModernClient, world: World) -> None:
+# X14: even while the first question is still open
+def test_two_states_that_use_the_same_key_get_separate_answers(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     for turn in range(2):
         world.ask(task_id, token=f"token {turn}")
@@ -122,7 +120,7 @@ def test_two_states_that_ask_by_the_same_key_get_their_own_answers(asking: Moder
 
 
 # X14: Step Functions may invoke a function twice
-def test_a_state_that_asks_twice_by_the_same_token_has_asked_once(asking: ModernClient, world: World) -> None:
+def test_a_question_that_is_repeated_with_the_same_token_is_asked_once(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
     world.ask(task_id)
@@ -132,7 +130,7 @@ def test_a_state_that_asks_twice_by_the_same_token_has_asked_once(asking: Modern
 
 # X16, X30
 @pytest.mark.parametrize("how", ["well", "badly", "cancelled"])
-def test_a_task_that_ended_while_it_waited_takes_answers_and_asks_nothing(
+def test_a_task_that_ended_while_it_waited_acknowledges_answers_and_shows_no_question(
     asking: ModernClient, world: World, how: str
 ) -> None:
     task_id = asking.start()
@@ -154,7 +152,7 @@ def test_a_task_that_ended_while_it_waited_takes_answers_and_asks_nothing(
 
 
 # X18, T23
-def test_a_task_that_waits_can_be_cancelled(asking: ModernClient, world: World) -> None:
+def test_a_waiting_task_can_be_cancelled(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
 
@@ -167,7 +165,7 @@ def test_a_task_that_waits_can_be_cancelled(asking: ModernClient, world: World) 
 # -------------------------------------------------------------------------------------------------------- capabilities
 
 
-# M44, M48, M22: by what this very request declares
+# M44, M48, M22: the capabilities of this request decide
 @pytest.mark.parametrize(
     ("capabilities", "seen"),
     [
@@ -179,7 +177,7 @@ def test_a_task_that_waits_can_be_cancelled(asking: ModernClient, world: World) 
         ({"elicitation": {"voice": {}}}, []),
     ],
 )
-def test_a_reader_is_shown_what_it_can_ask_its_user_and_nothing_more(
+def test_a_reader_sees_only_the_questions_that_it_can_ask_its_user(
     asking: ModernClient, world: World, capabilities: Json, seen: list[str]
 ) -> None:
     task_id = asking.start()
@@ -196,7 +194,7 @@ def test_a_reader_is_shown_what_it_can_ask_its_user_and_nothing_more(
 @pytest.mark.parametrize(
     ("capabilities", "elicitation"), [({}, FORM), ({}, URL), (FORM_CAPABILITY, URL), (URL_CAPABILITY, FORM)]
 )
-def test_what_the_client_that_called_can_never_be_asked_fails_the_state_that_asks(
+def test_a_question_that_the_calling_client_cannot_ask_fails_the_state(
     world: World, capabilities: Json, elicitation: Json
 ) -> None:
     client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **capabilities})
@@ -212,7 +210,7 @@ def test_what_the_client_that_called_can_never_be_asked_fails_the_state_that_ask
 
 
 # H, T30, X10
-def test_a_task_that_modern_began_is_answered_over_a_legacy_stream(
+def test_a_question_of_a_modern_task_is_answered_on_a_legacy_stream(
     asking: ModernClient, resuming: LegacyClient, world: World
 ) -> None:
     task_id = asking.start()
@@ -228,7 +226,7 @@ def test_a_task_that_modern_began_is_answered_over_a_legacy_stream(
 
 # H, T30, X10
 @pytest.mark.parametrize("kind", ["a task", "a plain call"])
-def test_what_legacy_began_is_answered_by_a_modern_update(
+def test_a_question_of_a_legacy_task_is_answered_by_a_modern_update(
     asking: ModernClient, resuming: LegacyClient, world: World, kind: str
 ) -> None:
     first = resuming.call("optional") if kind == "a plain call" else resuming.task("result", resuming.start())
@@ -245,8 +243,8 @@ def test_what_legacy_began_is_answered_by_a_modern_update(
     assert response["result"]["structuredContent"] == OUTPUT
 
 
-# H: each shows the same wait in its own way
-def test_both_eras_say_that_a_task_waits(asking: ModernClient, resuming: LegacyClient, world: World) -> None:
+# H: each era has its own form for the same status
+def test_both_eras_show_that_a_task_waits_for_input(asking: ModernClient, resuming: LegacyClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
 

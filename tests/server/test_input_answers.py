@@ -29,7 +29,7 @@ from tests.server.questions import ACCEPT, DECLINE, own, shown
         ({"action": "accept", "content": [1]}, "content"),
     ],
 )
-def test_a_wrong_answer_is_acknowledged_and_asked_for_again_under_another_key_with_what_was_expected(
+def test_after_a_wrong_answer_the_question_is_asked_again_under_another_key_with_the_reason(
     asking: ModernClient, world: World, wrong: Any, expected: str
 ) -> None:
     task_id = asking.start()
@@ -50,7 +50,7 @@ def test_a_wrong_answer_is_acknowledged_and_asked_for_again_under_another_key_wi
 
 
 # X16: `ext-tasks` answers each key once
-def test_what_comes_for_the_key_of_a_wrong_answer_changes_nothing_more(asking: ModernClient, world: World) -> None:
+def test_later_answers_to_the_key_of_a_wrong_answer_change_nothing(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
     asking.update(task_id, {"approval": {}})
@@ -63,7 +63,7 @@ def test_what_comes_for_the_key_of_a_wrong_answer_changes_nothing_more(asking: M
 
 
 # X17
-def test_a_right_answer_beside_a_wrong_one_counts(asking: ModernClient, world: World) -> None:
+def test_a_valid_answer_beside_a_wrong_one_counts(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     token = world.ask(task_id, "first")
     world.ask(task_id, "second")
@@ -75,8 +75,8 @@ def test_a_right_answer_beside_a_wrong_one_counts(asking: ModernClient, world: W
     assert answers_of(world) == {token: ACCEPT}
 
 
-# M38: what waits to be delivered must fit beside the task
-def test_answers_that_are_too_large_together_are_asked_for_again(asking: ModernClient, world: World) -> None:
+# M38: undelivered answers must fit into the item of the task
+def test_questions_whose_answers_are_too_large_together_are_asked_again(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     keys = [f"key{number}" for number in range(4)]
     for key in keys:
@@ -93,8 +93,8 @@ def test_answers_that_are_too_large_together_are_asked_for_again(asking: ModernC
     assert len(answers_of(world)) == 4
 
 
-# X16: its state waits no longer
-def test_a_question_whose_time_is_over_is_open_no_more(asking: ModernClient, world: World) -> None:
+# X16: its state no longer waits
+def test_an_expired_question_is_no_longer_shown(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id, "short", seconds=60)
     world.ask(task_id, "long", seconds=120)
@@ -109,7 +109,7 @@ def test_a_question_whose_time_is_over_is_open_no_more(asking: ModernClient, wor
 
 
 # X16: the state has failed or its execution has ended, and the task does not show it yet
-def test_an_answer_that_no_state_waits_for_is_no_error(asking: ModernClient, world: World) -> None:
+def test_an_answer_for_which_no_state_waits_is_acknowledged(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
     world.workflows.waiting.clear()
@@ -122,7 +122,7 @@ def test_an_answer_that_no_state_waits_for_is_no_error(asking: ModernClient, wor
 
 
 # X28, M48
-def test_no_caller_answers_for_another(asking: ModernClient, world: World) -> None:
+def test_a_caller_cannot_answer_for_another(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
     stranger = ModernClient(world, BOB, capabilities=asking.capabilities)
@@ -155,12 +155,12 @@ def test_an_answer_that_was_recorded_and_not_delivered_is_delivered_by_the_next_
     readers[reader]()
 
     assert own(acknowledged.result) == {}
-    assert list(seen["inputRequests"]) == ["another"], "what was answered is not asked any more"
+    assert list(seen["inputRequests"]) == ["another"], "an answered question must not be shown"
     assert answers_of(world)[token] == ACCEPT
 
 
 # X15: two answers at the same time are both taken
-def test_answers_that_come_at_the_same_time_are_both_taken(asking: ModernClient, world: World) -> None:
+def test_two_concurrent_answers_to_two_questions_both_count(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     tokens = [world.ask(task_id, "first"), world.ask(task_id, "second")]
     world.store.before_save = lambda: asking.update(task_id, {"second": DECLINE})
@@ -171,7 +171,7 @@ def test_answers_that_come_at_the_same_time_are_both_taken(asking: ModernClient,
     assert shown(asking, task_id)["status"] == "working"
 
 
-# X16: the first that was recorded counts, for both
+# X16: the first recorded answer counts
 def test_of_two_answers_to_the_same_question_the_workflow_gets_one(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     token = world.ask(task_id)

@@ -1,4 +1,4 @@
-"""No caller sees, changes or looks up another caller's tasks, whatever ids and tokens of the other it presents."""
+"""No caller sees, changes or looks up another caller's tasks, whichever ids and tokens of the other it presents."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,14 +26,14 @@ from tests.server.two_callers import (
     EVENTS,
     IMPATIENT,
     Turn,
+    ask_for_result,
     asks,
-    asks_for_result,
-    begins_legacy,
-    begins_modern,
     check_turn,
     cursor_of,
     modern_of,
     names,
+    start_legacy_task,
+    start_modern_task,
     two,
 )
 
@@ -50,8 +50,8 @@ def keyed_call(world: World, owner: Principal) -> Answer:
     return modern_of(world, owner).ask("tools/call", params, headers={"idempotency-key": "k"})
 
 
-def calls_again(world: World, task_id: str, kind: Kind) -> Answer:
-    """Go on with a requestState of one's own; that it names any task is for the server to find wrong."""
+def call_again_with_state(world: World, task_id: str, kind: Kind) -> Answer:
+    """Repeat a call with a requestState that is sealed for ALICE, but names the given task."""
     subject = Subject(ALICE, "optional", ARGUMENTS)
     until = world.clock.now() + timedelta(hours=1)
     state = issue(Continuation(kind, task_id, 1), subject, until, SECRET)
@@ -63,7 +63,7 @@ def resumes(world: World, task_id: str, *, is_call: bool) -> Answer:
     return legacy_of(world, ALICE).resume(event_id, opened_by=RESUMED)
 
 
-def lists_after(world: World, task_id: str) -> Answer:
+def list_after(world: World, task_id: str) -> Answer:
     return legacy_of(world, ALICE).ask("tasks/list", {"cursor": cursor_of(task_id)})
 
 
@@ -75,7 +75,7 @@ LOOKED_UP: Final[dict[str, Asked]] = {
     "legacy tasks/result": lambda world, one: legacy_of(world, ALICE).task("result", one),
     "legacy tasks/result, not resumed": lambda world, one: LegacyClient(world).task("result", one),
     "legacy tasks/cancel": lambda world, one: legacy_of(world, ALICE).task("cancel", one),
-    "legacy tasks/list": lists_after,
+    "legacy tasks/list": list_after,
     "a posted answer": lambda world, one: legacy_of(world, ALICE).respond({"id": f"{one}.1"}, result=ACCEPT),
     "a posted refusal": lambda world, one: legacy_of(world, ALICE).respond(
         {"id": f"{one}.1"}, error={"code": -1, "message": "no"}
@@ -86,7 +86,7 @@ LOOKED_UP: Final[dict[str, Asked]] = {
     "modern tasks/update": lambda world, one: modern_of(world, ALICE).update(one, {"approval": ACCEPT}),
     "modern tasks/cancel": lambda world, one: modern_of(world, ALICE).task("cancel", one),
     "subscriptions/listen": lambda world, one: modern_of(world, ALICE).listen({"taskIds": [one]}),
-    "the next round": lambda world, one: calls_again(world, one, Kind.FOLLOW),
+    "the next round": lambda world, one: call_again_with_state(world, one, Kind.FOLLOW),
     "an idempotency key, legacy": lambda world, _: legacy_of(world, ALICE).ask(
         "tools/call", {"name": "optional", "arguments": ARGUMENTS, "task": {}}, headers={"idempotency-key": "k"}
     ),
@@ -95,11 +95,11 @@ LOOKED_UP: Final[dict[str, Asked]] = {
         "notifications/cancelled", {"requestId": 1}
     ),
 }
-"""Whatever a caller can name a task with."""
+"""Every way in which a caller can name a task."""
 
 
 def world_with(owner: Principal | None, ttl: timedelta) -> tuple[World, str]:
-    """Make a world with a task that asks something, two hours after; without an owner, there is no task."""
+    """Return a world whose task asked a question two hours ago; without an owner, the task is deleted."""
     world = World(patience=IMPATIENT)
     task_id = keyed_call(world, owner or ALICE).id_in()
     world.ask(task_id)
@@ -113,7 +113,7 @@ def world_with(owner: Principal | None, ttl: timedelta) -> tuple[World, str]:
     return world, task_id
 
 
-# X27, T24: the same bytes, and the same calls of AWS behind them
+# X27, T24: the same bytes, after the same AWS calls
 @pytest.mark.parametrize("asked", LOOKED_UP.values(), ids=list(LOOKED_UP))
 def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
     seen = {
@@ -129,7 +129,7 @@ def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
     for name, (world, _) in seen.items():
         unknown, _ = seen["unknown"]
         assert answers[name] == answers["unknown"], name
-        # Their own key of a task that has expired is replaced, which only they can see.
+        # A caller's own key of an expired task is claimed anew, which only that caller can notice.
         if not (name == "expired" and "claim_key" in unknown.store.calls):
             assert world.store.calls == unknown.store.calls, name
         assert len(world.workflows.starts) == len(unknown.workflows.starts), name
@@ -140,8 +140,8 @@ def test_unknown_expired_and_foreign_are_answered_alike(asked: Asked) -> None:
 # ---------------------------------------------------------------------------------------- the server checks for itself
 
 
-class CarelessStore(InMemoryTaskStore):
-    """A broken store: it returns the task of an id to any caller, and lists the tasks of all callers."""
+class StoreThatIgnoresOwners(InMemoryTaskStore):
+    """A broken store: it returns a task to any caller that knows the id, and lists the tasks of all callers."""
 
     def load(self, key: TaskKey) -> Task | None:
         super().load(key)
@@ -162,10 +162,10 @@ class CarelessStore(InMemoryTaskStore):
         return next((task for key, task in self.tasks.items() if key.task_id == task_id), None)
 
 
-# T24: the key holds the owner, and the server looks again
+# T24: the key contains the owner, and the server checks the owner again
 @pytest.mark.parametrize("asked", LOOKED_UP.values(), ids=list(LOOKED_UP))
-def test_a_store_that_gives_out_anothers_task_makes_the_server_show_nothing_of_it(asked: Asked) -> None:
-    worlds = [World(patience=IMPATIENT, store=store) for store in (InMemoryTaskStore(), CarelessStore())]
+def test_the_server_shows_nothing_of_a_foreign_task_that_the_store_returns(asked: Asked) -> None:
+    worlds = [World(patience=IMPATIENT, store=store) for store in (InMemoryTaskStore(), StoreThatIgnoresOwners())]
     ids = [modern_of(world, BOB).start() for world in worlds]
     for world, task_id in zip(worlds, ids, strict=True):
         world.ask(task_id)
@@ -178,8 +178,8 @@ def test_a_store_that_gives_out_anothers_task_makes_the_server_show_nothing_of_i
     assert worlds[0].store.calls == worlds[1].store.calls
 
 
-def test_the_list_leaves_out_anothers_task_that_the_store_gives_out() -> None:
-    world = World(store=CarelessStore())
+def test_the_list_leaves_out_a_foreign_task_that_the_store_returns() -> None:
+    world = World(store=StoreThatIgnoresOwners())
     foreign, own = modern_of(world, BOB).start(), modern_of(world, ALICE).start()
 
     listed = legacy_of(world, ALICE).ask("tasks/list").result["tasks"]
@@ -188,8 +188,8 @@ def test_the_list_leaves_out_anothers_task_that_the_store_gives_out() -> None:
     assert foreign not in str(listed)
 
 
-def test_several_tasks_of_a_careless_store_are_none_of_anothers() -> None:
-    world = World(store=CarelessStore())
+def test_loading_several_tasks_leaves_out_a_foreign_task_that_the_store_returns() -> None:
+    world = World(store=StoreThatIgnoresOwners())
     foreign, own = world.call(OPTIONAL, owner=BOB), world.call(OPTIONAL, owner=ALICE)
 
     several = world.recorder.load_many(ALICE, frozenset({foreign.task_id, own.task_id}))
@@ -200,10 +200,10 @@ def test_several_tasks_of_a_careless_store_are_none_of_anothers() -> None:
 steps = st.tuples(names, names, st.sampled_from([*ACTS, *ACTS, *EVENTS]), st.integers(0, 7))
 
 
-# T24: random histories, in which each caller presents its own ids and tokens and the other's
+# T24: random histories, in which each caller presents its own ids and tokens and those of the other
 @settings(max_examples=150)
 @given(history=st.lists(steps, min_size=5, max_size=40))
-def test_no_caller_sees_or_changes_anything_of_another_whatever_it_presents(
+def test_no_caller_sees_or_changes_data_of_another_whatever_it_presents(
     history: list[tuple[str, str, str, int]],
 ) -> None:
     world, callers = two()
@@ -222,20 +222,20 @@ def test_no_caller_sees_or_changes_anything_of_another_whatever_it_presents(
 BEGINNINGS: Final = ("tools/call, legacy", "tools/call, modern", "a plain call", "a call in rounds")
 
 
-# T24: the same for every method after a history in which there is something to be had of every kind
+# T24: every method, after a history in which the other caller has ids and tokens of every kind
 @pytest.mark.parametrize(("pick", "event"), list(zip(range(8), cycle(EVENTS), strict=False)))
 @pytest.mark.parametrize("what", ACTS)
-def test_every_method_with_all_that_is_anothers(what: str, event: str, pick: int) -> None:
+def test_no_method_uses_the_ids_and_tokens_of_another_caller(what: str, event: str, pick: int) -> None:
     world, callers = two()
     alice, bob = callers.values()
     for number in range(4):
         for beginning in BEGINNINGS:
             check_turn(Turn(world, bob, bob, number), alice, ACTS[beginning])
     asks(Turn(world, bob, bob, 0))
-    asks_for_result(Turn(world, bob, bob, 0))
-    begins_modern(Turn(world, bob, bob, 4))
+    ask_for_result(Turn(world, bob, bob, 0))
+    start_modern_task(Turn(world, bob, bob, 4))
     EVENTS[event](Turn(world, bob, bob, pick))
-    assert bob.stopovers
+    assert bob.resumable_events
     assert bob.states
     assert world.store.keys
 
@@ -244,9 +244,9 @@ def test_every_method_with_all_that_is_anothers(what: str, event: str, pick: int
     assert world.faults == []
 
 
-# The keys of two callers are two keys, though they are the same text
-@pytest.mark.parametrize("begins", [begins_legacy, begins_modern])
-def test_an_idempotency_key_of_one_begins_a_task_of_another(begins: Callable[[Turn], Answer]) -> None:
+# Equal texts of two callers are two idempotency keys
+@pytest.mark.parametrize("begins", [start_legacy_task, start_modern_task])
+def test_an_idempotency_key_of_one_caller_starts_a_new_task_for_another(begins: Callable[[Turn], Answer]) -> None:
     world, callers = two()
     alice, bob = callers.values()
     begins(Turn(world, bob, bob, 4))
@@ -257,7 +257,7 @@ def test_an_idempotency_key_of_one_begins_a_task_of_another(begins: Callable[[Tu
     assert all(answer and alice.task_ids(world)[0] in answer.response.body for answer in answers)
 
 
-# What makes the tests above mean something: the owner does get to see it
+# Proves that the tests above can fail: the owner does see the data
 @pytest.mark.parametrize(
     "what",
     [
@@ -269,12 +269,12 @@ def test_an_idempotency_key_of_one_begins_a_task_of_another(begins: Callable[[Tu
         "a resumed stream",
     ],
 )
-def test_the_owner_sees_his_own(what: str) -> None:
+def test_the_owner_sees_the_data_that_others_do_not(what: str) -> None:
     world, callers = two()
     alice, bob = callers.values()
     turn = Turn(world, bob, bob, 0)
-    task_id = begins_legacy(turn).id_in("task")
-    asks_for_result(turn)
+    task_id = start_legacy_task(turn).id_in("task")
+    ask_for_result(turn)
     world.succeed(task_id, bob.output)
 
     answer = check_turn(turn, alice, ACTS[what])

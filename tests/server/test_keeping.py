@@ -1,4 +1,4 @@
-"""How long results are kept: as long as the tool promises after the end, however short the rest of the ttl is."""
+"""How long results are kept: as long as the tool promises after the end, even if the rest of the ttl is shorter."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,7 +42,7 @@ def only_task(world: World) -> Task:
 
 
 @pytest.mark.parametrize("ends", [succeeds, fails, is_cancelled])
-def test_what_ends_just_before_its_time_is_kept_for_as_long_as_was_promised(
+def test_the_result_of_a_task_that_ends_just_before_its_ttl_is_kept_as_promised(
     world: World, ends: Callable[[World, str], None]
 ) -> None:
     client = ModernClient(world)
@@ -59,14 +59,14 @@ def test_what_ends_just_before_its_time_is_kept_for_as_long_as_was_promised(
     assert after_it.code == -32602
 
 
-def test_what_ends_early_is_kept_until_its_ttl_is_over(world: World) -> None:
+def test_the_result_of_a_task_that_ends_early_is_kept_until_its_ttl(world: World) -> None:
     task_id = ModernClient(world).start("brief")
     world.succeed(task_id, OUTPUT)
 
     assert only_task(world).ttl == BRIEF.ttl
 
 
-def test_what_has_not_ended_expires_with_its_ttl(world: World) -> None:
+def test_a_task_that_has_not_ended_expires_with_its_ttl(world: World) -> None:
     task_id = ModernClient(world).start("keeping")
 
     world.clock.time += KEEPING.ttl
@@ -74,7 +74,7 @@ def test_what_has_not_ended_expires_with_its_ttl(world: World) -> None:
     assert ModernClient(world).task("get", task_id).code == -32602
 
 
-def test_a_result_that_is_kept_is_given_to_legacy_clients_too(world: World) -> None:
+def test_legacy_clients_get_a_kept_result_too(world: World) -> None:
     client = LegacyClient(world)
     task_id = client.start("keeping")
     world.clock.time += JUST_BEFORE
@@ -85,7 +85,7 @@ def test_a_result_that_is_kept_is_given_to_legacy_clients_too(world: World) -> N
     assert [one["taskId"] for one in client.ask("tasks/list").result["tasks"]] == [task_id]
 
 
-def test_what_was_declined_is_kept_too(world: World) -> None:
+def test_a_declined_task_is_kept_too(world: World) -> None:
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
     task_id = client.call("careful", task={}).id_in("task")
     world.clock.time += timedelta(minutes=5)
@@ -96,7 +96,7 @@ def test_what_was_declined_is_kept_too(world: World) -> None:
     assert only_task(world).ttl == timedelta(minutes=5) + KEEP
 
 
-def test_no_later_event_prolongs_what_has_ended(world: World) -> None:
+def test_a_later_event_does_not_extend_the_ttl_of_an_ended_task(world: World) -> None:
     task_id = ModernClient(world).start("keeping")
     world.succeed(task_id, OUTPUT)
     ended = only_task(world)

@@ -13,13 +13,13 @@ from tests.server.clients import (
     URL_CAPABILITY,
     LegacyClient,
     ModernClient,
-    untouched,
+    nothing_happened,
 )
 from tests.server.messages import CONFIRMATION, CONFIRMED_INPUT, CONFIRMING, inputs_of, questions
 
 
 # T9, T30, T10
-def test_a_legacy_task_waits_for_its_confirmation_and_then_begins(resuming: LegacyClient, world: World) -> None:
+def test_a_legacy_task_waits_for_its_confirmation_and_then_starts(resuming: LegacyClient, world: World) -> None:
     created = resuming.call("confirmed", task={}).result["task"]
     task_id = created["taskId"]
     waiting = resuming.task("get", task_id).result
@@ -38,7 +38,7 @@ def test_a_legacy_task_waits_for_its_confirmation_and_then_begins(resuming: Lega
 
 
 # T6, T30
-def test_a_legacy_plain_call_asks_at_once_and_begins_after_the_answer(resuming: LegacyClient, world: World) -> None:
+def test_a_legacy_plain_call_asks_at_once_and_starts_after_the_answer(resuming: LegacyClient, world: World) -> None:
     first = resuming.call("confirmed")
     (asked,) = questions(first.messages)
     before = list(world.workflows.starts)
@@ -56,7 +56,7 @@ def test_a_legacy_plain_call_asks_at_once_and_begins_after_the_answer(resuming: 
 # M48, T14, T18
 @pytest.mark.parametrize("action", ["decline", "cancel", "an error"])
 @pytest.mark.parametrize("as_task", [True, False])
-def test_what_is_not_confirmed_never_begins(resuming: LegacyClient, world: World, action: str, as_task: bool) -> None:
+def test_a_declined_task_never_starts(resuming: LegacyClient, world: World, action: str, as_task: bool) -> None:
     if as_task:
         first = resuming.task("result", resuming.call("confirmed", task={}).id_in("task"))
     else:
@@ -77,7 +77,9 @@ def test_what_is_not_confirmed_never_begins(resuming: LegacyClient, world: World
 
 
 # M46
-def test_a_wrong_confirmation_is_asked_for_again_and_starts_nothing(resuming: LegacyClient, world: World) -> None:
+def test_after_a_wrong_answer_the_confirmation_is_asked_again_and_nothing_starts(
+    resuming: LegacyClient, world: World
+) -> None:
     first = resuming.call("confirmed")
     (asked,) = questions(first.messages)
 
@@ -104,7 +106,9 @@ def test_a_repeated_confirmation_starts_the_workflow_once(resuming: LegacyClient
 
 # T22, T23
 @pytest.mark.parametrize("way", ["tasks/cancel", "notifications/cancelled"])
-def test_what_is_cancelled_before_the_answer_never_begins(resuming: LegacyClient, world: World, way: str) -> None:
+def test_a_task_that_is_cancelled_before_the_answer_never_starts(
+    resuming: LegacyClient, world: World, way: str
+) -> None:
     first = resuming.call("confirmed", message_id="r")
     (asked,) = questions(first.messages)
     task_id = asked["id"].partition(".")[0]
@@ -120,10 +124,8 @@ def test_what_is_cancelled_before_the_answer_never_begins(resuming: LegacyClient
     assert (world.workflows.starts, world.workflows.stops) == ([], [])
 
 
-# T30: however often it is looked at, and for as long as its time is not over
-def test_a_task_that_waits_for_its_confirmation_is_never_begun_by_a_reader(
-    resuming: LegacyClient, world: World
-) -> None:
+# T30: however often it is read before it expires
+def test_no_reader_starts_a_task_that_waits_for_its_confirmation(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.call("confirmed", task={}).id_in("task")
 
     for _ in range(5):
@@ -135,7 +137,7 @@ def test_a_task_that_waits_for_its_confirmation_is_never_begun_by_a_reader(
     assert (world.workflows.starts, world.workflows.described) == ([], [])
 
 
-# L3: no client could ever answer it there
+# L3: no client could ever answer the question
 @pytest.mark.parametrize(
     ("said", "task"),
     [
@@ -152,13 +154,11 @@ def test_a_legacy_client_that_cannot_be_asked_is_refused(world: World, said: Jso
     answer = client.call("confirmed", task=task)
 
     assert (answer.status, answer.code) == (200, -32600)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# H: the same wait, shown by the other era; X15
-def test_what_legacy_wants_confirmed_modern_can_confirm(
-    resuming: LegacyClient, asking: ModernClient, world: World
-) -> None:
+# H: the other era shows the same question; X15
+def test_a_modern_client_can_confirm_a_legacy_task(resuming: LegacyClient, asking: ModernClient, world: World) -> None:
     task_id = resuming.call("confirmed", task={}).id_in("task")
     found = asking.task("get", task_id).result
 
@@ -168,8 +168,8 @@ def test_what_legacy_wants_confirmed_modern_can_confirm(
     assert inputs_of(world) == [CONFIRMED_INPUT]
 
 
-# T12: what the user takes to answer is not taken from the workflow
-def test_a_task_that_was_confirmed_late_lives_as_long_from_then_on(world: World) -> None:
+# T12: the user's time to answer does not shorten the workflow's ttl
+def test_the_ttl_of_a_task_starts_anew_when_it_is_confirmed(world: World) -> None:
     client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
     task_id = client.start("confirmed")
     before = client.task("get", task_id).result["ttl"]
@@ -184,9 +184,9 @@ def test_a_task_that_was_confirmed_late_lives_as_long_from_then_on(world: World)
     assert (task["status"], task["ttl"]) == ("working", before + 14 * 60_000)
 
 
-# T12: as long as documented, in both eras; it was open for as long as the task was kept.
+# T12: as long as documented, in both eras
 @pytest.mark.parametrize(("seconds", "status"), [(899, "working"), (900, "failed")])
-def test_a_confirmation_is_good_for_a_quarter_of_an_hour(seconds: int, status: str) -> None:
+def test_a_confirmation_expires_after_15_minutes(seconds: int, status: str) -> None:
     world = World(limits=Limits(active=1))
     client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
     task_id = client.start("confirmed")
@@ -201,4 +201,4 @@ def test_a_confirmation_is_good_for_a_quarter_of_an_hour(seconds: int, status: s
     assert len(world.workflows.starts) == (status == "working")
     if status == "failed":
         assert "nothing was started" in client.task("result", task_id).text
-        assert client.start("optional")  # its slot is free for whoever needs it
+        assert client.start("optional")  # its slot is free

@@ -1,4 +1,4 @@
-"""How a legacy client begins: `initialize`, `ping`, and the capabilities of each version."""
+"""How a legacy session begins: `initialize`, `ping`, and the capabilities of each version."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_client_of_another_version_is_offered_the_latest_legacy_one(legacy: Le
 
 # L2
 @pytest.mark.parametrize("header", ["2099-01-01", "2025-06-18", ""])
-def test_a_version_in_the_headers_of_initialize_does_not_count(legacy: LegacyClient, header: str) -> None:
+def test_initialize_ignores_the_version_in_its_headers(legacy: LegacyClient, header: str) -> None:
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"}}
 
     answer = legacy.ask("initialize", params, headers={"mcp-protocol-version": header})
@@ -112,7 +112,7 @@ def test_an_older_version_cannot_call_a_tool_that_is_always_a_task(world: World,
 
 
 def end_all(world: World) -> None:
-    """End everything that runs, and deliver the news."""
+    """End all running executions, and deliver their status changes."""
     for execution in world.workflows.running():
         world.workflows.succeed(execution, {"answer": 42})
     world.deliver()

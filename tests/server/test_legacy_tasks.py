@@ -1,4 +1,4 @@
-"""Tasks as 2025-11-25 knows them: made by `tools/call` with a `task`, polled, listed, cancelled, and read at last."""
+"""Tasks of 2025-11-25: created by `tools/call` with a `task`, polled, listed, cancelled, and fetched."""
 
 import json
 from datetime import datetime, timedelta
@@ -10,14 +10,14 @@ from stepwire.tasks.outcomes import Running
 from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME
 from tests.kits import BOB, OUTPUT, World
-from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient, untouched
+from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient, nothing_happened
 
-HOUR = 3_600_000  # milliseconds; what the tools of the kit keep their tasks for
+HOUR = 3_600_000  # milliseconds; the ttl of the tools in tests/kits.py
 PROTOCOL_ERROR = json.dumps({"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}})
 
 
 # T7, T8, T9, T11, T12, X8
-def test_a_task_is_handed_out_at_once_and_is_working(legacy: LegacyClient, world: World) -> None:
+def test_a_task_is_returned_at_once_and_is_working(legacy: LegacyClient, world: World) -> None:
     task = legacy.call("optional", task={}).result["task"]
 
     found = legacy.task("get", task["taskId"]).result
@@ -29,7 +29,7 @@ def test_a_task_is_handed_out_at_once_and_is_working(legacy: LegacyClient, world
     assert world.clock.slept == []
 
 
-# T7, X8: what leaves first is the write, then the start, then the answer
+# T7, X8: first the write, then the start, then the answer
 def test_a_task_is_durable_before_its_workflow_starts(legacy: LegacyClient, world: World) -> None:
     task_id = legacy.start()
 
@@ -41,7 +41,7 @@ def test_a_task_is_durable_before_its_workflow_starts(legacy: LegacyClient, worl
 
 
 # T8, T25, X27
-def test_every_task_has_an_id_of_its_own_with_128_random_bits(legacy: LegacyClient) -> None:
+def test_every_task_has_a_unique_id_with_128_random_bits(legacy: LegacyClient) -> None:
     ids = [legacy.start() for _ in range(20)]
 
     assert len(set(ids)) == 20
@@ -70,21 +70,21 @@ def test_a_task_is_kept_as_long_as_asked_within_limits(legacy: LegacyClient, ask
 
 # T12, T34
 @pytest.mark.parametrize("ttl", [0, -1, -0.5, "1000", True, [], {}])
-def test_a_ttl_that_is_no_time_is_refused(legacy: LegacyClient, world: World, ttl: Any) -> None:
+def test_an_invalid_ttl_is_refused(legacy: LegacyClient, world: World, ttl: Any) -> None:
     answer = legacy.call("optional", task={"ttl": ttl})
 
     assert answer.code == -32602
     assert "params.task.ttl" in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # T34
 @pytest.mark.parametrize("task", [[], "yes", 1, True])
-def test_a_task_parameter_that_is_no_object_is_refused(legacy: LegacyClient, world: World, task: Any) -> None:
+def test_a_task_parameter_that_is_not_an_object_is_refused(legacy: LegacyClient, world: World, task: Any) -> None:
     answer = legacy.call("optional", task=task)
 
     assert answer.code == -32602
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # T3
@@ -92,16 +92,16 @@ def test_a_tool_that_is_never_a_task_cannot_be_called_as_one(legacy: LegacyClien
     answer = legacy.call("forbidden", task={})
 
     assert (answer.status, answer.code) == (200, -32601)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # T4, T5, H
-def test_a_tool_that_is_always_a_task_cannot_be_called_without(legacy: LegacyClient, world: World) -> None:
+def test_a_tool_that_is_always_a_task_cannot_be_called_without_one(legacy: LegacyClient, world: World) -> None:
     answer = legacy.call("required")
 
     assert (answer.status, answer.code) == (200, -32601)
     assert "params.task" in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # T10, T11, T13
@@ -128,7 +128,7 @@ def test_a_failed_task_says_why(legacy: LegacyClient, world: World) -> None:
 
 
 # T14, T16
-def test_the_result_is_what_the_call_itself_would_have_given(legacy: LegacyClient, world: World) -> None:
+def test_the_result_equals_that_of_a_plain_call(legacy: LegacyClient, world: World) -> None:
     task_id = legacy.start()
     world.succeed(task_id, OUTPUT)
 
@@ -183,7 +183,7 @@ def test_asking_for_a_result_waits_for_the_end(legacy: LegacyClient, world: Worl
 
 
 # T15, K8
-def test_asking_for_a_result_ends_within_bounds_and_loses_nothing(legacy: LegacyClient, world: World) -> None:
+def test_asking_for_a_result_times_out_without_losing_it(legacy: LegacyClient, world: World) -> None:
     task_id = legacy.start()
 
     answer = legacy.task("result", task_id)
@@ -239,7 +239,9 @@ def test_a_cancelled_task_is_stopped_before_the_answer(legacy: LegacyClient, wor
 
 
 # T10, T23
-def test_a_cancelled_task_stays_cancelled_whatever_the_work_says_later(legacy: LegacyClient, world: World) -> None:
+def test_a_cancelled_task_stays_cancelled_whatever_its_execution_reports_later(
+    legacy: LegacyClient, world: World
+) -> None:
     task_id = legacy.start()
     execution = world.workflows.execution_of(task_id)
     legacy.task("cancel", task_id)
@@ -264,7 +266,7 @@ def test_a_task_that_ends_while_it_is_being_cancelled_keeps_its_end(legacy: Lega
 
 
 # T19, T20, T21
-def test_all_of_a_callers_tasks_are_listed_newest_first_and_nobody_elses(legacy: LegacyClient, world: World) -> None:
+def test_only_the_callers_tasks_are_listed_newest_first(legacy: LegacyClient, world: World) -> None:
     ids = [legacy.start() for _ in range(3)]
     LegacyClient(world, owner=BOB).start()
     ids.append(ModernClient(world).start())
@@ -276,7 +278,7 @@ def test_all_of_a_callers_tasks_are_listed_newest_first_and_nobody_elses(legacy:
 
 
 # T19, T20
-def test_many_tasks_are_listed_page_by_page_each_of_them_once() -> None:
+def test_many_tasks_are_listed_in_pages_each_of_them_once() -> None:
     legacy = LegacyClient(World(limits=Limits(active=120)))
     ids = [legacy.start() for _ in range(120)]
 
@@ -288,8 +290,8 @@ def test_many_tasks_are_listed_page_by_page_each_of_them_once() -> None:
     assert max(len(page["tasks"]) for page in pages) == 50
 
 
-# T20: a call without a task is a task all the same
-def test_a_listed_task_looks_as_it_does_alone(legacy: LegacyClient, world: World) -> None:
+# T20: a plain call is stored as a task too
+def test_a_listed_task_looks_the_same_as_in_tasks_get(legacy: LegacyClient, world: World) -> None:
     legacy.call("optional")
     world.fail(legacy.start())
 
@@ -300,7 +302,7 @@ def test_a_listed_task_looks_as_it_does_alone(legacy: LegacyClient, world: World
 
 
 # T12, T13, T20
-def test_a_task_is_gone_for_every_method_when_its_time_is_over(legacy: LegacyClient, world: World) -> None:
+def test_an_expired_task_is_unknown_to_every_method(legacy: LegacyClient, world: World) -> None:
     task_id = legacy.start()
     world.clock.advance(milliseconds=HOUR - 1)
     assert legacy.task("get", task_id).result["status"] == "working"
@@ -313,14 +315,14 @@ def test_a_task_is_gone_for_every_method_when_its_time_is_over(legacy: LegacyCli
 
 # T19
 @pytest.mark.parametrize("cursor", ["", "nothing", "b3B0aW9uYWw", 7, "0" * 36, "MDAw"])
-def test_a_cursor_that_leads_to_no_task_is_refused(legacy: LegacyClient, cursor: Any) -> None:
+def test_an_invalid_cursor_is_refused(legacy: LegacyClient, cursor: Any) -> None:
     answer = legacy.ask("tasks/list", {"cursor": cursor})
 
     assert answer.code == -32602
 
 
 # T19, T21
-def test_the_cursor_of_another_caller_leads_to_ones_own_tasks_only(legacy: LegacyClient, world: World) -> None:
+def test_a_cursor_of_another_caller_lists_only_ones_own_tasks(legacy: LegacyClient, world: World) -> None:
     other = LegacyClient(world, owner=BOB)
     mine = legacy.start()
     for _ in range(50):

@@ -21,7 +21,7 @@ eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
 def code_of(client: Client) -> int | None:
-    """Call a tool as a task, and return the error's code; None where it has begun."""
+    """Call a tool with a task; return the error's code, or None if the task was created."""
     answer = client.call("optional", task={}) if isinstance(client, LegacyClient) else client.call("optional")
     return answer.body.get("error", {}).get("code")
 
@@ -54,7 +54,7 @@ def test_the_refusal_names_the_limit_and_when_to_try_again() -> None:
 
 # T27, M37
 @eras
-def test_arguments_over_the_operators_limit_are_refused_by_its_name_and_start_nothing(era: str) -> None:
+def test_arguments_above_the_limit_are_refused_with_the_name_of_the_limit(era: str) -> None:
     world = World(limits=Limits(argument_bytes=1_024))
     client = client_of(world, era)
     fits = "x" * (1_024 - len('{"text":""}'))
@@ -100,7 +100,7 @@ def test_the_end_of_a_task_makes_room_for_another(how: str) -> None:
 
 
 # T27
-def test_a_slot_whose_release_was_lost_is_found_when_the_caller_is_at_his_limit() -> None:
+def test_a_slot_whose_release_was_lost_is_reclaimed_when_the_caller_reaches_the_limit() -> None:
     world = World(limits=Limits(active=1))
     modern = ModernClient(world)
     task_id = modern.start()
@@ -124,7 +124,7 @@ def test_a_workflow_that_could_not_be_started_uses_no_slot(modern: ModernClient,
 
 # T27
 @eras
-def test_tasks_are_created_no_faster_than_they_may_be(era: str) -> None:
+def test_the_creation_rate_of_tasks_is_limited(era: str) -> None:
     world = World(limits=Limits(per_minute=2))
     client = client_of(world, era)
 
@@ -138,7 +138,7 @@ def test_tasks_are_created_no_faster_than_they_may_be(era: str) -> None:
 
 # X26, T26
 @eras
-def test_polls_far_faster_than_anybody_needs_are_sent_away(era: str) -> None:
+def test_polls_above_the_rate_limit_are_refused(era: str) -> None:
     world = World(polls_per_second=10)
     client = client_of(world, era)
     task_id = client.start()
@@ -180,7 +180,7 @@ def test_polling_one_task_too_fast_does_not_block_another(modern: ModernClient) 
 
 
 # X7
-def test_the_hint_to_poll_grows_with_the_age_of_a_task(modern: ModernClient, world: World) -> None:
+def test_the_poll_hint_grows_with_the_age_of_a_task(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
 
     hints: list[int] = []
@@ -196,7 +196,7 @@ KEYED = {"idempotency-key": "order-7"}
 
 
 def keyed(client: Client, arguments: dict[str, object], *, key: str = "order-7", in_meta: bool = False) -> str:
-    """Call a tool as a task under a key, and return the task's id, or the error's code."""
+    """Call a tool with a task and an idempotency key; return the task's id, or the error's code."""
     headers = None if in_meta else {"idempotency-key": key}
     meta = {"stepwire/idempotencyKey": key} if in_meta else {}
     params = {"name": "optional", "arguments": arguments}
@@ -219,7 +219,7 @@ def test_a_repeated_call_gets_the_same_task_and_starts_nothing_new(era: str, in_
     assert len(world.workflows.starts) == 1
 
 
-def test_a_repeated_call_gets_the_task_in_whatever_state_it_is_from_either_era(world: World) -> None:
+def test_a_repeated_call_from_either_era_gets_the_task_in_any_status(world: World) -> None:
     task_id = keyed(LegacyClient(world), {"text": "x"})
     world.succeed(task_id, OUTPUT)
 
@@ -231,7 +231,7 @@ def test_a_repeated_call_gets_the_task_in_whatever_state_it_is_from_either_era(w
 
 
 @eras
-def test_a_task_whose_handle_a_repeated_call_was_given_is_not_taken_back(era: str, world: World) -> None:
+def test_a_task_is_not_removed_after_a_repeated_call_got_its_handle(era: str, world: World) -> None:
     client = client_of(world, era)
     given: list[str] = []
 
@@ -262,7 +262,7 @@ def test_a_key_with_other_arguments_is_refused(era: str, world: World) -> None:
     assert len(world.workflows.starts) == 1
 
 
-def test_a_key_takes_a_whole_number_in_any_form_for_the_same(modern: ModernClient, world: World) -> None:
+def test_equal_whole_numbers_in_different_notations_make_equal_calls(modern: ModernClient, world: World) -> None:
     first, again = (keyed(modern, {"text": "x", "count": number}) for number in (1, 1.0))
 
     assert again == first
@@ -270,14 +270,14 @@ def test_a_key_takes_a_whole_number_in_any_form_for_the_same(modern: ModernClien
 
 
 @eras
-def test_a_key_is_its_callers_own(era: str, world: World) -> None:
+def test_equal_keys_of_two_callers_are_different(era: str, world: World) -> None:
     mine, other = keyed(client_of(world, era), {"text": "x"}), keyed(client_of(world, era, "bob"), {"text": "x"})
 
     assert mine != other
 
 
 @pytest.mark.parametrize("key", ["", "a b", "é", "x" * 256])
-def test_what_is_no_key_is_refused(key: str, world: World) -> None:
+def test_an_invalid_key_is_refused(key: str, world: World) -> None:
     assert keyed(LegacyClient(world), {"text": "x"}, key=key, in_meta=True) == "-32602"
     assert world.workflows.starts == []
 
@@ -291,7 +291,7 @@ def test_a_repeated_call_at_the_limit_still_gets_its_task() -> None:
     assert first == again
 
 
-def test_a_confirmed_call_that_is_repeated_asks_no_more(world: World) -> None:
+def test_a_repeated_call_that_was_confirmed_does_not_ask_again(world: World) -> None:
     client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY})
     params = {"name": CONFIRMED.name, "arguments": {"text": "x"}}
     asked = client.ask("tools/call", params, headers=KEYED).result

@@ -1,4 +1,4 @@
-"""Results in S3, and the trace that a call belongs to."""
+"""Links to results in S3, and the trace of a call."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ def link_of(world: World, task_id: str) -> str:
     return ModernClient(world).task("get", task_id).result["result"]["content"][1]["uri"]
 
 
-def test_a_link_below_the_tasks_own_prefix_can_be_followed_from_either_era(world: World) -> None:
+def test_a_link_below_the_prefix_of_the_task_is_signed_for_both_eras(world: World) -> None:
     """By default that is the name of its execution, which the workflow knows."""
     task_id = ModernClient(world).start("linking")
     name = world.workflows.execution_of(task_id).name
@@ -43,14 +43,14 @@ def test_a_link_below_the_tasks_own_prefix_can_be_followed_from_either_era(world
         assert text["text"] == uri
 
 
-def test_a_tool_may_keep_the_results_of_a_caller_together(world: World) -> None:
+def test_a_manifest_may_choose_a_prefix_per_caller(world: World) -> None:
     task_id = ModernClient(world).start("of_its_caller")
     world.succeed(task_id, linking_to(f"s3://reports/results/{ALICE}/2026/a.csv"))
 
     assert link_of(world, task_id) == f"https://reports.example/results/{ALICE}/2026/a.csv?signature=1"
 
 
-def test_a_link_is_made_anew_each_time_and_never_kept(world: World) -> None:
+def test_a_link_is_signed_for_each_response_and_never_stored(world: World) -> None:
     task_id = ModernClient(world).start("linking")
     world.succeed(task_id, linking_to(f"s3://reports/{world.workflows.execution_of(task_id).name}/a.csv"))
     ModernClient(world).task("get", task_id)
@@ -60,7 +60,7 @@ def test_a_link_is_made_anew_each_time_and_never_kept(world: World) -> None:
     assert "signature" not in repr(task)
 
 
-# Whatever a caller or a document has made a workflow say.
+# Links that a caller or a document may put into a workflow's output.
 @pytest.mark.parametrize("tool", ["linking", "of_its_caller"])
 @pytest.mark.parametrize(
     "uri",
@@ -87,7 +87,7 @@ def test_a_link_is_made_anew_each_time_and_never_kept(world: World) -> None:
 def test_no_other_link_is_changed(world: World, tool: str, uri: str) -> None:
     task_id = ModernClient(world).start(tool)
     named = uri.format(alice=ALICE, bob=BOB, task=task_id)
-    # Beside a link that may be followed, for all are looked at then.
+    # Beside an allowed link, so that the server inspects all of them.
     mine = {
         "type": "resource_link",
         "uri": f"s3://reports/{world.workflows.execution_of(task_id).name}/results/{ALICE}/a",
@@ -100,7 +100,7 @@ def test_no_other_link_is_changed(world: World, tool: str, uri: str) -> None:
     assert shown[2]["uri"] == named
 
 
-def test_the_links_of_a_tool_without_a_bucket_stay_as_they_are(world: World) -> None:
+def test_the_links_of_a_tool_without_a_bucket_are_not_changed(world: World) -> None:
     task_id = ModernClient(world).start("optional")
     uri = f"s3://reports/{world.workflows.execution_of(task_id).name}/a.csv"
     world.succeed(task_id, linking_to(uri))
@@ -129,7 +129,7 @@ def test_the_execution_belongs_to_the_trace_of_its_call(world: World, era: type[
     "traceparent",
     ["", "00", 7, None, f"00-{'0' * 32}-b7ad6b7169203331-01", f"00-0af7651916cd43dd8448eb211c80319c-{'0' * 16}-01"],
 )
-def test_what_names_no_trace_is_left_out(world: World, traceparent: object) -> None:
+def test_an_invalid_trace_is_ignored(world: World, traceparent: object) -> None:
     params = {"name": "optional", "arguments": {"text": "x"}, "task": {}, "_meta": {"traceparent": traceparent}}
 
     answer = LegacyClient(world).ask("tools/call", params)

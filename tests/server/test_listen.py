@@ -1,4 +1,4 @@
-"""`subscriptions/listen`: one finite body with an acknowledgement, the state of the agreed tasks, and an end."""
+"""`subscriptions/listen`: one finite body with an acknowledgement, the status of the acknowledged tasks, and an end."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def agreed(answer: Answer) -> Json:
 
 
 def without_meta(params: Json) -> Json:
-    """Leave out what only a notification, or only a result, has."""
+    """Leave out the members that only a notification or only a result has."""
     return {name: value for name, value in params.items() if name not in {"_meta", "resultType"}}
 
 
@@ -84,8 +84,8 @@ def test_a_task_is_shown_as_tasks_get_shows_it(world: World, how: str) -> None:
     assert of(answer.messages, "notifications/progress") == []
 
 
-# M52, M44: by what this very request declares
-def test_a_listener_is_shown_no_question_that_it_cannot_ask(asking: ModernClient, world: World) -> None:
+# M52, M44: the capabilities of this request decide
+def test_a_listener_sees_no_question_that_it_cannot_ask(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id)
 
@@ -95,7 +95,7 @@ def test_a_listener_is_shown_no_question_that_it_cannot_ask(asking: ModernClient
     assert (told["status"], told["inputRequests"]) == ("input_required", {})
 
 
-# X23, X28: left out of what is agreed, whyever
+# X23, X28: left out of the acknowledged filter, for whatever reason
 def test_unknown_foreign_expired_and_malformed_ids_are_left_out(modern: ModernClient, world: World) -> None:
     expired = modern.start()
     world.clock.advance(hours=1)
@@ -115,7 +115,7 @@ def test_unknown_tasks_are_left_out(modern: ModernClient) -> None:
     assert agreed(answer) == {"taskIds": []}
 
 
-# M52, M54: none of the other notifications is ever sent, so none is agreed to
+# M52, M54: other notifications are never sent, so they are not acknowledged
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -128,7 +128,7 @@ def test_unknown_tasks_are_left_out(modern: ModernClient) -> None:
         {"taskIds": None},
     ],
 )
-def test_a_listener_is_promised_nothing_that_is_never_sent(modern: ModernClient, wanted: Json) -> None:
+def test_a_listener_is_promised_only_notifications_that_are_sent(modern: ModernClient, wanted: Json) -> None:
     answer = modern.listen(wanted)
 
     assert agreed(answer) == {}
@@ -142,9 +142,11 @@ def test_a_client_without_tasks_may_listen_for_the_rest(world: World) -> None:
     assert (answer.status, agreed(answer)) == (200, {})
 
 
-# X24, M19: before anything is looked up
+# X24, M19: before any task is read
 @pytest.mark.parametrize("exists", [True, False])
-def test_who_does_not_declare_tasks_cannot_listen_for_them(modern: ModernClient, world: World, exists: bool) -> None:
+def test_a_client_that_does_not_declare_tasks_cannot_listen_for_them(
+    modern: ModernClient, world: World, exists: bool
+) -> None:
     task_id = modern.start() if exists else "0" * 36
     calls = list(world.store.calls)
 
@@ -157,7 +159,7 @@ def test_who_does_not_declare_tasks_cannot_listen_for_them(modern: ModernClient,
 
 # M55, M7
 @pytest.mark.parametrize("accept", ["application/json", "application/*"])
-def test_who_takes_no_events_cannot_listen(modern: ModernClient, accept: str) -> None:
+def test_a_client_that_accepts_no_events_cannot_listen(modern: ModernClient, accept: str) -> None:
     answer = modern.ask("subscriptions/listen", {"notifications": {}}, headers={"accept": accept})
 
     assert (answer.status, answer.code) == (406, -32600)
@@ -176,7 +178,7 @@ def test_who_takes_no_events_cannot_listen(modern: ModernClient, accept: str) ->
         {"notifications": {"taskIds": ["0" * 36] * (MOST_SUBSCRIPTIONS + 1)}},
     ],
 )
-def test_a_filter_that_is_none_is_refused(modern: ModernClient, world: World, params: Json) -> None:
+def test_an_invalid_filter_is_refused(modern: ModernClient, world: World, params: Json) -> None:
     answer = modern.ask("subscriptions/listen", params)
 
     assert (answer.status, answer.code) == (400, -32602)
@@ -197,7 +199,7 @@ def test_a_subscription_stores_nothing(modern: ModernClient, world: World) -> No
 
 # A3, L3: the other era has no such method
 @pytest.mark.parametrize("method", ["subscriptions/listen", "tasks/update"])
-def test_legacy_does_not_know_the_method(world: World, method: str) -> None:
+def test_the_legacy_era_does_not_have_the_method(world: World, method: str) -> None:
     answer = LegacyClient(world).ask(method, {"notifications": {}})
 
     assert answer.code == -32601

@@ -10,7 +10,7 @@ METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/up
 
 
 # M30, M54, L16
-def test_the_server_says_what_it_speaks_and_can_do(modern: ModernClient) -> None:
+def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: ModernClient) -> None:
     result = modern.ask("server/discover").result
 
     assert result["supportedVersions"] == ["2026-07-28"]
@@ -21,7 +21,7 @@ def test_the_server_says_what_it_speaks_and_can_do(modern: ModernClient) -> None
 
 # M30
 @pytest.mark.parametrize("method", METHODS)
-def test_every_advertised_method_is_there(modern: ModernClient, method: str) -> None:
+def test_every_advertised_method_is_served(modern: ModernClient, method: str) -> None:
     answer = modern.ask(method, {"name": "optional", "taskId": "0" * 36})
 
     assert answer.status != 404
@@ -30,7 +30,7 @@ def test_every_advertised_method_is_there(modern: ModernClient, method: str) -> 
 
 # M31
 @pytest.mark.parametrize("method", ["server/discover", "tools/list"])
-def test_what_a_client_may_keep_says_for_how_long_and_for_whom(modern: ModernClient, method: str) -> None:
+def test_a_cacheable_result_has_a_ttl_and_a_scope(modern: ModernClient, method: str) -> None:
     result = modern.ask(method).result
 
     assert isinstance(result["ttlMs"], int)
@@ -46,7 +46,7 @@ def test_the_list_of_tools_is_not_shared_between_users(modern: ModernClient) -> 
 
 
 # M31
-def test_nothing_about_a_task_may_be_kept(modern: ModernClient) -> None:
+def test_no_result_about_a_task_may_be_cached(modern: ModernClient) -> None:
     task_id = modern.start()
 
     results = [
@@ -61,7 +61,9 @@ def test_nothing_about_a_task_may_be_kept(modern: ModernClient) -> None:
 
 # M30, M31
 @pytest.mark.parametrize("method", ["server/discover", "tools/list"])
-def test_what_is_the_same_for_all_costs_no_look_into_the_store(modern: ModernClient, world: World, method: str) -> None:
+def test_results_that_are_the_same_for_all_callers_need_no_read_of_the_store(
+    modern: ModernClient, world: World, method: str
+) -> None:
     answer = modern.ask(method)
 
     assert answer.status == 200
@@ -69,7 +71,7 @@ def test_what_is_the_same_for_all_costs_no_look_into_the_store(modern: ModernCli
 
 
 # M41
-def test_no_log_message_comes_even_where_one_is_asked_for(modern: ModernClient) -> None:
+def test_no_log_message_is_sent_even_if_the_client_asks_for_it(modern: ModernClient) -> None:
     answer = modern.ask("tools/list", meta={"io.modelcontextprotocol/logLevel": "debug"})
 
     assert answer.body.keys() == {"jsonrpc", "id", "result"}
@@ -86,7 +88,7 @@ def test_a_progress_token_is_accepted_and_ignored(modern: ModernClient) -> None:
 
 
 # M29
-def test_trace_context_is_none_of_the_servers_business(modern: ModernClient) -> None:
+def test_trace_context_does_not_change_a_response(modern: ModernClient) -> None:
     meta = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "baggage": "user=alice"}
 
     answer = modern.ask("tools/list", meta=meta)
@@ -95,7 +97,7 @@ def test_trace_context_is_none_of_the_servers_business(modern: ModernClient) -> 
 
 
 # M24
-def test_an_extension_that_is_not_known_here_changes_nothing(world: World) -> None:
+def test_an_unknown_extension_changes_nothing(world: World) -> None:
     client = ModernClient(world, capabilities={"extensions": {"com.example/other": {}}, "com.example": 1})
 
     answer = client.ask("tools/list")
@@ -114,7 +116,7 @@ def test_tasks_are_off_unless_their_extension_is_declared(world: World, extensio
 
 
 # M27
-def test_no_error_has_a_code_that_is_not_ours_to_use(modern: ModernClient) -> None:
+def test_no_error_has_a_reserved_code(modern: ModernClient) -> None:
     answers = [
         modern.ask("nothing"),
         modern.ask("tools/list", {"cursor": "?"}),

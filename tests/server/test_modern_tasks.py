@@ -1,4 +1,4 @@
-"""Tasks as the extension of 2026-07-28 knows them: the server's choice, polled with `tasks/get`, acknowledged."""
+"""Tasks of the extension of 2026-07-28: created by the server's choice, then polled, updated and cancelled."""
 
 import json
 from datetime import datetime
@@ -19,7 +19,7 @@ from tests.server.clients import (
     TASKS_CAPABILITY,
     LegacyClient,
     ModernClient,
-    untouched,
+    nothing_happened,
 )
 
 PROTOCOL_ERROR: Json = {"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}}
@@ -27,7 +27,7 @@ METHODS = ("get", "update", "cancel")
 
 
 def own(result: Json) -> Json:
-    """Leave out of a result what every modern result has."""
+    """Return a result without the members that every modern result has."""
     return {name: value for name, value in result.items() if name not in {"resultType", "_meta"}}
 
 
@@ -51,7 +51,7 @@ def test_a_call_by_a_client_that_declares_tasks_is_a_task(modern: ModernClient, 
 
 
 # X2, M22
-def test_tasks_declared_in_an_earlier_request_do_not_count(modern: ModernClient, world: World) -> None:
+def test_a_declaration_of_tasks_in_an_earlier_request_does_not_count(modern: ModernClient, world: World) -> None:
     modern.call("optional")
 
     answer = ModernClient(world, capabilities={}).call("optional")
@@ -65,7 +65,7 @@ def test_a_tool_that_is_always_a_task_needs_a_client_that_declares_them(world: W
 
     assert (answer.status, answer.code) == (400, -32021)
     assert answer.error["data"] == {"requiredCapabilities": TASKS_CAPABILITY}
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # X24, M19
@@ -84,7 +84,7 @@ def test_the_methods_of_tasks_need_a_client_that_declares_them_before_any_task_i
 
 
 # X10, X11
-def test_a_completed_task_carries_exactly_what_the_call_would_have_given(modern: ModernClient, world: World) -> None:
+def test_a_completed_task_contains_exactly_the_result_of_the_call(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
 
     world.succeed(task_id, OUTPUT)
@@ -111,7 +111,7 @@ def test_a_tool_that_failed_has_completed_its_task(modern: ModernClient, world: 
 
 
 # X11
-def test_what_a_workflow_says_of_a_related_task_does_not_get_into_its_result(
+def test_a_related_task_in_the_output_of_a_workflow_is_removed_from_its_result(
     modern: ModernClient, world: World
 ) -> None:
     task_id = modern.start()
@@ -125,7 +125,7 @@ def test_what_a_workflow_says_of_a_related_task_does_not_get_into_its_result(
 
 
 # X10, X12
-def test_a_task_fails_with_the_very_error_that_its_workflow_chose(modern: ModernClient, world: World) -> None:
+def test_a_task_fails_with_the_error_that_its_workflow_chose(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
 
     world.fail(task_id, "Stepwire.ProtocolError", write(PROTOCOL_ERROR))
@@ -150,7 +150,7 @@ def test_a_task_fails_with_the_very_error_that_its_workflow_chose(modern: Modern
         '{"code": 1, "message": ""}',
     ],
 )
-def test_a_workflow_cannot_take_a_code_that_has_another_meaning(modern: ModernClient, world: World, cause: str) -> None:
+def test_a_workflow_cannot_choose_a_reserved_error_code(modern: ModernClient, world: World, cause: str) -> None:
     task_id = modern.start()
 
     world.fail(task_id, "Stepwire.ProtocolError", cause)
@@ -206,7 +206,7 @@ def test_unrequested_answers_are_acknowledged_and_ignored(modern: ModernClient, 
 
 
 # X16
-def test_answers_to_a_task_that_has_ended_are_acknowledged_too(modern: ModernClient, world: World) -> None:
+def test_answers_to_an_ended_task_are_acknowledged(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
     world.succeed(task_id, OUTPUT)
 
@@ -217,7 +217,7 @@ def test_answers_to_a_task_that_has_ended_are_acknowledged_too(modern: ModernCli
 
 # X15, M37
 @pytest.mark.parametrize("responses", [None, [], "yes", 1])
-def test_an_update_without_an_object_of_answers_is_refused(modern: ModernClient, responses: Any) -> None:
+def test_an_update_whose_answers_are_not_an_object_is_refused(modern: ModernClient, responses: Any) -> None:
     task_id = modern.start()
 
     answer = modern.task("update", task_id, inputResponses=responses)
@@ -227,7 +227,7 @@ def test_an_update_without_an_object_of_answers_is_refused(modern: ModernClient,
 
 # X25, M12
 @pytest.mark.parametrize("method", METHODS)
-def test_the_header_that_repeats_the_task_may_be_absent_but_not_wrong(modern: ModernClient, method: str) -> None:
+def test_the_header_with_the_task_id_may_be_absent_but_not_wrong(modern: ModernClient, method: str) -> None:
     task_id, other = modern.start(), modern.start()
     params: Json = {"taskId": task_id, "inputResponses": {}}
 
@@ -250,7 +250,7 @@ def test_matching_headers_change_nothing(modern: ModernClient) -> None:
 
 # X28
 @pytest.mark.parametrize("method", METHODS)
-def test_a_task_is_its_callers_own(modern: ModernClient, world: World, method: str) -> None:
+def test_a_task_is_visible_to_its_owner_only(modern: ModernClient, world: World, method: str) -> None:
     task_id = modern.start()
     stranger = ModernClient(world, BOB)
 
@@ -262,7 +262,7 @@ def test_a_task_is_its_callers_own(modern: ModernClient, world: World, method: s
 
 
 # X13
-def test_a_task_is_readable_until_its_time_is_over(modern: ModernClient, world: World) -> None:
+def test_a_task_is_readable_until_its_ttl_is_over(modern: ModernClient, world: World) -> None:
     result = modern.call("optional").result
     world.succeed(result["taskId"], OUTPUT)
 
@@ -275,9 +275,9 @@ def test_a_task_is_readable_until_its_time_is_over(modern: ModernClient, world: 
     assert gone.code == -32602
 
 
-# X8: the answer to a start got lost, the task did not
+# X8: the response to StartExecution was lost, but the task is stored
 @pytest.mark.parametrize("began", [True, False])
-def test_a_task_whose_start_is_unclear_is_handed_out_and_runs_once(
+def test_a_task_whose_start_is_unclear_is_returned_and_runs_once(
     modern: ModernClient, world: World, began: bool
 ) -> None:
     world.workflows.start_fault, world.workflows.begins_unclear_starts = StartUnclear(), began
@@ -294,7 +294,7 @@ def test_a_task_whose_start_is_unclear_is_handed_out_and_runs_once(
 
 
 # X10, X11
-def test_a_result_too_large_for_the_item_is_fetched_and_given_whole(modern: ModernClient, world: World) -> None:
+def test_a_result_too_large_for_the_item_is_fetched_from_step_functions(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
     output = {"text": "ü" * LARGEST_INLINE_RESULT}
 
@@ -306,7 +306,7 @@ def test_a_result_too_large_for_the_item_is_fetched_and_given_whole(modern: Mode
     assert json.loads(found["result"]["content"][0]["text"]) == output
 
 
-# X10: an overdue end is looked up once per interval, whoever polls
+# X10: an overdue end is checked once per interval, whoever polls
 def test_a_task_whose_end_was_not_reported_is_repaired_by_a_poll(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
     world.workflows.succeed(world.workflows.execution_of(task_id), OUTPUT)
@@ -321,7 +321,7 @@ def test_a_task_whose_end_was_not_reported_is_repaired_by_a_poll(modern: ModernC
 
 
 # X10
-def test_a_task_that_goes_on_is_looked_at_once_per_interval(modern: ModernClient, world: World) -> None:
+def test_a_running_task_is_checked_once_per_interval(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
 
     for _ in range(10):
@@ -331,7 +331,7 @@ def test_a_task_that_goes_on_is_looked_at_once_per_interval(modern: ModernClient
     assert len(world.workflows.described) == 2
 
 
-# X21: what cannot be looked up now still holds
+# X21: the recorded status is still valid
 def test_a_poll_while_step_functions_is_down_shows_what_is_recorded(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
     world.workflows.is_available = False
@@ -342,8 +342,8 @@ def test_a_poll_while_step_functions_is_down_shows_what_is_recorded(modern: Mode
     assert answer.result["status"] == "working"
 
 
-# X21, M20: no task is lost, and the error says nothing of its cause
-def test_a_large_result_while_step_functions_is_down_is_there_later() -> None:
+# X21, M20: no task is lost, and the error does not reveal its cause
+def test_a_large_result_is_available_again_after_an_outage_of_step_functions() -> None:
     world = World()
     modern = ModernClient(world)
     task_id = modern.start()
@@ -360,7 +360,7 @@ def test_a_large_result_while_step_functions_is_down_is_there_later() -> None:
 
 
 # X29
-def test_what_a_modern_task_carries_of_legacy_is_nothing(modern: ModernClient, world: World) -> None:
+def test_a_modern_task_has_no_members_of_the_legacy_era(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
 
     world.succeed(task_id, OUTPUT)
@@ -371,7 +371,7 @@ def test_what_a_modern_task_carries_of_legacy_is_nothing(modern: ModernClient, w
 
 
 # X24, M15
-def test_the_extension_must_be_declared_in_this_very_request(modern: ModernClient) -> None:
+def test_the_extension_must_be_declared_in_each_request(modern: ModernClient) -> None:
     task_id = modern.start()
 
     answer = modern.ask("tasks/get", {"taskId": task_id}, meta={META_CAPABILITIES: {"tasks": {}}})

@@ -1,4 +1,4 @@
-"""Nothing that a caller does at its limits changes what another's requests ask of AWS."""
+"""A caller at its limits changes no AWS call of another caller's requests."""
 
 from collections.abc import Iterator
 

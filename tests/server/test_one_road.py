@@ -1,4 +1,4 @@
-"""Every message takes one road: its headers and its body are read once, and one `Call` is made of them."""
+"""Every message is processed in the same steps: its headers and body are read once, and one `Call` is made."""
 
 import sys
 from collections import Counter
@@ -9,10 +9,10 @@ import pytest
 
 from tests.kits import World
 from tests.server.answers import Answer
-from tests.server.anything import ACCEPT, SESSION_ID, STREAM, TASK_ID, lively
-from tests.server.clients import TASKS_CAPABILITY, Door, LegacyClient, ModernClient
+from tests.server.anything import ACCEPT, SESSION_ID, STREAM, TASK_ID, world_with_active_task
+from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, RawSender
 
-# The functions that are called once per message, by their files.
+# The functions that are called once per message, by file.
 STEPS = {
     "headers.py": "headers_of",
     "json_text.py": "examine",
@@ -20,7 +20,7 @@ STEPS = {
     "mcp_server.py": "_call",
 }
 ALL = Counter(STEPS.values())
-"""A session's token is JSON too, so messages in a session have one more `examine`."""
+"""Each step once; a session token is JSON too, so a message in a session has one more `examine`."""
 IN_SESSION = ALL + Counter(["examine"])
 
 MESSAGES: dict[str, tuple[Callable[[World], Answer], Counter[str]]] = {
@@ -36,31 +36,31 @@ MESSAGES: dict[str, tuple[Callable[[World], Answer], Counter[str]]] = {
     "an unknown legacy method": (lambda at: LegacyClient(at).ask("no/such"), ALL),
     "an unknown modern method": (lambda at: ModernClient(at).ask("no/such"), ALL - Counter(["_call"])),
     "two messages": (
-        lambda at: Door(at).send([], {"content-type": "application/json"}),
+        lambda at: RawSender(at).send([], {"content-type": "application/json"}),
         Counter(["headers_of", "examine"]),
     ),
 }
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_each_step_is_taken_once(name: str) -> None:
-    world = lively()
+def test_each_step_runs_once_per_message(name: str) -> None:
+    world = world_with_active_task()
     send, expected = MESSAGES[name]
 
     assert steps_of(lambda: send(world)) == expected
 
 
 def test_a_resumption_reads_its_headers_once_and_no_body() -> None:
-    client = LegacyClient(lively(), session=SESSION_ID)
+    client = LegacyClient(world_with_active_task(), session=SESSION_ID)
 
     steps = steps_of(lambda: client.resume(STREAM.last_event_id, opened_by=STREAM.request))
 
-    # The session's token and the event id are JSON.
+    # The session token and the event id are JSON.
     assert steps == Counter({"headers_of": 1, "_call": 1, "examine": 2})
 
 
 def steps_of(send: Callable[[], Answer]) -> Counter[str]:
-    """Count how often each step is taken while a client sends a message."""
+    """Count how often each step runs while a client sends a message."""
     steps: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, _argument: object) -> None:

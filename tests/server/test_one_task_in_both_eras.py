@@ -1,4 +1,4 @@
-"""One record, two ways to write it: section H of the checklist, row by row."""
+"""One stored task, in the forms of both eras: section H of the checklist, row by row."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ PAYLOADS = {"result", "error"}
 
 @dataclass(frozen=True)
 class Row:
-    """How a task ends, and what each era makes of it."""
+    """How a task ends, and its form in each era."""
 
     happens: Callable[[World, str], object]
     legacy: str
     modern: str
     payload: str
-    """The member in which its answer is; empty where it has none."""
+    """The member that contains its answer; empty if it has none."""
     message: str | None = None
 
 
 def nothing(world: World, task_id: str) -> None:
-    """Leave it running."""
+    """Leave the task running."""
 
 
 ROWS = {
@@ -89,7 +89,7 @@ def row(request: pytest.FixtureRequest) -> Row:
 
 
 # H, T10, T18, X10, X11, X12
-def test_each_era_has_its_own_word_for_how_a_task_stands(
+def test_each_era_has_its_own_word_for_the_status(
     legacy: LegacyClient, modern: ModernClient, world: World, row: Row
 ) -> None:
     task_id = legacy.start()
@@ -104,7 +104,7 @@ def test_each_era_has_its_own_word_for_how_a_task_stands(
 
 
 # H, T11, T12, X7
-def test_the_same_facts_go_by_the_names_of_each_era(
+def test_both_eras_have_the_same_values_under_their_own_names(
     legacy: LegacyClient, modern: ModernClient, world: World, row: Row
 ) -> None:
     task_id = modern.start()
@@ -120,7 +120,7 @@ def test_the_same_facts_go_by_the_names_of_each_era(
 
 # H, T14, T16, X10, X11
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.payload])
-def test_the_answer_is_the_same_wherever_it_is_read(
+def test_the_result_is_the_same_in_both_eras(
     legacy: LegacyClient, modern: ModernClient, world: World, name: str
 ) -> None:
     row, task_id = ROWS[name], legacy.start()
@@ -133,9 +133,7 @@ def test_the_answer_is_the_same_wherever_it_is_read(
 
 
 # H
-def test_a_task_is_nested_where_legacy_makes_it_and_flat_where_modern_does(
-    legacy: LegacyClient, modern: ModernClient
-) -> None:
+def test_a_created_task_is_nested_in_legacy_and_flat_in_modern(legacy: LegacyClient, modern: ModernClient) -> None:
     in_legacy = legacy.call("optional", task={}).result
 
     in_modern = modern.call("optional").result
@@ -154,5 +152,5 @@ def test_only_legacy_lets_the_client_ask_for_a_time_to_live(legacy: LegacyClient
 
 
 def without(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """Leave one member out."""
+    """Leave out one member."""
     return {key: item for key, item in value.items() if key != name}

@@ -1,4 +1,4 @@
-"""Whatever a caller asks about tasks is paced: no request is a way round the limit of polls."""
+"""Every request about tasks counts for the limit of polls."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -56,7 +56,7 @@ def coming_back(world: World) -> Ask:
 
 # T26
 @pytest.mark.parametrize("asking", [listening, answering, cancelling, listing, in_rounds, coming_back])
-def test_what_comes_too_fast_costs_nothing(asking: Callable[[World], Ask]) -> None:
+def test_a_request_above_the_limit_makes_no_aws_call(asking: Callable[[World], Ask]) -> None:
     world = World(polls_per_second=1, patience=IMPATIENT)
     ask = asking(world)
     for _ in range(3):
@@ -65,15 +65,15 @@ def test_what_comes_too_fast_costs_nothing(asking: Callable[[World], Ask]) -> No
 
     late = [ask() for _ in range(10)]
 
-    assert set(world.store.calls) <= {"secret"}  # which an instance reads once
-    # A stream goes on whatever happens; everything else is refused.
+    assert set(world.store.calls) <= {"secret"}  # which an instance reads only once
+    # A stream always continues; every other request is refused.
     assert {answer.is_stream for answer in late} == {asking is coming_back}
     world.clock.advance(seconds=1)
     ask()
     assert world.store.calls != []
 
 
-# A result that Step Functions has may be 256 KB, and twenty of them no response can hold.
+# Each result in Step Functions may have 256 KB, and no response can hold twenty of them.
 def test_a_subscription_leaves_out_results_that_are_too_large(world: World) -> None:
     client = modern(world)
     small, large = client.start("optional"), client.start("optional")
@@ -88,8 +88,8 @@ def test_a_subscription_leaves_out_results_that_are_too_large(world: World) -> N
     assert world.workflows.described == []
 
 
-# Every wrong answer is a write of the whole task, and they were not counted.
-def test_a_question_is_asked_a_hundred_times_and_no_more(world: World) -> None:
+# Every wrong answer writes the whole task.
+def test_a_question_is_asked_at_most_a_hundred_times(world: World) -> None:
     client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
     task_id = client.start("optional")
     world.ask(task_id)

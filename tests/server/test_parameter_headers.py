@@ -1,4 +1,4 @@
-"""Parameters that a tool wants repeated in headers: found in its schema, and held against the body."""
+"""Parameters that a tool wants repeated in headers: declared in its schema, and compared with the body."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from stepwire.json_text import write
 from stepwire.protocol.parameter_headers import check_annotations, parameter_headers
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient, header_value, untouched
+from tests.server.clients import LegacyClient, ModernClient, header_value, nothing_happened
 
 SCHEMA: Final[Json] = {
     "type": "object",
@@ -33,7 +33,7 @@ ROUTED: Final = replace(OPTIONAL, input_schema=write(SCHEMA))
 
 @pytest.fixture
 def world() -> World:
-    """Make a world whose one tool has parameters in headers."""
+    """A world whose only tool has parameters in headers."""
     return World(catalog=catalog_of(ROUTED))
 
 
@@ -72,19 +72,19 @@ def test_a_call_whose_headers_repeat_its_parameters_is_served(
     assert call(world, arguments, headers).status == 200
 
 
-# M39: clients repeat no lists, and what is wrong with one is for the schema to say
+# M39: clients do not repeat lists in headers; the schema refuses them
 @pytest.mark.parametrize(
     ("arguments", "headers"),
     [({"region": ["a"]}, {}), ({"region": {"a": "b"}}, {}), ({"count": 4.5}, {"mcp-param-count": "4.5"})],
 )
-def test_a_value_that_no_header_can_repeat_is_refused_by_the_schema(
+def test_a_value_that_cannot_be_repeated_in_a_header_is_refused_by_the_schema(
     world: World, arguments: Json, headers: dict[str, str]
 ) -> None:
     result = call(world, arguments, headers).result
 
     assert result["isError"] is True
     assert f"at /{next(iter(arguments))}: " in result["content"][0]["text"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M14, M39
@@ -115,19 +115,19 @@ def test_a_value_that_no_header_can_repeat_is_refused_by_the_schema(
         ({"where": "a"}, {"mcp-param-tenant": "a"}),
     ],
 )
-def test_a_call_whose_headers_say_something_else_is_refused_and_starts_nothing(
+def test_a_call_whose_headers_differ_from_its_body_is_refused(
     world: World, arguments: Json, headers: dict[str, str]
 ) -> None:
     answer = call(world, arguments, headers)
 
     assert (answer.status, answer.code) == (400, -32020)
     assert "Mcp-Param-" in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M39
 @given(value=st.text() | st.integers(-(2**53) + 1, 2**53 - 1) | st.booleans(), other=st.text())
-def test_what_a_client_encodes_agrees_and_what_differs_does_not(value: str | int | bool, other: str) -> None:
+def test_an_encoded_header_is_decoded_before_it_is_compared(value: str | int | bool, other: str) -> None:
     name = {str: "region", int: "count", bool: "dry"}[type(value)]
     header = {"region": "mcp-param-region", "count": "mcp-param-count", "dry": "mcp-param-dry-run"}[name]
     plain = value if isinstance(value, str) else write(value)
@@ -152,7 +152,7 @@ def test_every_round_of_a_call_repeats_its_parameters(world: World) -> None:
     assert (again.status, again.code) == (400, -32020)
 
 
-# M39: the legacy era knows no such headers
+# M39: the legacy era has no such headers
 def test_a_legacy_call_needs_no_such_header(world: World) -> None:
     assert LegacyClient(world).call("optional", {"region": "a"}).status == 200
 
@@ -160,7 +160,7 @@ def test_a_legacy_call_needs_no_such_header(world: World) -> None:
 # M39
 @pytest.mark.parametrize("header", ["Region", "x", "X-Y_z.1", "!#$%&'*+-.^_`|~"])
 @pytest.mark.parametrize("kind", ["string", "integer", "boolean"])
-def test_a_client_is_shown_where_to_put_a_parameter(tmp_path: Path, header: str, kind: str) -> None:
+def test_the_tool_list_shows_which_parameters_to_repeat_in_headers(tmp_path: Path, header: str, kind: str) -> None:
     schema: Json = {"type": "object", "properties": {"a": {"type": kind, "x-mcp-header": header}}}
 
     assert f'"x-mcp-header":{write(header)}' in compiled(tmp_path, schema)
@@ -201,7 +201,7 @@ def test_a_client_is_shown_where_to_put_a_parameter(tmp_path: Path, header: str,
         ),
     ],
 )
-def test_a_header_that_clients_would_refuse_stops_the_build(
+def test_an_annotation_that_clients_would_reject_stops_the_build(
     tmp_path: Path, properties: Json, more: Json, fault: str
 ) -> None:
     with pytest.raises(CatalogError) as raised:
@@ -211,7 +211,7 @@ def test_a_header_that_clients_would_refuse_stops_the_build(
 
 
 # M39: a property may be named `x-mcp-header`, and a description may mention it
-def test_what_only_looks_like_an_annotation_is_none(tmp_path: Path) -> None:
+def test_a_property_or_description_that_looks_like_an_annotation_is_ignored(tmp_path: Path) -> None:
     schema: Json = {
         "type": "object",
         "properties": {
@@ -225,7 +225,7 @@ def test_what_only_looks_like_an_annotation_is_none(tmp_path: Path) -> None:
 
 
 def schemas() -> st.SearchStrategy[Json]:
-    """Make schemas with annotations in right and in wrong places."""
+    """Draw schemas with annotations in valid and invalid places."""
     annotation = st.fixed_dictionaries(
         {}, optional={"x-mcp-header": st.sampled_from(["A", "a", "b", "", "a b", "A\n", None, 1])}
     )
@@ -243,7 +243,7 @@ def schemas() -> st.SearchStrategy[Json]:
 
 # M39
 @given(schema=schemas())
-def test_the_annotations_that_are_served_are_those_that_a_released_client_takes(schema: Json) -> None:
+def test_the_accepted_annotations_are_those_that_a_released_client_accepts(schema: Json) -> None:
     ours = None
     try:
         check_annotations(schema)
@@ -258,7 +258,7 @@ def test_the_annotations_that_are_served_are_those_that_a_released_client_takes(
 
 
 def compiled(folder: Path, input_schema: Json) -> str:
-    """Compile a manifest with that schema."""
+    """Compile a manifest with this input schema."""
     document = {"name": "a_tool", "description": "Does.", "state_machine": "Some", "input_schema": input_schema}
     (folder / "a_tool.yaml").write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), encoding="utf-8")
     return compile_directory(folder)

@@ -1,4 +1,4 @@
-"""The status message of a running task: its state or its reported progress, in the same words in both eras."""
+"""The status message of a running task: its state or its reported progress, with the same text in both eras."""
 
 import pytest
 
@@ -16,12 +16,12 @@ def client(request: pytest.FixtureRequest, world: World) -> Client:
 
 
 def seen(client: Client, task_id: str) -> Json:
-    """Look at a task."""
+    """Read a task."""
     return client.task("get", task_id).result
 
 
-# X22, T13: without the workflow's doing anything for it
-def test_a_task_says_which_state_its_workflow_is_in(client: Client, world: World) -> None:
+# X22, T13: the workflow need not report anything
+def test_a_task_shows_the_current_state_of_its_workflow(client: Client, world: World) -> None:
     task_id = client.start(TELLING.name)
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
 
@@ -34,7 +34,7 @@ def test_a_task_says_which_state_its_workflow_is_in(client: Client, world: World
 
 
 # X10: however often any caller polls
-def test_the_state_is_asked_for_once_an_interval(client: Client, world: World) -> None:
+def test_the_history_is_read_once_per_interval(client: Client, world: World) -> None:
     task_id = client.start(TELLING.name)
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
 
@@ -45,8 +45,8 @@ def test_the_state_is_asked_for_once_an_interval(client: Client, world: World) -
     assert len(world.workflows.looked_at) == 4
 
 
-# X22: off, unless the tool says so
-def test_a_tool_that_does_not_tell_its_states_is_not_looked_at(client: Client, world: World) -> None:
+# X22: off, unless the manifest turns it on
+def test_the_history_is_not_read_for_a_tool_that_does_not_show_its_states(client: Client, world: World) -> None:
     task_id = client.start()
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
     world.clock.advance(seconds=59)
@@ -69,7 +69,7 @@ def test_a_tool_that_does_not_tell_its_states_is_not_looked_at(client: Client, w
         (0, 0, None, "0 done"),
     ],
 )
-def test_a_task_says_how_far_it_is(
+def test_a_task_shows_its_reported_progress(
     client: Client, world: World, done: float, total: float | None, message: str | None, words: str
 ) -> None:
     task_id = client.start()
@@ -80,7 +80,7 @@ def test_a_task_says_how_far_it_is(
 
 
 # T32: events come in any order
-def test_progress_never_goes_back(client: Client, world: World) -> None:
+def test_progress_never_decreases(client: Client, world: World) -> None:
     task_id = client.start()
 
     for done in (10, 40, 20, 40, 30):
@@ -107,7 +107,7 @@ def test_progress_changes_nothing_of_a_task_that_has_ended(client: Client, world
 
 
 # X22: if a workflow reports its progress, its history is not read
-def test_a_task_that_tells_its_progress_is_not_looked_at_for_its_state(client: Client, world: World) -> None:
+def test_the_history_is_not_read_for_a_task_that_reports_progress(client: Client, world: World) -> None:
     task_id = client.start(TELLING.name)
     world.workflows.current_states[world.workflows.execution_of(task_id)] = "ReadTheFile"
     world.progress(task_id, 10, message="a tenth")

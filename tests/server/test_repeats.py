@@ -19,14 +19,14 @@ eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
 def client_of(world: World, era: str) -> Client:
-    """Make a client that can all."""
+    """Return a client of this era with all capabilities."""
     if era == "legacy":
         return LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
     return ModernClient(world, capabilities={**TASKS_CAPABILITY, **FORM_CAPABILITY})
 
 
 def called(client: Client, key: str | None, arguments: Json = ARGUMENTS, tool: str = "optional") -> str:
-    """Call a tool as a task, and return the task's id, or the error's code."""
+    """Call a tool with a task; return the task's id, or the error's code."""
     params: Json = {"name": tool, "arguments": arguments}
     headers = None if key is None else {"idempotency-key": key}
     as_task: Json = {"task": {}} if isinstance(client, LegacyClient) else {}
@@ -36,7 +36,7 @@ def called(client: Client, key: str | None, arguments: Json = ARGUMENTS, tool: s
 
 
 def meanwhile(world: World, where: str, act: Callable[[], object]) -> None:
-    """Do something in the midst of the next call: before it writes its task, or before its execution starts."""
+    """Do something during the next call: before it writes its task, or before its execution starts."""
     if where == "before its task is written":
         world.store.before_create = act
         return
@@ -48,11 +48,11 @@ def meanwhile(world: World, where: str, act: Callable[[], object]) -> None:
     world.workflows.on_start = once
 
 
-# X8: the others found no slot, though their task was being made in it.
+# X8: one slot is enough, because the calls share their task.
 @eras
 @pytest.mark.parametrize("where", ["before its task is written", "before it starts"])
 @pytest.mark.parametrize("most_active", [1, 2])
-def test_calls_with_one_key_at_one_moment_all_get_one_task_in_one_slot(era: str, where: str, most_active: int) -> None:
+def test_concurrent_calls_with_one_key_share_one_task_and_one_slot(era: str, where: str, most_active: int) -> None:
     world = World(limits=Limits(active=most_active))
     client, given = client_of(world, era), list[str]()
     meanwhile(world, where, lambda: given.append(called(client, KEY)))
@@ -64,9 +64,9 @@ def test_calls_with_one_key_at_one_moment_all_get_one_task_in_one_slot(era: str,
     assert len(world.workflows.running()) == 1
 
 
-# T27: what another call with the same key reserved for nothing was no room for anybody else.
+# T27: a concurrent call with the same key reserves no second slot.
 @eras
-def test_calls_with_one_key_at_one_moment_take_no_slot_of_another_call(era: str) -> None:
+def test_concurrent_calls_with_one_key_leave_the_other_slots_free(era: str) -> None:
     world = World(limits=Limits(active=2))
     client, given = client_of(world, era), list[str]()
 
@@ -83,7 +83,7 @@ def test_calls_with_one_key_at_one_moment_take_no_slot_of_another_call(era: str)
 
 # T27
 @eras
-def test_calls_with_one_key_use_up_the_rate_of_one(era: str) -> None:
+def test_calls_with_one_key_count_once_for_the_rate_limit(era: str) -> None:
     world = World(limits=Limits(per_minute=10))
     client, given = client_of(world, era), list[str]()
 
@@ -100,9 +100,9 @@ def test_calls_with_one_key_use_up_the_rate_of_one(era: str) -> None:
     assert called(client, None) == "-31002"
 
 
-# T27: otherwise its owner would run out of slots.
+# T27: otherwise the owner would run out of slots.
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_confirmation_that_is_repeated_uses_up_the_rate_of_one_and_leads_to_its_task(*, ended: bool) -> None:
+def test_a_repeated_confirmation_counts_once_for_the_rate_limit_and_gets_the_task(*, ended: bool) -> None:
     world = World(limits=Limits(per_minute=10))
     client = client_of(world, "modern")
     asked = client.ask("tools/call", {"name": "confirmed", "arguments": ARGUMENTS}).result
@@ -121,8 +121,8 @@ def test_a_confirmation_that_is_repeated_uses_up_the_rate_of_one_and_leads_to_it
     assert "-31002" not in [called(client, None) for _ in range(9)]
 
 
-# T27: whoever looked for the task before it was there, and reserves after it has ended, gives all back.
-def test_a_call_that_comes_upon_its_task_when_that_has_ended_uses_up_nothing() -> None:
+# T27: a call that reserves a slot after its task has ended releases the slot.
+def test_a_call_that_finds_its_task_ended_uses_no_slot_and_no_rate() -> None:
     world = World(limits=Limits(per_minute=2))
     client, given = client_of(world, "modern"), list[str]()
 
@@ -139,7 +139,7 @@ def test_a_call_that_comes_upon_its_task_when_that_has_ended_uses_up_nothing() -
 
 
 # T27
-def test_a_call_whose_start_is_refused_uses_up_nothing() -> None:
+def test_a_call_whose_start_is_refused_uses_no_slot_and_no_rate() -> None:
     world = World(limits=Limits(active=1, per_minute=1))
     client = client_of(world, "modern")
     world.workflows.start_fault = StartRefused("it is not there")
@@ -152,9 +152,9 @@ def test_a_call_whose_start_is_refused_uses_up_nothing() -> None:
     assert [task.task_id for task in world.store.tasks.values()] == [again]
 
 
-# X8: refused at the limit, because another with the same key had just made their task, and it has ended since.
+# X8: the slot was taken by a call with the same key, whose task has ended since.
 @eras
-def test_a_call_that_finds_no_slot_looks_for_its_task_before_it_is_refused(era: str) -> None:
+def test_a_call_without_a_slot_looks_for_its_task_before_it_is_refused(era: str) -> None:
     world = World(limits=Limits(active=1))
     client, given = client_of(world, era), list[str]()
     reserve = world.store.reserve
@@ -164,7 +164,7 @@ def test_a_call_that_finds_no_slot_looks_for_its_task_before_it_is_refused(era: 
         given.append(called(client, KEY))
         world.succeed(given[0], OUTPUT)
         called(client, None, {"text": "y"})
-        reserve(*args)  # type: ignore[arg-type] - whatever it was called with
+        reserve(*args)  # type: ignore[arg-type] - the arguments are passed on unchanged
 
     world.store.reserve = late  # type: ignore[method-assign] - one call comes late
 
@@ -175,9 +175,11 @@ def test_a_call_that_finds_no_slot_looks_for_its_task_before_it_is_refused(era: 
 
 @eras
 @pytest.mark.parametrize("tool", ["optional", "confirmed"])
-def test_a_key_whose_call_died_before_its_task_was_written_makes_it_later(era: str, tool: str, world: World) -> None:
+def test_a_repeated_call_creates_the_task_if_the_first_process_died_before_it_did(
+    era: str, tool: str, world: World
+) -> None:
     if (era, tool) == ("modern", "confirmed"):
-        pytest.skip("asks before there is a task")
+        pytest.skip("a modern call asks before there is a task")
     client = client_of(world, era)
 
     def die() -> None:
@@ -195,9 +197,9 @@ def test_a_key_whose_call_died_before_its_task_was_written_makes_it_later(era: s
     assert world.store.usage[ALICE].active == {soon}
 
 
-# Whoever went on with the claim may still be making its task: a second one must not begin beside it.
+# Another process may still be creating the task of the claim, so a second task must not start beside it.
 @pytest.mark.parametrize(("seconds", "tasks"), [(30, 1), (31, 0), (60, 0), (61, 1)])
-def test_a_key_whose_call_died_is_claimed_anew_when_nobody_can_be_making_its_task(
+def test_a_claim_without_a_task_is_replaced_when_no_process_can_still_be_creating_it(
     seconds: int, tasks: int, world: World
 ) -> None:
     client = client_of(world, "modern")
@@ -217,7 +219,7 @@ def test_a_key_whose_call_died_is_claimed_anew_when_nobody_can_be_making_its_tas
 
 @eras
 @pytest.mark.parametrize("arguments", [ARGUMENTS, {"text": "another"}])
-def test_a_key_is_free_when_its_task_is_gone(era: str, arguments: Json, world: World) -> None:
+def test_a_key_is_free_after_its_task_has_expired(era: str, arguments: Json, world: World) -> None:
     client = client_of(world, era)
     first = called(client, KEY)
     world.clock.advance(days=2)
@@ -228,8 +230,8 @@ def test_a_key_is_free_when_its_task_is_gone(era: str, arguments: Json, world: W
     assert called(client, KEY, arguments) == again
 
 
-# X8: the key was gone with the first ttl, and the confirmed task was there for another hour.
-def test_a_key_is_kept_as_long_as_a_task_that_was_confirmed_late(world: World) -> None:
+# X8: the ttl of the key must grow with that of the confirmed task.
+def test_a_key_lives_as_long_as_its_task_even_if_that_was_confirmed_late(world: World) -> None:
     client = client_of(world, "legacy")
     task_id = called(client, KEY, tool="confirmed")
     world.clock.advance(minutes=14)
@@ -243,8 +245,8 @@ def test_a_key_is_kept_as_long_as_a_task_that_was_confirmed_late(world: World) -
     assert claim.expires_at > next(iter(world.store.tasks.values())).expires_at + timedelta(days=1)
 
 
-# The id of a confirmed task is given out with its question: its slot must not pass for one whose call died long ago.
-def test_a_confirmed_call_keeps_its_slot_while_another_looks_for_one() -> None:
+# The id of a confirmed task is as old as its question, but its slot must not be reclaimed as that of a dead call.
+def test_a_confirmed_call_keeps_its_slot_while_another_call_reclaims_slots() -> None:
     world = World(limits=Limits(active=1))
     client = client_of(world, "modern")
     params: Json = {"name": "confirmed", "arguments": ARGUMENTS}

@@ -17,7 +17,7 @@ from tests.server.rounds import again, on_sleep
 
 
 def steps(world: World, last: int, *, ends: bool) -> Callable[[], None]:
-    """Have the workflow make a step in each pause, and end after the last."""
+    """Report one step of progress in each sleep, and end the execution after the last."""
 
     def step() -> None:
         number = len(world.clock.slept)
@@ -31,7 +31,7 @@ def steps(world: World, last: int, *, ends: bool) -> Callable[[], None]:
 
 # M42, M8, M7
 @pytest.mark.parametrize("token", ["t", 7, 0, ""])
-def test_progress_comes_with_the_result_in_one_body_of_events(
+def test_progress_is_sent_before_the_result_in_one_sse_body(
     plain: ModernClient, world: World, token: str | int
 ) -> None:
     world.clock.on_sleep = steps(world, 3, ends=True)
@@ -47,7 +47,7 @@ def test_progress_comes_with_the_result_in_one_body_of_events(
 
 
 # M42, M43
-def test_progress_comes_with_a_round_that_asks_to_be_called_again(plain: ModernClient, world: World) -> None:
+def test_progress_is_sent_before_a_round_that_asks_for_another_call(plain: ModernClient, world: World) -> None:
     world.clock.on_sleep = steps(world, 3, ends=False)
     first = plain.call("optional", progress_token="a")
     world.progress(only_task(world), 4, 4)
@@ -88,7 +88,7 @@ def test_no_progress_is_sent_to_a_client_without_a_token_or_without_events(
 
 
 # M7, M42
-def test_without_any_progress_there_is_nothing_to_stream(plain: ModernClient, world: World) -> None:
+def test_a_round_without_progress_is_answered_in_json(plain: ModernClient, world: World) -> None:
     on_sleep(world, 1, lambda: world.succeed(only_task(world), OUTPUT))
 
     answer = plain.call("optional", progress_token="t")
@@ -96,7 +96,7 @@ def test_without_any_progress_there_is_nothing_to_stream(plain: ModernClient, wo
     assert not answer.is_stream
 
 
-# M42, X22: there it is in the words of its status
+# M42, X22: a task shows its progress in the status message
 def test_no_progress_is_sent_if_the_call_is_a_task(modern: ModernClient, world: World) -> None:
     answer = modern.call("optional", progress_token="t")
     world.progress(answer.id_in(), 1, 4)

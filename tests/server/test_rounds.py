@@ -1,4 +1,4 @@
-"""Plain calls in modern: awaited in rounds of short responses (MRTR), with questions and progress on the way."""
+"""Plain calls in modern: answered in rounds of short responses (MRTR), with questions and progress."""
 
 from copy import copy
 from dataclasses import replace
@@ -26,7 +26,7 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 
 
 # M43, T6
-def test_a_round_without_news_asks_for_nothing_but_to_be_called_again(plain: ModernClient, world: World) -> None:
+def test_a_round_without_news_asks_only_for_another_call(plain: ModernClient, world: World) -> None:
     answer = plain.call("optional")
 
     assert answer.result.keys() == {"resultType", "requestState", "_meta"}
@@ -35,7 +35,7 @@ def test_a_round_without_news_asks_for_nothing_but_to_be_called_again(plain: Mod
 
 
 # M43, T6
-def test_the_work_goes_on_through_the_rounds_and_starts_once(plain: ModernClient, world: World) -> None:
+def test_the_workflow_starts_once_and_runs_through_all_rounds(plain: ModernClient, world: World) -> None:
     first = plain.call("optional")
     second = again(plain, first)
     on_sleep(world, 2, lambda: world.succeed(only_task(world), OUTPUT))
@@ -48,7 +48,7 @@ def test_the_work_goes_on_through_the_rounds_and_starts_once(plain: ModernClient
 
 
 # M43: clients give up after ten rounds
-def test_after_so_many_rounds_without_news_the_result_names_the_task(plain: ModernClient, world: World) -> None:
+def test_after_the_last_round_without_news_the_result_names_the_task(plain: ModernClient, world: World) -> None:
     answers = [plain.call("optional")]
     while answers[-1].result["resultType"] == "input_required":
         answers.append(again(plain, answers[-1]))
@@ -60,7 +60,7 @@ def test_after_so_many_rounds_without_news_the_result_names_the_task(plain: Mode
 
 
 # M43, M44, M47, M49
-def test_what_the_workflow_asks_is_asked_in_the_round_at_once(plain: ModernClient, world: World) -> None:
+def test_a_question_of_the_workflow_ends_the_round_at_once(plain: ModernClient, world: World) -> None:
     def ask() -> None:
         world.ask(only_task(world), "form")
         world.ask(only_task(world), "page", URL)
@@ -77,7 +77,7 @@ def test_what_the_workflow_asks_is_asked_in_the_round_at_once(plain: ModernClien
 
 
 def asked(plain: ModernClient, world: World) -> Answer:
-    """Call a tool whose workflow asks something."""
+    """Call a tool whose workflow asks a question."""
     on_sleep(world, 1, lambda: world.ask(only_task(world)))
     answer = plain.call("optional")
     world.clock.on_sleep = lambda: None
@@ -87,7 +87,9 @@ def asked(plain: ModernClient, world: World) -> Answer:
 
 # M43, M46, M48
 @pytest.mark.parametrize("response", [ACCEPT, {"action": "decline"}, {"action": "cancel"}])
-def test_an_answer_goes_to_the_workflow_and_the_call_goes_on(plain: ModernClient, world: World, response: Json) -> None:
+def test_an_answer_reaches_the_workflow_and_the_call_continues(
+    plain: ModernClient, world: World, response: Json
+) -> None:
     first = asked(plain, world)
     on_sleep(world, 1, lambda: world.succeed(only_task(world), OUTPUT))
 
@@ -111,7 +113,7 @@ def test_a_round_without_the_answer_asks_again(plain: ModernClient, world: World
 
 # M46, M48
 @pytest.mark.parametrize("wrong", [{}, None, {"action": "accept", "content": {"amount": 0}}])
-def test_a_wrong_answer_is_asked_for_again_in_the_next_round(plain: ModernClient, world: World, wrong: Any) -> None:
+def test_after_a_wrong_answer_the_next_round_asks_again(plain: ModernClient, world: World, wrong: Any) -> None:
     first = asked(plain, world)
 
     second = again(plain, first, {"approval": wrong})
@@ -124,8 +126,8 @@ def test_a_wrong_answer_is_asked_for_again_in_the_next_round(plain: ModernClient
     assert answers_of(world) == {"token of approval": ACCEPT}
 
 
-# X-M1: nothing is left behind by a typo
-def test_a_call_whose_user_answers_wrongly_at_first_leaves_no_other_task(plain: ModernClient, world: World) -> None:
+# X-M1: a wrong answer creates no second task
+def test_a_wrong_answer_creates_no_second_task(plain: ModernClient, world: World) -> None:
     latest = asked(plain, world)
 
     for number in (2, 3, 4):
@@ -139,7 +141,7 @@ def test_a_call_whose_user_answers_wrongly_at_first_leaves_no_other_task(plain: 
 
 
 # M38: each wrong answer costs a write
-def test_wrong_answers_under_all_keys_to_come_cost_no_write_each(plain: ModernClient, world: World) -> None:
+def test_wrong_answers_under_future_keys_cost_no_writes(plain: ModernClient, world: World) -> None:
     first = asked(plain, world)
     world.store.calls.clear()
     keys = ["approval", *(f"approval#{number}" for number in range(2, 50))]
@@ -150,9 +152,9 @@ def test_wrong_answers_under_all_keys_to_come_cost_no_write_each(plain: ModernCl
     assert world.store.calls.count("save") == 2
 
 
-# M46: a client may know what it will be asked
+# M46: a client may know the questions in advance
 @pytest.mark.parametrize("round_number", [0, 1])
-def test_an_answer_in_advance_is_given_when_it_is_asked_for(
+def test_an_answer_in_advance_is_used_when_the_question_comes(
     plain: ModernClient, world: World, round_number: int
 ) -> None:
     first = plain.call("optional", more={} if round_number else {"inputResponses": {"approval": ACCEPT}})
@@ -168,7 +170,7 @@ def test_an_answer_in_advance_is_given_when_it_is_asked_for(
 
 
 # M46
-def test_an_answer_in_advance_is_used_in_the_very_first_round(plain: ModernClient, world: World) -> None:
+def test_an_answer_in_advance_is_used_in_the_first_round(plain: ModernClient, world: World) -> None:
     def move() -> None:
         match len(world.clock.slept):
             case 1:
@@ -186,8 +188,8 @@ def test_an_answer_in_advance_is_used_in_the_very_first_round(plain: ModernClien
     assert answers_of(world) == {"token of approval": ACCEPT}
 
 
-# M46: nobody has been asked yet who could have answered wrongly
-def test_a_wrong_answer_in_advance_is_asked_for_anew(plain: ModernClient, world: World) -> None:
+# M46: the question has not been asked yet, so this is not a wrong answer
+def test_a_wrong_answer_in_advance_is_ignored_and_the_question_asked(plain: ModernClient, world: World) -> None:
     on_sleep(world, 1, lambda: world.ask(only_task(world)))
 
     answer = plain.call("optional", more={"inputResponses": {"approval": {"action": "accept"}}})
@@ -196,9 +198,9 @@ def test_a_wrong_answer_in_advance_is_asked_for_anew(plain: ModernClient, world:
     assert answers_of(world) == {}
 
 
-# M44, M48, M22: by what this very request declares
+# M44, M48, M22: the capabilities of this request decide
 @pytest.mark.parametrize(("capabilities", "seen"), [({}, []), (FORM_CAPABILITY, ["form"]), (URL_CAPABILITY, ["page"])])
-def test_a_round_asks_only_what_its_request_can_be_asked(
+def test_a_round_asks_only_questions_for_which_its_request_declares_capabilities(
     plain: ModernClient, world: World, capabilities: Json, seen: list[str]
 ) -> None:
     first = plain.call("optional")
@@ -211,7 +213,7 @@ def test_a_round_asks_only_what_its_request_can_be_asked(
 
 
 # M44
-def test_what_a_plain_client_can_never_be_asked_fails_the_state_that_asks(world: World) -> None:
+def test_a_question_that_a_plain_client_cannot_ask_fails_the_state(world: World) -> None:
     client = ModernClient(world, capabilities={})
     client.call("optional")
 
@@ -222,7 +224,7 @@ def test_what_a_plain_client_can_never_be_asked_fails_the_state_that_asks(world:
 
 # M45
 @pytest.mark.parametrize("difference", ["owner", "arguments", "tool", "a character"])
-def test_the_state_of_a_round_is_good_for_the_same_call_only(
+def test_the_state_of_a_round_is_valid_for_the_same_call_only(
     plain: ModernClient, world: World, difference: str
 ) -> None:
     first = plain.call("optional")
@@ -238,10 +240,8 @@ def test_the_state_of_a_round_is_good_for_the_same_call_only(
     assert len(world.workflows.starts) == 1
 
 
-# M45: it changes nothing, so it may be used again
-def test_the_state_of_a_round_may_be_used_again_and_goes_on_with_the_same_work(
-    plain: ModernClient, world: World
-) -> None:
+# M45: a round changes nothing, so its state may be used again
+def test_the_state_of_a_round_may_be_used_again_and_continues_the_same_task(plain: ModernClient, world: World) -> None:
     first = plain.call("optional")
     again(plain, first)
     world.succeed(only_task(world), OUTPUT)
@@ -253,7 +253,7 @@ def test_the_state_of_a_round_may_be_used_again_and_goes_on_with_the_same_work(
 
 
 # M45, X13
-def test_the_state_of_a_round_lives_as_long_as_its_task(plain: ModernClient, world: World) -> None:
+def test_the_state_of_a_round_is_valid_as_long_as_its_task(plain: ModernClient, world: World) -> None:
     first = plain.call("optional")
     world.succeed(only_task(world), OUTPUT)
     world.clock.advance(minutes=59)
@@ -268,7 +268,7 @@ def test_the_state_of_a_round_lives_as_long_as_its_task(plain: ModernClient, wor
 
 
 # X2: a tool that is never a task
-def test_a_client_with_tasks_is_served_in_rounds_where_the_tool_is_never_a_task(world: World) -> None:
+def test_a_client_with_tasks_gets_rounds_for_a_tool_that_is_never_a_task(world: World) -> None:
     client = ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 
     first = client.call("forbidden")
@@ -281,8 +281,8 @@ def test_a_client_with_tasks_is_served_in_rounds_where_the_tool_is_never_a_task(
 
 # M45
 @pytest.mark.parametrize("others", [(b"new", b"old"), (b"old",)])
-def test_a_round_goes_on_where_the_secret_was_rotated_meanwhile(world: World, others: tuple[bytes, ...]) -> None:
-    """Some instances have the one secret then, and some the other."""
+def test_a_round_continues_after_a_rotation_of_the_secret(world: World, others: tuple[bytes, ...]) -> None:
+    """During a rotation, some instances have the old secret and some the new one."""
     first = ModernClient(with_secrets(world, b"old"), capabilities=ASKING_CAPABILITY).call("optional")
     rotated = ModernClient(with_secrets(world, b"new", others), capabilities=ASKING_CAPABILITY)
     world.succeed(only_task(world), OUTPUT)
@@ -294,7 +294,7 @@ def test_a_round_goes_on_where_the_secret_was_rotated_meanwhile(world: World, ot
 
 
 # M45
-def test_what_no_secret_of_ours_has_sealed_is_refused_after_a_rotation_too(world: World) -> None:
+def test_a_state_sealed_with_an_unknown_secret_is_refused_after_a_rotation_too(world: World) -> None:
     first = ModernClient(with_secrets(world, b"of somebody else"), capabilities=ASKING_CAPABILITY).call("optional")
 
     refused = again(ModernClient(with_secrets(world, b"new", (b"new", b"old")), capabilities=ASKING_CAPABILITY), first)
@@ -303,7 +303,7 @@ def test_what_no_secret_of_ours_has_sealed_is_refused_after_a_rotation_too(world
 
 
 def with_secrets(world: World, secret: bytes, others: tuple[bytes, ...] = ()) -> World:
-    """Return the same world, answered by an instance that has this secret and finds others when it looks."""
+    """Return the same world behind an instance with this secret, which finds the others when it reads them again."""
     kit = replace(world.kit, secret=lambda: secret, other_secrets=lambda: others)
     instance = copy(world)
     instance.server = McpServer(kit, world.server.allowed_origins, world.server.report)

@@ -1,4 +1,4 @@
-"""Every requirement of the protocol has a test that names it, or a reason why none does; checked both ways.
+"""Every requirement of the protocol has a test that names it, or a reason why not; every name is a requirement.
 
 The requirements are the rows of tests/requirements.csv. Their letters: A era dispatch, M 2026-07-28, X its tasks
 extension, L 2025-11-25, T its tasks, F authorization; the levels: M must, S should, m may, - a fact. A test names its
@@ -45,7 +45,7 @@ def test_every_row_has_a_test_or_a_reason_why_not() -> None:
     assert missing == set()
 
 
-def test_no_row_has_both() -> None:
+def test_no_row_has_both_a_test_and_a_reason() -> None:
     named = named_rows()
 
     both = named & WITHOUT_A_TEST.keys()
@@ -53,7 +53,7 @@ def test_no_row_has_both() -> None:
     assert both == set()
 
 
-def test_every_row_that_is_named_is_one_of_the_checklists() -> None:
+def test_every_row_that_a_test_names_exists() -> None:
     # Sections of the checklist without rows: G is the table of statuses and codes, H maps the fields of the eras, and K
     # lists what the specifications leave open.
     named = {row for row in named_rows() if row[0] not in "GHK"}

@@ -21,7 +21,7 @@ from tests.server.clients import (
 from tests.server.messages import answers_of, failures_of, only_task, questions
 
 CAPABILITIES: Final[Json] = {"sampling": {}, "roots": {}}
-"""Of a client that answers both, but cannot ask its user."""
+"""The capabilities of a client that supports sampling and roots, but not elicitation."""
 TEXT: Final[Json] = SAMPLED["content"]
 ASKED: Final[Mapping[str, Json]] = {"sampling": SAMPLING, "roots": {}}
 METHODS: Final = {"sampling": "sampling/createMessage", "roots": "roots/list"}
@@ -94,7 +94,7 @@ def test_a_plain_call_asks_in_rounds(world: World, kind: str) -> None:
     assert answers_of(world) == {token: ANSWERS[kind]}
 
 
-# M46: asked again, as a form is
+# M46: as for a form
 @pytest.mark.parametrize(("kind", "wrong", "expected"), WRONG)
 def test_a_wrong_result_is_asked_for_again_and_the_status_says_why(
     modern: ModernClient, world: World, kind: str, wrong: Any, expected: str
@@ -111,8 +111,8 @@ def test_a_wrong_result_is_asked_for_again_and_the_status_says_why(
     assert answers_of(world) == {token: ANSWERS[kind]}
 
 
-# M44: all kinds at once, and each request of the client sees what that request declares
-def test_a_client_sees_the_kinds_that_its_request_declares(world: World) -> None:
+# M44: with questions of all kinds, each request sees those whose capabilities it declares
+def test_a_client_sees_the_questions_whose_capabilities_its_request_declares(world: World) -> None:
     everything = {**CAPABILITIES, **ASKING_CAPABILITY}
     task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **everything}).start()
     world.ask(task_id, "user")
@@ -195,7 +195,7 @@ def test_a_client_that_did_not_declare_it_is_never_asked(world: World, kind: str
 
 
 # A question to a user needs forms: a client with sampling and roots alone cannot be asked
-def test_sampling_and_roots_do_not_stand_for_forms(world: World) -> None:
+def test_a_client_with_sampling_and_roots_only_is_asked_no_forms(world: World) -> None:
     modern = ModernClient(world, capabilities={**TASKS_CAPABILITY, **CAPABILITIES})
     task_id = modern.start()
 

@@ -1,4 +1,4 @@
-"""Scopes: a refusal names all that are needed, tools that a caller may not call are hidden, and tasks stay its own."""
+"""Scopes: a refusal names all required scopes; a caller sees only the tools it may call; its tasks stay its own."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.mcp_server import McpServer
 from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, REQUIRED, World, catalog_of
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, untouched
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, nothing_happened
 from tests.server.messages import questions
 
 Client = LegacyClient | ModernClient
@@ -33,7 +33,7 @@ NEEDS_CALL: Final = Access((CALL,), metadata_url=METADATA)
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The endpoint, for a caller whose token has some scopes."""
+    """An endpoint for a caller whose token has these scopes."""
 
     world: World
     scopes: Scopes
@@ -41,7 +41,7 @@ class SignedIn:
 
     @property
     def server(self) -> "SignedIn":
-        """What answers."""
+        """The endpoint itself."""
         return self
 
     def handle(self, request: HttpRequest) -> HttpResponse:
@@ -59,7 +59,7 @@ def world() -> World:
 
 @pytest.fixture(params=[LegacyClient, ModernClient])
 def era(request: pytest.FixtureRequest) -> type[Client]:
-    """A kind of client."""
+    """One kind of client."""
     return request.param
 
 
@@ -68,13 +68,13 @@ def holding(world: World, *scopes: str) -> SignedIn:
 
 
 def listed(client: Client) -> list[str]:
-    """List the operator's tools that a client is shown."""
+    """Return the operator's tools in the list that a client gets."""
     names = [tool["name"] for tool in client.ask("tools/list").result["tools"]]
     return [name for name in names if name not in OWN_TOOLS]
 
 
 def challenged(response: HttpResponse) -> dict[str, str]:
-    """Read the challenge of a refusal."""
+    """Return the challenge of a refusal."""
     scheme, _, parameters = response.headers["www-authenticate"].partition(" ")
     assert scheme == "Bearer"
     return dict(re.findall(r'(\w+)="([^"]*)"(?:, |$)', parameters))
@@ -93,7 +93,7 @@ def test_without_the_required_scope_nothing_is_answered(world: World, era: type[
     answers = [client.ask(method, {"name": "plain", "taskId": "x"}) for method in METHODS[era]]
 
     assert {(answer.status, answer.code, answer.body["id"]) for answer in answers} == {(403, -31004, 1)}
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M4, F3
@@ -102,7 +102,7 @@ def test_the_challenge_names_what_is_needed_and_where_to_ask_for_it(world: World
 
     facts = {"error": "insufficient_scope", "scope": CALL, "resource_metadata": METADATA}
     assert challenged(answer.response) == facts
-    assert answer.error["data"] == facts, "API Gateway renames the header"
+    assert answer.error["data"] == facts, "API Gateway renames www-authenticate, so the body must be complete"
 
 
 # M4
@@ -117,7 +117,7 @@ def test_notifications_and_streams_need_the_scope_too(world: World) -> None:
 
 
 # M4
-def test_the_origin_is_looked_at_first(world: World) -> None:
+def test_the_origin_is_checked_first(world: World) -> None:
     client = LegacyClient(holding(world))
 
     assert client.ask("ping", headers={"origin": "https://evil.example"}).code == -32600
@@ -134,14 +134,14 @@ def test_the_origin_is_looked_at_first(world: World) -> None:
         ((CALL, "refund", "refunds:all", "Refunds"), ["plain"]),
     ],
 )
-def test_a_tool_is_listed_for_those_who_may_call_it(
+def test_a_tool_is_listed_for_the_callers_that_may_call_it(
     world: World, era: type[Client], scopes: tuple[str, ...], tools: list[str]
 ) -> None:
     assert listed(era(holding(world, *scopes))) == tools
 
 
 # M32
-def test_the_list_is_kept_for_one_caller_only(world: World) -> None:
+def test_the_list_may_be_cached_for_one_caller_only(world: World) -> None:
     assert ModernClient(holding(world, CALL)).ask("tools/list").result["cacheScope"] == "private"
 
 
@@ -152,9 +152,9 @@ def test_a_tool_that_is_not_listed_cannot_be_called(world: World, era: type[Clie
 
     answer = client.call(tool)
 
-    # No client that was refused one tool may lose its session by it.
+    # The refusal of one tool must not end the session of a client.
     assert (answer.status, answer.code) == (200 if era is LegacyClient else 403, -31004)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M38
@@ -162,23 +162,25 @@ def test_a_call_as_a_task_is_no_way_around(world: World) -> None:
     answer = LegacyClient(holding(world, CALL)).call("refund", task={})
 
     assert (answer.status, answer.code) == (200, -31004)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M38, F6
-def test_one_challenge_names_all_that_the_tool_needs(world: World, era: type[Client]) -> None:
+def test_one_challenge_names_all_scopes_that_the_tool_needs(world: World, era: type[Client]) -> None:
     challenge = challenged(era(holding(world, CALL, AUDITS)).call("audit").response)
 
     assert challenge["scope"].split() == [CALL, REFUNDS, AUDITS]
 
 
 # M38
-def test_a_challenge_names_what_the_caller_has_too_for_a_new_token_replaces_the_old_one(
+def test_a_challenge_also_names_the_scopes_of_the_caller_because_a_new_token_replaces_the_old(
     world: World, era: type[Client]
 ) -> None:
     challenge = challenged(era(holding(world, CALL, AUDITS, "openid")).call("refund").response)
 
-    assert challenge["scope"].split() == [CALL, REFUNDS, AUDITS], "and not what is none of ours"
+    assert challenge["scope"].split() == [CALL, REFUNDS, AUDITS], (
+        "the challenge must not name scopes of other resources"
+    )
 
 
 # M38
@@ -190,7 +192,7 @@ def test_a_caller_with_the_scopes_may_call(world: World, era: type[Client]) -> N
 
 
 # M38
-def test_a_round_that_goes_on_needs_the_scope_as_the_first_did(world: World) -> None:
+def test_every_round_needs_the_scope(world: World) -> None:
     asked = ModernClient(holding(world, CALL, REFUNDS), capabilities={"elicitation": {"form": {}}})
     state = asked.call("confirmed_refund").result["requestState"]
 
@@ -198,7 +200,7 @@ def test_a_round_that_goes_on_needs_the_scope_as_the_first_did(world: World) -> 
     answer = again.call("confirmed_refund", more={"requestState": state, "inputResponses": YES})
 
     assert answer.status == 403
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # X28
@@ -213,18 +215,18 @@ def test_a_task_stays_its_owners_when_the_scope_of_its_tool_is_gone(world: World
 
 
 # M4, M38
-def test_a_caller_whose_scopes_are_unknown_may_call_only_what_needs_none(world: World, era: type[Client]) -> None:
+def test_a_caller_with_unknown_scopes_may_call_only_tools_without_scopes(world: World, era: type[Client]) -> None:
     client = era(SignedIn(world, None, Access(metadata_url=METADATA)))
 
     assert listed(client) == ["plain"]
     refused = client.call("refund")
     assert (refused.code, refused.status) == (-31004, 200 if era is LegacyClient else 403)
-    assert untouched(world)
+    assert nothing_happened(world)
     assert client.call("plain").status == 200
 
 
 # M38
-def test_an_answer_needs_the_scope_of_the_tool_for_it_drives_the_work_on(world: World) -> None:
+def test_an_answer_needs_the_scope_of_the_tool(world: World) -> None:
     before = ModernClient(holding(world, CALL, REFUNDS), capabilities=BOTH)
     task_id = before.start("refund")
     world.ask(task_id)
@@ -247,7 +249,7 @@ def test_a_caller_that_has_lost_the_scope_cannot_confirm(world: World) -> None:
 
     refused = after.respond(asked, result=YES["confirm"])
 
-    # No client that lost a scope may lose its session by an answer; the question stays open.
+    # A lost scope must not end the session of a client that answers; the question stays open.
     assert refused.status == 202
     assert [entry.outcome for entry in world.audit if entry.action is AuditAction.REFUSED] == ["InsufficientScope"]
     assert world.workflows.starts == []
@@ -266,7 +268,7 @@ def test_a_caller_that_has_lost_the_scope_may_still_cancel(world: World, era: ty
 
 # M33
 @pytest.mark.parametrize("access", [Access(), NEEDS_CALL])
-def test_a_sign_in_that_knows_no_scopes_asks_for_none_where_its_operator_wants_it_so(
+def test_a_sign_in_without_scopes_needs_none_if_its_operator_allows_that(
     world: World, era: type[Client], access: Access
 ) -> None:
     client = era(SignedIn(world, None, replace(access, allows_unchecked=True)))
@@ -276,7 +278,7 @@ def test_a_sign_in_that_knows_no_scopes_asks_for_none_where_its_operator_wants_i
 
 
 # M38
-def test_scopes_are_named_after_the_resource_where_the_issuer_does_so(world: World, era: type[Client]) -> None:
+def test_scopes_have_the_prefix_of_the_resource_if_the_issuer_adds_it(world: World, era: type[Client]) -> None:
     access = Access(("call",), prefix="https://mcp.example/mcp/", metadata_url=METADATA)
     client = era(SignedIn(world, frozenset({"https://mcp.example/mcp/call", "refunds"}), access))
 
@@ -286,7 +288,7 @@ def test_scopes_are_named_after_the_resource_where_the_issuer_does_so(world: Wor
 
 
 class TestWithoutSignIn:
-    """T21: all callers are one, so a task's id is all that keeps it from the others."""
+    """T21: without sign-in all callers are one principal, so only a secret id protects a task from others."""
 
     @pytest.fixture
     def anybody(self, world: World) -> LegacyClient:
@@ -297,7 +299,7 @@ class TestWithoutSignIn:
 
         assert capabilities["tasks"] == {"cancel": {}, "requests": {"tools": {"call": {}}}}
 
-    def test_and_not_given(self, anybody: LegacyClient) -> None:
+    def test_the_list_of_tasks_is_refused(self, anybody: LegacyClient) -> None:
         task_id = anybody.start("plain")
 
         answer = anybody.ask("tasks/list")

@@ -18,9 +18,7 @@ OLDER = ("2025-06-18", "2025-03-26")
 
 # L10
 @pytest.mark.parametrize("version", [LEGACY, *OLDER])
-def test_a_session_is_given_when_a_client_introduces_itself_and_is_another_each_time(
-    world: World, version: str
-) -> None:
+def test_each_initialize_gets_a_new_session(world: World, version: str) -> None:
     sessions = [LegacyClient.opened(world, version).session or "" for _ in range(3)]
 
     assert len(set(sessions)) == 3
@@ -49,7 +47,7 @@ TALKATIVE: dict[str, Json] = {
 
 # L10: whatever a client declares, its token is a valid header
 @pytest.mark.parametrize("said", TALKATIVE.values(), ids=list(TALKATIVE))
-def test_a_client_that_says_a_lot_of_itself_gets_a_session_all_the_same(world: World, said: Json) -> None:
+def test_a_client_that_declares_a_lot_gets_a_session(world: World, said: Json) -> None:
     client = LegacyClient.opened(world, **said)
 
     assert len(client.session or "") < LONGEST_HEADER
@@ -64,8 +62,8 @@ def test_a_client_that_declares_nothing_gets_a_session(legacy: LegacyClient, par
     assert SESSION.fullmatch(answer.response.headers["mcp-session-id"])
 
 
-# L3: one client names another version in its headers than it has agreed on
-def test_what_was_agreed_on_counts_and_not_what_the_headers_say(world: World) -> None:
+# L3: one released client sends another version in its headers than the agreed one
+def test_the_agreed_version_counts_and_not_the_headers(world: World) -> None:
     new, old = LegacyClient.opened(world), LegacyClient.opened(world, OLDER[0])
     task_id = new.start()
 
@@ -76,8 +74,8 @@ def test_what_was_agreed_on_counts_and_not_what_the_headers_say(world: World) ->
     assert as_agreed_too.code == -32601
 
 
-# L10, L2: a client that begins anew still sends its old one
-def test_a_garbled_session_does_not_keep_a_client_from_introducing_itself(legacy: LegacyClient) -> None:
+# L10, L2: a client that starts a new session may still send its old session id
+def test_initialize_ignores_an_invalid_session_id(legacy: LegacyClient) -> None:
     params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
 
     answer = legacy.ask("initialize", params, headers={"mcp-session-id": "an old one"})
@@ -86,7 +84,7 @@ def test_a_garbled_session_does_not_keep_a_client_from_introducing_itself(legacy
 
 
 # A10, M22
-def test_modern_knows_no_sessions(modern: ModernClient) -> None:
+def test_the_modern_era_ignores_session_ids(modern: ModernClient) -> None:
     answer = modern.ask("tools/list", headers={"mcp-session-id": "?"})
 
     assert answer.status == 200
@@ -105,7 +103,7 @@ def test_everything_works_without_a_session(legacy: LegacyClient, world: World) 
     assert result["structuredContent"] == OUTPUT
 
 
-# L11, T24, T21: a session says what its client can do, and never who the caller is
+# L11, T24, T21: a session describes the client, and never identifies the caller
 def test_the_session_of_another_caller_gives_no_access_to_its_tasks(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     thief = LegacyClient(world, owner=BOB, session=resuming.session)
@@ -116,8 +114,8 @@ def test_the_session_of_another_caller_gives_no_access_to_its_tasks(resuming: Le
     assert thief.ask("tasks/list").result["tasks"] == []
 
 
-# L10, L11: forging a token only changes what the client claims about itself, which `initialize` lets it do anyway
-def test_a_forged_session_gives_what_introducing_oneself_would_have_given(world: World) -> None:
+# L10, L11: a forged token only changes what the client claims about itself, as `initialize` would
+def test_a_forged_session_gives_no_more_than_initialize_would(world: World) -> None:
     forged = LegacyClient(world, session=wrap([1, LEGACY, "anybody", ASKING_CAPABILITY, ""]))
     task_id = forged.start()
     world.ask(task_id)
@@ -139,22 +137,22 @@ NO_STREAM: dict[str, Json] = {
 
 
 @pytest.fixture(params=NO_STREAM.values(), ids=list(NO_STREAM))
-def gated(request: pytest.FixtureRequest) -> Json:
+def kind_of_client(request: pytest.FixtureRequest) -> Json:
     """A reason why a client does not resume a response."""
     return request.param
 
 
-def client_of(world: World, gated: Json) -> LegacyClient:
+def client_of(world: World, kind_of_client: Json) -> LegacyClient:
     """Open a session as such a client does."""
-    return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY, name=gated.get("name", "a test"))
+    return LegacyClient.opened(world, capabilities=ASKING_CAPABILITY, name=kind_of_client.get("name", "a test"))
 
 
 # L7, T6, K8
-def test_who_does_not_come_back_gets_json_within_the_bound_for_a_plain_call(world: World, gated: Json) -> None:
-    client = client_of(world, gated)
+def test_a_client_that_does_not_resume_gets_json_in_time_for_a_plain_call(world: World, kind_of_client: Json) -> None:
+    client = client_of(world, kind_of_client)
     params: Json = {"name": "optional", "arguments": {"text": "a"}, "_meta": {"progressToken": "t"}}
 
-    answer = client.ask("tools/call", params, headers=gated.get("headers"))
+    answer = client.ask("tools/call", params, headers=kind_of_client.get("headers"))
 
     assert not answer.is_stream
     assert answer.result["_meta"]["stepwire/task"]["status"] == "working"
@@ -162,13 +160,13 @@ def test_who_does_not_come_back_gets_json_within_the_bound_for_a_plain_call(worl
 
 
 # L7, T15, K8
-def test_who_does_not_come_back_gets_json_within_the_bound_for_a_result(world: World, gated: Json) -> None:
-    client = client_of(world, gated)
+def test_a_client_that_does_not_resume_gets_json_in_time_for_a_result(world: World, kind_of_client: Json) -> None:
+    client = client_of(world, kind_of_client)
     task_id = client.start()
 
-    answer = client.ask("tasks/result", {"taskId": task_id}, headers=gated.get("headers"))
+    answer = client.ask("tasks/result", {"taskId": task_id}, headers=kind_of_client.get("headers"))
     world.succeed(task_id, OUTPUT)
-    later = client.ask("tasks/result", {"taskId": task_id}, headers=gated.get("headers"))
+    later = client.ask("tasks/result", {"taskId": task_id}, headers=kind_of_client.get("headers"))
 
     assert (answer.is_stream, answer.status, answer.code) == (False, 200, -31001)
     assert later.result["structuredContent"] == OUTPUT
@@ -185,17 +183,17 @@ def test_an_older_version_gets_json_every_time(world: World, version: str) -> No
     assert answer.result["_meta"]["stepwire/task"]["status"] == "working"
 
 
-# K8: a wrong yes is a call that hangs
+# K8: a call would hang if an unknown client were wrongly taken to resume
 @pytest.mark.parametrize("name", ["Visual Studio", "", "a Test", "a test 2", "mcp2", "claude-ai", "rmcp"])
-def test_a_plain_call_of_a_client_that_is_on_no_list_gets_json(world: World, name: str) -> None:
+def test_a_plain_call_of_an_unlisted_client_gets_json(world: World, name: str) -> None:
     client = LegacyClient.opened(world, name=name)
 
     assert not client.call("optional").is_stream
 
 
-# T15: only those send it who have tasks, and they come back
+# T15: only clients with tasks send tasks/result, and they resume
 @pytest.mark.parametrize("name", ["Visual Studio", "", "a Test", "My Visual Studio Code", "claude-ai"])
-def test_the_result_of_a_task_is_polled_by_all_who_are_not_known_to_hang(world: World, name: str) -> None:
+def test_tasks_result_is_streamed_to_all_clients_not_known_to_hang(world: World, name: str) -> None:
     client = LegacyClient.opened(world, name=name, capabilities=ASKING_CAPABILITY)
     task_id = client.start()
     world.ask(task_id)
@@ -206,7 +204,7 @@ def test_the_result_of_a_task_is_polled_by_all_who_are_not_known_to_hang(world: 
 
 
 @pytest.mark.parametrize("name", ["Visual Studio Code - Insiders", "rmcp"])
-def test_a_task_of_a_client_that_hangs_on_its_result_asks_nothing(world: World, name: str) -> None:
+def test_a_client_that_hangs_on_tasks_result_is_asked_no_question(world: World, name: str) -> None:
     client = LegacyClient.opened(world, name=name, capabilities=ASKING_CAPABILITY)
     task_id = client.start()
 
@@ -215,9 +213,9 @@ def test_a_task_of_a_client_that_hangs_on_its_result_asks_nothing(world: World, 
     assert failures_of(world) == {"token of approval": "Stepwire.InputNotSupported"}
 
 
-# docs/upgrades.md: the list decides for those who said only their name
+# docs/upgrades.md: an earlier token has only the client's name, so the list decides
 @pytest.mark.parametrize(("name", "is_polled"), [("mcp", True), ("rmcp", False), ("anybody", False)])
-def test_a_session_of_an_earlier_version_goes_on_by_its_name(world: World, name: str, is_polled: bool) -> None:
+def test_a_session_of_an_earlier_version_is_served_by_its_client_name(world: World, name: str, is_polled: bool) -> None:
     client = LegacyClient(world, session=wrap([1, LEGACY, name, {}, ""]))
 
     assert client.call("optional").is_stream == is_polled

@@ -1,4 +1,4 @@
-"""What a person reads of a task shows what is in it: no control or direction character of a value acts."""
+"""Texts that a person reads show their content: control and direction characters in values have no effect."""
 
 from typing import Any, cast
 
@@ -8,9 +8,9 @@ from tests.kits import FORM, OPTIONAL, World
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 
-DRESSED = "5 old rows?\r\n\nApproved by IT \u202esresu lla eteleD\u202c\x07\x1b[2J"
-ACTING = ("\r", "\u202e", "\u202c", "\x07", "\x1b")
-SHOWN = r"Approved by IT \u202esresu lla eteleD\u202c\u0007\u001b[2J"
+WITH_CONTROL_CHARACTERS = "5 old rows?\r\n\nApproved by IT \u202esresu lla eteleD\u202c\x07\x1b[2J"
+CONTROL_CHARACTERS = ("\r", "\u202e", "\u202c", "\x07", "\x1b")
+ESCAPED = r"Approved by IT \u202esresu lla eteleD\u202c\u0007\u001b[2J"
 
 
 def texts_of(value: Any) -> list[str]:
@@ -27,18 +27,20 @@ def texts_of(value: Any) -> list[str]:
 
 
 def check(value: Any) -> None:
-    """Raise AssertionError where a text in a value acts, or the dressed words are not in any."""
+    """Raise AssertionError if a text contains an active control character, or if no text contains the escaped value."""
     texts = texts_of(value)
-    assert not [text for text in texts if any(character in text for character in ACTING)]
-    assert [text for text in texts if SHOWN in text]
+    assert not [text for text in texts if any(character in text for character in CONTROL_CHARACTERS)]
+    assert [text for text in texts if ESCAPED in text]
 
 
 # X-M7
-def test_what_is_to_be_confirmed_is_shown_as_it_is(asking: ModernClient, world: World) -> None:
+def test_the_confirmation_shows_the_arguments_with_control_characters_escaped(
+    asking: ModernClient, world: World
+) -> None:
     legacy = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
-    task_id = legacy.call("confirmed", {"text": DRESSED}, task={}).id_in("task")
+    task_id = legacy.call("confirmed", {"text": WITH_CONTROL_CHARACTERS}, task={}).id_in("task")
 
-    asked = asking.call("confirmed", {"text": DRESSED}).result
+    asked = asking.call("confirmed", {"text": WITH_CONTROL_CHARACTERS}).result
     waiting = legacy.task("get", task_id).result
 
     check(asked["inputRequests"])
@@ -46,11 +48,9 @@ def test_what_is_to_be_confirmed_is_shown_as_it_is(asking: ModernClient, world: 
     assert "\n" not in asked["inputRequests"]["confirm"]["params"]["message"]
 
 
-def test_what_a_workflow_asks_is_shown_as_it_is_with_the_lines_of_its_author(
-    asking: ModernClient, world: World
-) -> None:
+def test_a_question_is_shown_escaped_and_keeps_its_line_breaks(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
-    world.ask(task_id, elicitation={**FORM, "message": DRESSED})
+    world.ask(task_id, elicitation={**FORM, "message": WITH_CONTROL_CHARACTERS})
 
     found = asking.task("get", task_id).result
 
@@ -61,32 +61,34 @@ def test_what_a_workflow_asks_is_shown_as_it_is_with_the_lines_of_its_author(
 
 
 @pytest.mark.parametrize("is_legacy", [True, False])
-def test_what_a_workflow_reports_is_shown_as_it_is(world: World, *, is_legacy: bool) -> None:
+def test_the_status_message_of_reported_progress_is_shown_escaped(world: World, *, is_legacy: bool) -> None:
     client = LegacyClient(world) if is_legacy else ModernClient(world)
     task_id = client.start()
-    world.progress(task_id, 10, message=DRESSED)
+    world.progress(task_id, 10, message=WITH_CONTROL_CHARACTERS)
 
     check(client.task("get", task_id).result)
 
 
-def test_words_of_progress_are_shown_as_they_are(world: World) -> None:
+def test_a_progress_notification_is_shown_escaped(world: World) -> None:
     client = ModernClient(world, capabilities=ASKING_CAPABILITY)
-    world.clock.on_sleep = lambda: [world.progress(task.task_id, 10, message=DRESSED) for task in world.store.tasks]
+    world.clock.on_sleep = lambda: [
+        world.progress(task.task_id, 10, message=WITH_CONTROL_CHARACTERS) for task in world.store.tasks
+    ]
 
     answer = client.call(OPTIONAL.name, progress_token="t")
 
     check([event for event in answer.messages if event.get("method") == "notifications/progress"])
 
 
-def test_how_a_task_failed_is_shown_as_it_is(world: World) -> None:
+def test_the_cause_of_a_failure_is_shown_escaped(world: World) -> None:
     client = LegacyClient(world)
     task_id = client.start()
-    world.fail(task_id, cause=DRESSED)
+    world.fail(task_id, cause=WITH_CONTROL_CHARACTERS)
 
     check(client.task("get", task_id).result)
 
 
-def test_a_wrong_argument_is_quoted_as_it_is(asking: ModernClient) -> None:
-    answer = asking.call("optional", {"text": [DRESSED]}).result
+def test_a_wrong_argument_is_quoted_escaped(asking: ModernClient) -> None:
+    answer = asking.call("optional", {"text": [WITH_CONTROL_CHARACTERS]}).result
 
     check(answer["content"])

@@ -7,7 +7,7 @@ import pytest
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, Door, LegacyClient
+from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, LegacyClient, RawSender
 from tests.server.messages import answers_of, failures_of, questions
 from tests.server.stream_answers import ACCEPT
 
@@ -26,7 +26,7 @@ WRONG_ANSWERS: dict[str, Json] = {
 
 # M48, M46
 @pytest.mark.parametrize("wrong", WRONG_ANSWERS.values(), ids=list(WRONG_ANSWERS))
-def test_a_wrong_answer_is_accepted_and_its_question_asked_again_under_another_id(
+def test_after_a_wrong_answer_the_question_is_asked_again_under_another_id(
     resuming: LegacyClient, world: World, wrong: Json
 ) -> None:
     task_id = resuming.start()
@@ -50,7 +50,7 @@ def test_a_wrong_answer_is_accepted_and_its_question_asked_again_under_another_i
 
 
 # M46
-def test_a_wrong_answer_is_met_with_what_was_expected(resuming: LegacyClient, world: World) -> None:
+def test_the_repeated_question_says_what_was_wrong_with_the_answer(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id)
     first = resuming.task("result", task_id)
@@ -63,7 +63,7 @@ def test_a_wrong_answer_is_met_with_what_was_expected(resuming: LegacyClient, wo
     assert "100" in again["params"]["message"]
 
 
-# M46, M48: what the user typed is no reason to end the session
+# M46, M48: a user's input must not end the session
 @pytest.mark.parametrize("number", [2**53, -(10**30), float("1e308") * 10])
 def test_a_number_that_cannot_be_read_exactly_is_a_wrong_answer(
     resuming: LegacyClient, world: World, number: float
@@ -75,7 +75,7 @@ def test_a_number_that_cannot_be_read_exactly_is_a_wrong_answer(
     content = f'{{"amount": {"1e999" if number == float("inf") else number}}}'
     body = f'{{"jsonrpc": "2.0", "id": "{asked["id"]}", "result": {{"action": "accept", "content": {content}}}}}'
 
-    taken = Door(world).send(body.encode(), {**PLAIN_HEADERS, "mcp-protocol-version": resuming.version})
+    taken = RawSender(world).send(body.encode(), {**PLAIN_HEADERS, "mcp-protocol-version": resuming.version})
 
     (again,) = questions(resuming.resume(first.last_event_id, opened_by=first.request).messages)
     assert taken.status == 202
@@ -90,7 +90,7 @@ def test_an_error_that_names_no_request_is_accepted(resuming: LegacyClient, worl
     world.ask(task_id)
     body = {"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, **named}
 
-    taken = Door(world).send(body, {**PLAIN_HEADERS, "mcp-protocol-version": resuming.version})
+    taken = RawSender(world).send(body, {**PLAIN_HEADERS, "mcp-protocol-version": resuming.version})
 
     assert taken.status == 202
     assert resuming.task("get", task_id).result["status"] == "input_required"
@@ -110,7 +110,7 @@ def test_a_repeated_answer_counts_once(resuming: LegacyClient, world: World) -> 
 
 # L6, T10
 @pytest.mark.parametrize("how", ["well", "badly", "cancelled"])
-def test_an_answer_that_comes_after_the_end_is_taken_and_changes_nothing(
+def test_an_answer_after_the_end_of_its_task_is_accepted_and_changes_nothing(
     resuming: LegacyClient, world: World, how: str
 ) -> None:
     task_id = resuming.start()
@@ -131,8 +131,8 @@ def test_an_answer_that_comes_after_the_end_is_taken_and_changes_nothing(
     assert answers_of(world) == {}
 
 
-# T30: no state waits for it any more
-def test_an_answer_that_comes_after_its_time_is_taken_and_changes_nothing(resuming: LegacyClient, world: World) -> None:
+# T30: no state waits for the answer any more
+def test_an_answer_to_an_expired_question_is_accepted_and_changes_nothing(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id, seconds=60)
     (asked,) = questions(resuming.task("result", task_id).messages)
@@ -146,8 +146,8 @@ def test_an_answer_that_comes_after_its_time_is_taken_and_changes_nothing(resumi
     assert questions(resuming.task("result", task_id).messages) == []
 
 
-# L19, T24: the id alone grants nothing
-def test_no_caller_answers_for_another(resuming: LegacyClient, world: World) -> None:
+# L19, T24: knowing the id grants nothing
+def test_a_caller_cannot_answer_for_another(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id)
     (asked,) = questions(resuming.task("result", task_id).messages)
@@ -163,7 +163,7 @@ def test_no_caller_answers_for_another(resuming: LegacyClient, world: World) -> 
 
 # L6
 @pytest.mark.parametrize("forged", ["{task}.2", "{task}.0", "{task}.-1", "{task}.01", "{task}", "{task}.", "1", ".1"])
-def test_an_answer_to_what_was_never_asked_is_accepted_and_changes_nothing(
+def test_an_answer_to_an_unknown_question_is_accepted_and_changes_nothing(
     resuming: LegacyClient, world: World, forged: str
 ) -> None:
     task_id = resuming.start()
@@ -189,8 +189,8 @@ def test_an_answer_needs_no_session(resuming: LegacyClient, world: World, sessio
     assert answers_of(world) == {token: ACCEPT}
 
 
-# L3: its capability was worth nothing
-def test_a_client_that_answers_with_an_error_lets_the_state_fail_by_a_name_that_can_be_caught(
+# L3: the client declared the capability, but does not support it
+def test_an_error_of_the_client_fails_the_state_with_an_error_name_that_it_can_catch(
     resuming: LegacyClient, world: World
 ) -> None:
     task_id = resuming.start()

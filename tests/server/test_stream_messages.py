@@ -65,9 +65,7 @@ def test_progress_and_the_result_may_come_in_one_body(resuming: LegacyClient, wo
 
 
 # T29, T32: the token of the call is used on the stream of its task too
-def test_progress_of_a_task_is_sent_on_the_stream_of_its_result_and_names_the_task(
-    resuming: LegacyClient, world: World
-) -> None:
+def test_progress_on_the_stream_of_a_result_names_the_task(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
     world.progress(task_id, 10, 80)
 
@@ -82,7 +80,7 @@ def test_progress_of_a_task_is_sent_on_the_stream_of_its_result_and_names_the_ta
     }
 
 
-# T32: stop after terminal
+# T32: no progress after a terminal status
 def test_no_progress_is_sent_of_a_task_that_has_ended(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
     first = resuming.task("result", task_id)
@@ -96,7 +94,7 @@ def test_no_progress_is_sent_of_a_task_that_has_ended(resuming: LegacyClient, wo
 
 # L8: a lost body loses no message
 @pytest.mark.parametrize("token", ["t", None])
-def test_messages_are_sent_again_only_if_their_body_was_lost(
+def test_messages_are_sent_again_only_after_a_body_was_lost(
     resuming: LegacyClient, world: World, token: str | None
 ) -> None:
     task_id = resuming.call("optional", task={}, progress_token=token).id_in("task")
@@ -114,7 +112,7 @@ def test_messages_are_sent_again_only_if_their_body_was_lost(
 
 
 # L8
-def test_a_client_may_come_back_with_the_id_of_any_event_of_a_body(resuming: LegacyClient, world: World) -> None:
+def test_a_client_may_resume_from_any_event_of_a_body(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
     first = resuming.task("result", task_id)
     world.clock.advance(seconds=5)
@@ -151,7 +149,7 @@ def test_a_change_of_a_task_is_sent_once_on_the_stream_of_its_result(resuming: L
     assert third.messages == []
 
 
-# T31: its client knows of no task
+# T31: the client of a plain call does not know its task
 def test_no_status_of_a_task_is_sent_on_the_stream_of_a_plain_call(resuming: LegacyClient, world: World) -> None:
     first, task_id = plain_call(resuming)
     world.clock.advance(seconds=5)

@@ -48,7 +48,7 @@ def test_a_question_travels_on_the_stream_of_the_result_and_its_answer_reaches_t
 
 
 # L19, M49
-def test_a_page_to_open_has_an_id_of_its_own_and_its_answer_no_content(resuming: LegacyClient, world: World) -> None:
+def test_a_url_elicitation_has_its_own_id_and_its_answer_has_no_content(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     token = world.ask(task_id, elicitation=URL)
 
@@ -59,7 +59,7 @@ def test_a_page_to_open_has_an_id_of_its_own_and_its_answer_no_content(resuming:
     assert answers_of(world) == {token: {"action": "accept"}}
 
 
-# T29: a plain call has no task that its client knows of
+# T29: the client of a plain call does not know its task
 def test_a_question_of_a_plain_call_names_no_task(resuming: LegacyClient, world: World) -> None:
     world.clock.on_sleep = lambda: world.ask(only_task(world))
 
@@ -71,13 +71,15 @@ def test_a_question_of_a_plain_call_names_no_task(resuming: LegacyClient, world:
     (response,) = resuming.follow(first, between=lambda _: world.succeed(task_id, OUTPUT))[1:]
 
     assert asked["params"] == {"mode": "form", **FORM}
-    assert len(world.clock.slept) == 1, "a question is told at once"
+    assert len(world.clock.slept) == 1, "a question must end the first body"
     assert response["result"]["structuredContent"] == OUTPUT
 
 
 # M48, L19
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_a_user_who_does_not_accept_is_heard_too(resuming: LegacyClient, world: World, action: str) -> None:
+def test_a_declined_or_cancelled_question_reaches_the_workflow(
+    resuming: LegacyClient, world: World, action: str
+) -> None:
     task_id = resuming.start()
     token = world.ask(task_id)
 
@@ -87,8 +89,8 @@ def test_a_user_who_does_not_accept_is_heard_too(resuming: LegacyClient, world: 
     assert answers_of(world) == {token: {"action": action}}
 
 
-# M46: what nobody asked for is left out
-def test_a_field_that_was_not_asked_for_does_not_reach_the_workflow(resuming: LegacyClient, world: World) -> None:
+# M46: fields that are not in the schema are removed
+def test_a_field_that_is_not_in_the_schema_does_not_reach_the_workflow(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     token = world.ask(task_id)
 
@@ -99,7 +101,7 @@ def test_a_field_that_was_not_asked_for_does_not_reach_the_workflow(resuming: Le
 
 
 # L8, T30
-def test_a_question_is_asked_once_and_again_only_where_its_body_was_lost(resuming: LegacyClient, world: World) -> None:
+def test_a_question_is_asked_once_unless_its_body_was_lost(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     first = resuming.task("result", task_id)
     world.ask(task_id)
@@ -113,10 +115,8 @@ def test_a_question_is_asked_once_and_again_only_where_its_body_was_lost(resumin
     assert further.messages == []
 
 
-# L8: on a stream of its own, a question that is open is asked anew
-def test_a_client_that_asks_for_the_result_again_is_asked_again_what_is_open(
-    resuming: LegacyClient, world: World
-) -> None:
+# L8: on another stream, an open question is asked again
+def test_another_tasks_result_asks_the_open_questions_again(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id)
     resuming.task("result", task_id)
@@ -130,7 +130,7 @@ def test_a_client_that_asks_for_the_result_again_is_asked_again_what_is_open(
 
 
 # T30
-def test_several_questions_are_asked_in_their_order_and_answered_in_any(resuming: LegacyClient, world: World) -> None:
+def test_several_questions_are_asked_in_order_and_answered_in_any_order(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     tokens = [world.ask(task_id, key) for key in ("first", "second", "third")]
 
@@ -145,7 +145,7 @@ def test_several_questions_are_asked_in_their_order_and_answered_in_any(resuming
 
 
 # T30
-def test_a_question_that_comes_later_is_asked_later(resuming: LegacyClient, world: World) -> None:
+def test_a_later_question_is_asked_in_a_later_body(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id, "first")
     first = resuming.task("result", task_id)
@@ -169,7 +169,7 @@ def test_a_question_that_comes_later_is_asked_later(resuming: LegacyClient, worl
         ({"sampling": {}}, FORM),
     ],
 )
-def test_what_a_client_cannot_be_asked_fails_the_state_that_asks(
+def test_a_question_that_a_client_cannot_ask_fails_the_state(
     world: World, capabilities: Json, elicitation: Json
 ) -> None:
     client = LegacyClient.opened(world, capabilities=capabilities)
@@ -181,9 +181,9 @@ def test_what_a_client_cannot_be_asked_fails_the_state_that_asks(
     assert client.task("result", task_id).messages == []
 
 
-# K8: nobody could ever ask there
+# K8: such a client can never be asked
 @pytest.mark.parametrize("kind", ["no session", "Visual Studio Code 1.99"])
-def test_a_client_that_does_not_come_back_cannot_be_asked(world: World, kind: str) -> None:
+def test_a_client_that_does_not_resume_cannot_be_asked(world: World, kind: str) -> None:
     client = LegacyClient(world)
     if kind != "no session":
         client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY, name=kind)
@@ -193,8 +193,8 @@ def test_a_client_that_does_not_come_back_cannot_be_asked(world: World, kind: st
     assert failures_of(world) == {token: NOT_SUPPORTED}
 
 
-# L3: a task that another client began is shown, with what this one can be asked
-def test_a_client_is_asked_only_what_it_can_ask_its_user(asking: ModernClient, world: World) -> None:
+# L3: a client sees the tasks of the caller's other clients, but only the questions that it can ask
+def test_a_client_gets_only_the_questions_that_it_can_ask_its_user(asking: ModernClient, world: World) -> None:
     task_id = asking.start()
     world.ask(task_id, "a page", URL)
     world.ask(task_id, "a.form", FORM)
@@ -210,4 +210,4 @@ def test_a_client_is_asked_only_what_it_can_ask_its_user(asking: ModernClient, w
     ]
 
     assert seen == [["form"], ["url"], ["form", "url"], []]
-    assert [one.error for one in world.workflows.resumptions] == [INVALID], "a key has no space"
+    assert [one.error for one in world.workflows.resumptions] == [INVALID], "a key must not contain a space"

@@ -1,7 +1,7 @@
-"""What ends a healthy stream for released clients, and so must not happen; and what ends one that should end.
+"""Responses that the server must not send, because they end healthy streams of released clients; and correct ends.
 
-A client that comes back is answered with 200, events and an id to go on with, whatever breaks here: a 405 or 204 is
-final for one client, an answer without an id for another, and two errors in a row for all of them.
+A client that resumes gets 200, events and an id to resume with, whatever fails on the server. A 405 or 204 is final for
+one client, an answer without an id for another, and two errors in a row for all of them.
 """
 
 import json
@@ -16,7 +16,7 @@ from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Answer
-from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Door, LegacyClient
+from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, LegacyClient, RawSender
 from tests.server.messages import answers_of, only_task, questions
 from tests.wire_oracle import LEGACY, MODERN
 
@@ -29,48 +29,48 @@ OPENED: dict[str, Opened] = {
 
 @pytest.fixture(params=OPENED.values(), ids=list(OPENED))
 def opened(request: pytest.FixtureRequest) -> Opened:
-    """Open a stream whose response is not there yet."""
+    """Open a stream whose response is not ready."""
     return request.param
 
 
 def resumed(client: LegacyClient, answer: Answer) -> Answer:
-    """Come back for more of what an answer began."""
+    """Resume the stream of an answer."""
     return client.resume(answer.last_event_id, opened_by=answer.request)
 
 
-def goes_on(answer: Answer) -> bool:
-    """Tell whether every client resumes after this body: 200, then a pause and an id before anything else."""
+def can_be_resumed(answer: Answer) -> bool:
+    """Tell whether every client resumes after this body: status 200, a retry time, and an event id first."""
     return answer.status == 200 and bool(answer.retry_ms) and answer.stream.events[0].event_id == answer.event_ids[0]
 
 
 # ------------------------------------------------------------------------------------------------- what is no stream
 
 
-# L9, L4: every client accepts 405 as the answer to its GET
-def test_a_stream_of_its_own_is_not_offered(resuming: LegacyClient) -> None:
+# L9, L4: every client accepts 405 as the answer to a GET without an event id
+def test_a_get_without_an_event_id_is_refused(resuming: LegacyClient) -> None:
     answer = resuming.resume(None, opened_by={})
 
     assert (answer.status, answer.code) == (405, -32600)
     assert answer.response.headers["allow"] == "POST"
 
 
-# A10, M8: in this era no stream can be resumed
+# A10, M8: modern streams cannot be resumed
 @pytest.mark.parametrize("event_id", ["0", None])
 def test_a_modern_client_cannot_resume_a_stream(resuming: LegacyClient, event_id: str | None) -> None:
     first = OPENED["a plain call"](resuming)
     headers = {"mcp-protocol-version": MODERN, **({} if event_id is None else {"last-event-id": first.last_event_id})}
 
-    answer = Door(resuming.endpoint).get({**STREAM_HEADERS, **headers}, opened_by=first.request)
+    answer = RawSender(resuming.endpoint).get({**STREAM_HEADERS, **headers}, opened_by=first.request)
 
     assert answer.status == 405
 
 
 # L9, L10, G
 @pytest.mark.parametrize("http_method", ["DELETE", "PUT", "HEAD", "OPTIONS"])
-def test_a_session_needs_no_end_and_so_has_none(resuming: LegacyClient, http_method: str) -> None:
+def test_a_session_cannot_be_ended(resuming: LegacyClient, http_method: str) -> None:
     headers = {**PLAIN_HEADERS, "mcp-protocol-version": LEGACY, "mcp-session-id": resuming.session or ""}
 
-    answer = Door(resuming.endpoint).send(b"", headers, http_method=http_method)
+    answer = RawSender(resuming.endpoint).send(b"", headers, http_method=http_method)
 
     assert (answer.status, answer.response.headers["allow"]) == (405, "POST")
     assert resuming.ask("ping").result == {}
@@ -78,17 +78,17 @@ def test_a_session_needs_no_end_and_so_has_none(resuming: LegacyClient, http_met
 
 # M7
 @pytest.mark.parametrize("accept", ["application/json", "text/html"])
-def test_who_takes_no_events_does_not_go_on_with_them(resuming: LegacyClient, opened: Opened, accept: str) -> None:
+def test_a_client_that_accepts_no_events_cannot_resume(resuming: LegacyClient, opened: Opened, accept: str) -> None:
     first = opened(resuming)
 
     answer = resuming.resume(first.last_event_id, opened_by=first.request, headers={"accept": accept})
 
     assert answer.status == 406
-    assert goes_on(resumed(resuming, first))
+    assert can_be_resumed(resumed(resuming, first))
 
 
 # M2, L5
-def test_a_page_of_another_origin_does_not_go_on_with_a_stream(resuming: LegacyClient, opened: Opened) -> None:
+def test_a_page_of_another_origin_cannot_resume_a_stream(resuming: LegacyClient, opened: Opened) -> None:
     first = opened(resuming)
 
     answer = resuming.resume(first.last_event_id, opened_by=first.request, headers={"origin": "https://evil.example"})
@@ -96,9 +96,9 @@ def test_a_page_of_another_origin_does_not_go_on_with_a_stream(resuming: LegacyC
     assert answer.status == 403
 
 
-# L8: sdk 1.32 resumes once more after an error
+# L8: TypeScript SDK 1.32 resumes once more after an error
 @pytest.mark.parametrize("how", ["well", "with an error"])
-def test_a_stream_that_has_ended_is_not_gone_on_with(
+def test_a_stream_that_has_ended_cannot_be_resumed(
     resuming: LegacyClient, world: World, opened: Opened, how: str
 ) -> None:
     first = opened(resuming)
@@ -119,16 +119,16 @@ def test_a_stream_that_has_ended_is_not_gone_on_with(
 
 
 # L15, M9
-def test_a_plain_call_that_its_client_gave_up_is_stopped_and_its_stream_ends(
-    resuming: LegacyClient, world: World
-) -> None:
+def test_cancelling_a_plain_call_stops_its_task_and_ends_its_stream(resuming: LegacyClient, world: World) -> None:
     first = OPENED["a plain call"](resuming)
     task_id = only_task(world)
 
     told = resuming.notify("notifications/cancelled", {"requestId": "r", "reason": "60 seconds are over"})
 
     assert (told.status, told.response.body) == (202, "")
-    ended = resumed(resuming, first)  # with an error: the Go SDK closes its session on any status but 200
+    ended = resumed(
+        resuming, first
+    )  # with an error in a 200, because the Go SDK closes its session on any other status
     assert (ended.status, ended.code) == (200, -31005)
     assert resumed(resuming, ended).status == 405
     assert resuming.task("get", task_id).result["status"] == "cancelled"
@@ -136,7 +136,7 @@ def test_a_plain_call_that_its_client_gave_up_is_stopped_and_its_stream_ends(
 
 
 # L15: for a task, tasks/cancel must be used
-def test_a_result_that_its_client_gave_up_is_let_go_and_the_task_goes_on(resuming: LegacyClient, world: World) -> None:
+def test_cancelling_tasks_result_ends_its_stream_and_not_the_task(resuming: LegacyClient, world: World) -> None:
     first = OPENED["the result of a task"](resuming)
     task_id = only_task(world)
     other = resuming.task("result", task_id, message_id="another")
@@ -144,7 +144,7 @@ def test_a_result_that_its_client_gave_up_is_let_go_and_the_task_goes_on(resumin
     resuming.notify("notifications/cancelled", {"requestId": "r"})
 
     assert resumed(resuming, first).code == -31005
-    assert goes_on(resumed(resuming, other))
+    assert can_be_resumed(resumed(resuming, other))
     assert resuming.task("get", task_id).result["status"] == "working"
     assert world.workflows.stops == []
 
@@ -153,7 +153,7 @@ def test_a_result_that_its_client_gave_up_is_let_go_and_the_task_goes_on(resumin
 @pytest.mark.parametrize(
     "params", [{}, {"requestId": None}, {"requestId": True}, {"requestId": ["r"]}, {"requestId": 1}]
 )
-def test_a_cancel_that_names_no_request_is_ignored(
+def test_a_cancellation_without_a_request_id_is_ignored(
     resuming: LegacyClient, world: World, opened: Opened, params: dict[str, Any]
 ) -> None:
     first = opened(resuming)
@@ -161,23 +161,25 @@ def test_a_cancel_that_names_no_request_is_ignored(
     told = resuming.notify("notifications/cancelled", params)
 
     assert told.status == 202
-    assert goes_on(resumed(resuming, first))
+    assert can_be_resumed(resumed(resuming, first))
     assert world.workflows.stops == []
 
 
-# L15, L13: an id has a type
-def test_a_cancel_of_1_is_none_of_the_text_1(resuming: LegacyClient, world: World) -> None:
+# L15, L13: ids of different types are different
+def test_a_cancellation_of_the_number_1_does_not_cancel_the_request_with_the_text_1(
+    resuming: LegacyClient, world: World
+) -> None:
     first = resuming.call("optional", message_id="1")
 
     resuming.notify("notifications/cancelled", {"requestId": 1})
 
-    assert goes_on(resumed(resuming, first))
+    assert can_be_resumed(resumed(resuming, first))
     assert world.workflows.stops == []
 
 
 # L11, L15, T24
 @pytest.mark.parametrize("who", ["somebody else", "another session", "no session"])
-def test_a_cancel_from_another_session_cancels_nothing(
+def test_a_cancellation_from_another_session_cancels_nothing(
     resuming: LegacyClient, world: World, opened: Opened, who: str
 ) -> None:
     first = opened(resuming)
@@ -190,12 +192,12 @@ def test_a_cancel_from_another_session_cancels_nothing(
     told = others[who].notify("notifications/cancelled", {"requestId": "r"})
 
     assert told.status == 202
-    assert goes_on(resumed(resuming, first))
+    assert can_be_resumed(resumed(resuming, first))
     assert world.workflows.stops == []
 
 
 # L15
-def test_a_cancel_that_comes_after_the_end_changes_nothing(resuming: LegacyClient, world: World) -> None:
+def test_a_cancellation_after_the_end_changes_nothing(resuming: LegacyClient, world: World) -> None:
     OPENED["a plain call"](resuming)
     task_id = only_task(world)
     world.succeed(task_id, OUTPUT)
@@ -209,10 +211,10 @@ def test_a_cancel_that_comes_after_the_end_changes_nothing(resuming: LegacyClien
 # -------------------------------------------------------------------------------------------------- tasks that are gone
 
 
-# T13, T17, L8: the only answer that lets the caller go
+# T13, T17, L8: only an error for the request ends the stream
 @pytest.mark.parametrize("why", ["foreign", "expired", "lost"])
 @pytest.mark.parametrize("message_id", ["r", 7, "7", 0, ""])
-def test_a_stream_of_a_task_that_is_not_there_ends_with_an_error_for_its_request(
+def test_a_stream_of_an_unknown_task_ends_with_an_error_for_its_request(
     resuming: LegacyClient, world: World, why: str, message_id: str | int
 ) -> None:
     task_id = resuming.start()
@@ -225,7 +227,7 @@ def test_a_stream_of_a_task_that_is_not_there_ends_with_an_error_for_its_request
 
     answer = client.resume(first.last_event_id, opened_by=first.request)
 
-    assert goes_on(answer)
+    assert can_be_resumed(answer)
     assert answer.code == -32602
     assert (type(answer.body["id"]), answer.body["id"]) == (type(message_id), message_id)
     assert client.resume(answer.last_event_id, opened_by=first.request).status == 405
@@ -250,7 +252,9 @@ def test_a_stream_that_another_caller_resumes_shows_nothing(resuming: LegacyClie
 
 
 # L8
-def test_a_stream_goes_on_while_the_store_gives_no_answer(resuming: LegacyClient, world: World, opened: Opened) -> None:
+def test_a_stream_can_be_resumed_while_the_store_is_unavailable(
+    resuming: LegacyClient, world: World, opened: Opened
+) -> None:
     first = opened(resuming)
     world.store.is_available = False
 
@@ -260,8 +264,8 @@ def test_a_stream_goes_on_while_the_store_gives_no_answer(resuming: LegacyClient
     world.succeed(only_task(world), OUTPUT)
     fourth = resumed(resuming, third)
 
-    assert goes_on(second)
-    assert goes_on(third)
+    assert can_be_resumed(second)
+    assert can_be_resumed(third)
     assert second.messages == third.messages == []
     assert len({second.last_event_id, third.last_event_id}) == 2
     assert fourth.result["structuredContent"] == OUTPUT
@@ -269,7 +273,7 @@ def test_a_stream_goes_on_while_the_store_gives_no_answer(resuming: LegacyClient
 
 
 # L8
-def test_a_stream_goes_on_where_the_store_falls_silent_while_its_client_is_held() -> None:
+def test_a_stream_can_be_resumed_after_the_store_failed_during_the_wait() -> None:
     world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world)
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
@@ -285,15 +289,13 @@ def test_a_stream_goes_on_where_the_store_falls_silent_while_its_client_is_held(
     world.store.is_available = True
     third = client.resume(second.last_event_id, opened_by=first.request)
 
-    assert goes_on(second)
+    assert can_be_resumed(second)
     assert second.messages == []
     assert [message["method"] for message in third.messages] == ["notifications/tasks/status", "notifications/progress"]
 
 
-# L8, T6: the work has begun, so an error would make the client begin it again
-def test_a_plain_call_becomes_a_stream_where_the_store_falls_silent_while_it_is_waited_for(
-    resuming: LegacyClient, world: World
-) -> None:
+# L8, T6: the workflow has started, and an error would make the client start it again
+def test_a_plain_call_becomes_a_stream_if_the_store_fails_during_the_wait(resuming: LegacyClient, world: World) -> None:
     world.store.is_available = False
 
     first = resuming.call("optional")
@@ -301,13 +303,13 @@ def test_a_plain_call_becomes_a_stream_where_the_store_falls_silent_while_it_is_
     world.succeed(only_task(world), OUTPUT)
     second = resumed(resuming, first)
 
-    assert goes_on(first)
+    assert can_be_resumed(first)
     assert second.result["structuredContent"] == OUTPUT
     assert len(world.workflows.starts) == 1
 
 
 # L8, T14
-def test_a_stream_goes_on_while_its_result_cannot_be_fetched(
+def test_a_stream_can_be_resumed_while_its_result_cannot_be_fetched(
     resuming: LegacyClient, world: World, opened: Opened
 ) -> None:
     output = {"text": "a" * LARGEST_INLINE_RESULT}
@@ -319,14 +321,14 @@ def test_a_stream_goes_on_while_its_result_cannot_be_fetched(
     world.workflows.is_available = True
     third = resumed(resuming, second)
 
-    assert goes_on(second)
+    assert can_be_resumed(second)
     assert not second.is_answered
     assert third.result["structuredContent"] == output
     assert [type(trouble) for trouble in world.troubles] == [WorkflowsUnavailable]
 
 
-# T14: so too where the result was there before it was asked for
-def test_a_result_that_cannot_be_fetched_now_begins_as_a_stream(resuming: LegacyClient, world: World) -> None:
+# T14: also if the result was ready before the request
+def test_tasks_result_is_a_stream_while_the_result_cannot_be_fetched(resuming: LegacyClient, world: World) -> None:
     output = {"text": "a" * LARGEST_INLINE_RESULT}
     task_id = resuming.start()
     world.succeed(task_id, output)
@@ -336,12 +338,12 @@ def test_a_result_that_cannot_be_fetched_now_begins_as_a_stream(resuming: Legacy
     world.workflows.is_available = True
     second = resumed(resuming, first)
 
-    assert goes_on(first)
+    assert can_be_resumed(first)
     assert second.result["structuredContent"] == output
 
 
 # L8
-def test_a_stream_goes_on_while_step_functions_cannot_be_asked_how_the_work_stands(
+def test_a_stream_can_be_resumed_while_step_functions_is_unavailable(
     resuming: LegacyClient, world: World, opened: Opened
 ) -> None:
     first = opened(resuming)
@@ -350,12 +352,12 @@ def test_a_stream_goes_on_while_step_functions_cannot_be_asked_how_the_work_stan
 
     second = resumed(resuming, first)
 
-    assert goes_on(second)
+    assert can_be_resumed(second)
     assert second.messages == []
 
 
-# L6: one that could not be taken has not been given
-def test_an_answer_that_cannot_be_taken_now_can_be_sent_again() -> None:
+# L6: an answer that could not be recorded does not count
+def test_an_answer_that_could_not_be_recorded_can_be_sent_again() -> None:
     world = World()
     client = LegacyClient.opened(world, capabilities=ASKING_CAPABILITY)
     task_id = client.start()

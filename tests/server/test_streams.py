@@ -1,4 +1,4 @@
-"""SSE polling: a response that is not complete begins as a short body, and the client resumes it for the rest."""
+"""SSE polling: a response that is not complete begins as a short body, and the client resumes it to get the rest."""
 
 import json
 from datetime import timedelta
@@ -17,11 +17,11 @@ from tests.server.stream_calls import plain_call
 from tests.wire_oracle import StreamJudge
 
 PROTOCOL_ERROR = json.dumps({"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}})
-MOST_POLLS = 959  # of one request; the next one breaks mcp 1.30
+MOST_POLLS = 959  # polls of one request; mcp 1.30 fails at the next one
 
 
 def end(client: LegacyClient, world: World, task_id: str, how: str) -> None:
-    """Let a task end in one of the ways there are."""
+    """Let a task end in one of the possible ways."""
     match how:
         case "well":
             world.succeed(task_id, OUTPUT)
@@ -40,7 +40,7 @@ ENDS = ("well", "badly", "with an error of the protocol", "cancelled")
 
 
 # L8, T15, M8, K8
-def test_a_result_that_is_not_there_yet_begins_as_a_stream(resuming: LegacyClient, world: World) -> None:
+def test_a_result_that_is_not_ready_begins_as_a_stream(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
 
     answer = resuming.task("result", task_id)
@@ -54,7 +54,7 @@ def test_a_result_that_is_not_there_yet_begins_as_a_stream(resuming: LegacyClien
 
 # L8, T14, T16, T29
 @pytest.mark.parametrize("how", ENDS)
-def test_the_stream_of_a_task_ends_with_what_its_result_is(resuming: LegacyClient, world: World, how: str) -> None:
+def test_the_stream_of_a_task_ends_with_its_result(resuming: LegacyClient, world: World, how: str) -> None:
     task_id = resuming.start()
     first = resuming.task("result", task_id)
 
@@ -66,9 +66,7 @@ def test_the_stream_of_a_task_ends_with_what_its_result_is(resuming: LegacyClien
 
 # T14, T16
 @pytest.mark.parametrize("how", ENDS)
-def test_the_result_of_a_task_that_has_ended_is_given_at_once_in_json(
-    resuming: LegacyClient, world: World, how: str
-) -> None:
+def test_the_result_of_an_ended_task_is_sent_at_once_in_json(resuming: LegacyClient, world: World, how: str) -> None:
     task_id = resuming.start()
     end(resuming, world, task_id, how)
 
@@ -78,7 +76,7 @@ def test_the_result_of_a_task_that_has_ended_is_given_at_once_in_json(
     assert (answer.status, world.clock.slept) == (200, [])
 
 
-# T17, T34: an error needs no stream
+# T17, T34: an error is sent without a stream
 @pytest.mark.parametrize("task_id", ["0" * 36, "nonsense", None])
 def test_the_result_of_an_unknown_task_is_an_error_in_json(resuming: LegacyClient, task_id: str | None) -> None:
     answer = resuming.task("result", task_id)
@@ -87,7 +85,7 @@ def test_the_result_of_an_unknown_task_is_an_error_in_json(resuming: LegacyClien
 
 
 # T15, T30
-def test_the_stream_of_a_task_that_waits_for_its_user_goes_on(resuming: LegacyClient, world: World) -> None:
+def test_the_stream_of_a_task_that_waits_for_its_user_can_be_resumed(resuming: LegacyClient, world: World) -> None:
     task_id = resuming.start()
     world.ask(task_id)
 
@@ -98,9 +96,9 @@ def test_the_stream_of_a_task_that_waits_for_its_user_goes_on(resuming: LegacyCl
     assert (second.status, second.messages) == (200, [])
 
 
-# M25, L13: the client knows its response by its id, whatever that is
+# M25, L13: the client finds its response by the id, whatever that is
 @given(st.text(max_size=256) | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER))
-def test_the_response_bears_the_id_of_the_request_that_opened_the_stream(message_id: str | int) -> None:
+def test_the_response_has_the_id_of_the_request_that_opened_the_stream(message_id: str | int) -> None:
     world = World()
     client = LegacyClient.opened(world)
     first = client.task("result", client.start(), message_id=message_id)
@@ -111,9 +109,9 @@ def test_the_response_bears_the_id_of_the_request_that_opened_the_stream(message
     assert (type(response["id"]), response["id"]) == (type(message_id), message_id)
 
 
-# L13: each character of this id takes six in JSON
+# L13: JSON needs six characters for each character of this id
 @pytest.mark.parametrize("message_id", ["\x01" * 256, "\u2028" * 256, "\U0010ffff" * 256, '"' * 256])
-def test_the_longest_id_of_a_request_fits_into_that_of_an_event(resuming: LegacyClient, message_id: str) -> None:
+def test_the_longest_request_id_fits_into_an_event_id(resuming: LegacyClient, message_id: str) -> None:
     first = resuming.task("result", resuming.start(), message_id=message_id)
 
     second = resuming.resume(first.last_event_id, opened_by=first.request)
@@ -124,7 +122,7 @@ def test_the_longest_id_of_a_request_fits_into_that_of_an_event(resuming: Legacy
 # -------------------------------------------------------------------------------------------------- calls without task
 
 
-# T6: what is soon there needs no stream
+# T6: a result that is ready soon is sent without a stream
 def test_a_plain_call_that_ends_within_the_inline_wait_is_answered_in_json(
     resuming: LegacyClient, world: World
 ) -> None:
@@ -138,7 +136,7 @@ def test_a_plain_call_that_ends_within_the_inline_wait_is_answered_in_json(
 
 # T6, L8, K8
 @pytest.mark.parametrize("tool", ["optional", "forbidden", "structured"])
-def test_a_plain_call_that_takes_longer_is_gone_on_with_until_its_result(
+def test_a_plain_call_that_takes_longer_is_resumed_until_its_result(
     resuming: LegacyClient, world: World, tool: str
 ) -> None:
     first, task_id = plain_call(resuming, tool)
@@ -151,7 +149,7 @@ def test_a_plain_call_that_takes_longer_is_gone_on_with_until_its_result(
     assert RELATED_TASK not in response["result"].get("_meta", {})
 
 
-# T6: however many hours it takes
+# T6: however long it takes
 def test_a_plain_call_with_progress_that_takes_an_hour_gets_its_result(resuming: LegacyClient, world: World) -> None:
     first, task_id = plain_call(resuming, progress_token="t")
     pauses: list[float] = []
@@ -169,9 +167,7 @@ def test_a_plain_call_with_progress_that_takes_an_hour_gets_its_result(resuming:
 
 
 # T14, T18
-def test_a_plain_call_whose_workflow_chose_an_error_gets_that_error_at_last(
-    resuming: LegacyClient, world: World
-) -> None:
+def test_a_plain_call_gets_the_protocol_error_that_its_workflow_chose(resuming: LegacyClient, world: World) -> None:
     first, task_id = plain_call(resuming)
 
     (response,) = resuming.follow(
@@ -181,10 +177,8 @@ def test_a_plain_call_whose_workflow_chose_an_error_gets_that_error_at_last(
     assert response["error"] == json.loads(PROTOCOL_ERROR)
 
 
-# T20: its task is the caller's like any other
-def test_the_task_inside_a_plain_call_can_be_cancelled_which_ends_its_stream(
-    resuming: LegacyClient, world: World
-) -> None:
+# T20: the task of a plain call belongs to the caller as any other
+def test_cancelling_the_task_of_a_plain_call_ends_its_stream(resuming: LegacyClient, world: World) -> None:
     first, task_id = plain_call(resuming)
 
     (response,) = resuming.follow(first, between=lambda _: resuming.task("cancel", task_id))
@@ -193,8 +187,8 @@ def test_the_task_inside_a_plain_call_can_be_cancelled_which_ends_its_stream(
     assert "cancelled" in response["result"]["content"][0]["text"]
 
 
-# L3: each stream has its own request's response, and no other's
-def test_streams_side_by_side_keep_apart(resuming: LegacyClient, world: World) -> None:
+# L3: each stream has only the response of its own request
+def test_concurrent_streams_do_not_mix(resuming: LegacyClient, world: World) -> None:
     ids = [resuming.start() for _ in range(3)]
     firsts = [resuming.task("result", task_id, message_id=f"r{task_id}") for task_id in ids]
     for number, task_id in enumerate(ids):
@@ -209,8 +203,8 @@ def test_streams_side_by_side_keep_apart(resuming: LegacyClient, world: World) -
 # --------------------------------------------------------------------------------------------------- pauses and holds
 
 
-# L8: sdk 1.32 waits no longer than 60 s, and mcp 1.30 breaks after 959 polls
-def test_a_client_is_sent_away_for_longer_each_time_and_for_hours_in_all(resuming: LegacyClient) -> None:
+# L8: TypeScript SDK 1.32 waits at most 60 s, and mcp 1.30 fails after 959 polls
+def test_the_retry_time_grows_and_allows_hours_of_polling(resuming: LegacyClient) -> None:
     first = resuming.task("result", resuming.start())
     judge, answer = StreamJudge(first.request), first
     judge.check(first.response.body)
@@ -228,7 +222,7 @@ def test_a_client_is_sent_away_for_longer_each_time_and_for_hours_in_all(resumin
 
 # L8
 @pytest.mark.parametrize("happens", ["nothing", "the end", "a question", "progress"])
-def test_a_client_that_comes_back_is_held_until_there_is_something_that_it_waits_for(happens: str) -> None:
+def test_a_client_that_resumes_is_held_until_there_is_news(happens: str) -> None:
     world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world, capabilities={"elicitation": {}})
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
@@ -253,8 +247,8 @@ def test_a_client_that_comes_back_is_held_until_there_is_something_that_it_waits
         assert progress_of(second.messages) == (list(range(1, len(world.clock.slept) + 1)) if seen else [])
 
 
-# K8: one task, two ways to wait for it
-def test_a_task_of_a_modern_client_can_be_waited_for_by_a_legacy_one(
+# K8: a client of either era can wait for the same task
+def test_a_legacy_client_can_wait_for_a_task_of_a_modern_client(
     resuming: LegacyClient, modern: ModernClient, world: World
 ) -> None:
     task_id = modern.start()

@@ -1,4 +1,4 @@
-"""What the protocol asks of a tool's own description: kept by the manifests, or not served at all."""
+"""The protocol's rules for descriptions of tools: the build checks them, or refuses the manifest."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +13,13 @@ from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from tests.kits import OPTIONAL, World, catalog_of, state_machine_arn
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient, untouched
+from tests.server.clients import LegacyClient, ModernClient, nothing_happened
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def manifest(**changes: Any) -> Json:
-    """Write a manifest that is right but for the changes."""
+    """Return a valid manifest with these changes."""
     known: Json = {
         "name": "a_tool",
         "description": "Does something.",
@@ -48,14 +48,14 @@ def test_a_tool_is_listed_as_its_manifest_describes_it(tmp_path: Path) -> None:
 
 # M34
 @pytest.mark.parametrize("name", ["", "a tool", "a/tool", "tööl", "a" * 129, "a\n"])
-def test_a_name_that_not_every_client_takes_is_not_served(tmp_path: Path, name: str) -> None:
+def test_a_name_that_some_client_rejects_stops_the_build(tmp_path: Path, name: str) -> None:
     with pytest.raises(CatalogError, match=r"a_tool\.yaml: name: "):
         compiled(tmp_path, manifest(name=name))
 
 
 # M35
 @pytest.mark.parametrize("schema", [{}, {"type": "array"}, {"type": ["object", "null"]}, None, [], True])
-def test_a_schema_of_arguments_is_one_of_an_object(tmp_path: Path, schema: Any) -> None:
+def test_an_input_schema_must_describe_an_object(tmp_path: Path, schema: Any) -> None:
     with pytest.raises(CatalogError, match=r"a_tool\.yaml: input_schema"):
         compiled(tmp_path, manifest(input_schema=schema))
 
@@ -74,7 +74,7 @@ def test_a_schema_of_arguments_is_one_of_an_object(tmp_path: Path, schema: Any) 
     ids=["another dialect", "no type", "a reference to the network", "a reference to a file", "nowhere", "no pattern"],
 )
 @pytest.mark.parametrize("field", ["input_schema", "output_schema"])
-def test_a_schema_that_cannot_be_held_against_a_value_is_not_served(tmp_path: Path, field: str, schema: Json) -> None:
+def test_a_schema_that_cannot_be_evaluated_stops_the_build(tmp_path: Path, field: str, schema: Json) -> None:
     document = manifest(**{field: {"type": "object", **schema}})
 
     with pytest.raises(CatalogError, match=rf"a_tool\.yaml: {field}"):
@@ -95,7 +95,7 @@ def test_a_schema_that_cannot_be_held_against_a_value_is_not_served(tmp_path: Pa
     ],
 )
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_arguments_are_held_against_the_2020_12_dialect(
+def test_arguments_are_checked_by_the_2020_12_dialect(
     era: type[LegacyClient | ModernClient], schema: Json, right: Any, wrong: Any
 ) -> None:
     whole: Json = {"type": "object", "properties": {"value": schema}}
@@ -103,7 +103,7 @@ def test_arguments_are_held_against_the_2020_12_dialect(
     client = era(world)
 
     refused = client.call("optional", {"value": wrong})
-    nothing_yet = untouched(world)
+    nothing_yet = nothing_happened(world)
     client.call("optional", {"value": right})
 
     assert refused.result["isError"] is True

@@ -1,4 +1,4 @@
-"""The tools: how they are listed, and what a call gives that is no task for the client."""
+"""How tools are listed, and the result of a plain call."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,7 @@ from stepwire.json_text import write
 from stepwire.schemas.validation import violations_of
 from stepwire.server.pages import TOOLS_PAGE_SIZE
 from tests.kits import BAD_ARGUMENTS, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World, catalog_of
-from tests.server.clients import LegacyClient, ModernClient, untouched
+from tests.server.clients import LegacyClient, ModernClient, nothing_happened
 
 Client = LegacyClient | ModernClient
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -20,12 +20,12 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 
 @pytest.fixture(params=["legacy", "modern"])
 def client(request: pytest.FixtureRequest, world: World) -> Client:
-    """A client of either era, that has no use for tasks."""
+    """A client of either era without tasks."""
     return LegacyClient(world) if request.param == "legacy" else ModernClient(world, capabilities={})
 
 
 def ends(world: World, output: Any) -> None:
-    """Make every running execution succeed while a client waits for it."""
+    """End every running execution successfully while a client waits for it."""
 
     def end() -> None:
         for execution in world.workflows.running():
@@ -36,7 +36,7 @@ def ends(world: World, output: Any) -> None:
 
 
 def patient(client: Client, tool: str) -> Any:
-    """Call a tool, and call again as often as the server asks for it."""
+    """Call a tool, and repeat the call as long as the server asks for another round."""
     result = client.call(tool).result
     while isinstance(client, ModernClient) and result["resultType"] == "input_required":
         result = client.call(tool, more={"requestState": result["requestState"]}).result
@@ -44,16 +44,16 @@ def patient(client: Client, tool: str) -> Any:
 
 
 # M33, M35, L17
-def test_every_tool_is_listed_in_the_order_of_its_name(client: Client, world: World) -> None:
+def test_the_tools_are_listed_in_the_order_of_their_names(client: Client, world: World) -> None:
     tools = client.ask("tools/list").result["tools"]
 
-    # The tools for clients without tasks come last: they are the server's own (test_fetch_tools.py).
+    # The server's own tools for clients without tasks come last (test_fetch_tools.py).
     assert [tool["name"] for tool in tools] == [*sorted(world.catalog.tools), *sorted(OWN_TOOLS)]
     assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
 
 
 # M33, M22
-def test_the_list_is_the_same_for_everybody_and_after_anything(world: World, modern: ModernClient) -> None:
+def test_the_list_is_the_same_for_all_callers_and_does_not_change(world: World, modern: ModernClient) -> None:
     before = modern.ask("tools/list").body
 
     modern.call("optional")
@@ -79,11 +79,11 @@ def test_older_versions_list_no_task_support(world: World, version: str) -> None
     assert not any("execution" in tool for tool in tools)
 
 
-# M36: legacy clients take a list with a schema that is not of an object for a broken one, all of it
+# M36: legacy clients reject a whole list that contains a schema of something else than an object
 @pytest.mark.parametrize(
     "schema", [{"type": "array"}, {"type": ["object", "null"]}, {"anyOf": [{"type": "object"}]}, {"$ref": "#/$defs/a"}]
 )
-def test_an_output_schema_that_legacy_does_not_know_is_shown_to_modern_clients_only(schema: dict[str, Any]) -> None:
+def test_an_output_schema_that_legacy_does_not_allow_is_shown_to_modern_clients_only(schema: dict[str, Any]) -> None:
     tool = replace(OPTIONAL, output_schema=write({**schema, "$defs": {"a": {"type": "object"}}}))
     world = World(catalog=catalog_of(tool))
 
@@ -96,7 +96,7 @@ def test_an_output_schema_that_legacy_does_not_know_is_shown_to_modern_clients_o
 
 # M40, L18, M32
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_many_tools_are_listed_page_by_page(era: type[Client]) -> None:
+def test_many_tools_are_listed_in_pages(era: type[Client]) -> None:
     names = [f"tool_{number:03}" for number in range(2 * TOOLS_PAGE_SIZE + 1)]
     client = era(World(catalog=catalog_of(*(replace(OPTIONAL, name=name) for name in names))))
 
@@ -114,7 +114,7 @@ def test_many_tools_are_listed_page_by_page(era: type[Client]) -> None:
 
 # M40, M33
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_a_list_goes_on_where_it_was_though_the_tool_that_its_cursor_names_is_gone(era: type[Client]) -> None:
+def test_a_list_continues_although_the_tool_of_its_cursor_was_removed(era: type[Client]) -> None:
     tools = [replace(OPTIONAL, name=f"tool_{number:03}") for number in range(TOOLS_PAGE_SIZE + 2)]
     cursor = era(World(catalog=catalog_of(*tools))).ask("tools/list").result["nextCursor"]
     fewer = World(catalog=catalog_of(*tools[: TOOLS_PAGE_SIZE - 1], *tools[TOOLS_PAGE_SIZE:]))
@@ -125,7 +125,7 @@ def test_a_list_goes_on_where_it_was_though_the_tool_that_its_cursor_names_is_go
 
 
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_no_page_of_large_tools_is_larger_than_a_response_of_lambda(era: type[Client]) -> None:
+def test_no_page_of_large_tools_exceeds_the_response_size_of_lambda(era: type[Client]) -> None:
     large = write({"type": "object", "description": "x" * 30_000})
     names = [f"tool_{number:03}" for number in range(TOOLS_PAGE_SIZE)]
     tools = [replace(OPTIONAL, name=name, description="é" * 10_000, input_schema=large) for name in names]
@@ -143,24 +143,22 @@ def test_no_page_of_large_tools_is_larger_than_a_response_of_lambda(era: type[Cl
 
 # M37, L17, G
 @pytest.mark.parametrize("name", ["no_such_tool", "Optional", "", " optional", "tools/call", "a" * 10_000])
-def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol(client: Client, world: World, name: str) -> None:
+def test_an_unknown_tool_is_a_protocol_error(client: Client, world: World, name: str) -> None:
     answer = client.call(name)
 
     assert (answer.status, answer.code) == (200 if isinstance(client, LegacyClient) else 400, -32602)
     assert len(answer.error["message"]) < 300
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M37
 @pytest.mark.parametrize("params", [{}, {"name": None}, {"name": 7}, {"name": "optional", "arguments": [1]}])
-def test_parameters_that_are_no_call_are_an_error_of_the_protocol(
-    client: Client, world: World, params: dict[str, Any]
-) -> None:
+def test_invalid_params_of_a_call_are_a_protocol_error(client: Client, world: World, params: dict[str, Any]) -> None:
     answer = client.ask("tools/call", params)
 
     assert answer.code == -32602
     assert "params." in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M37, M38
@@ -173,14 +171,14 @@ def test_parameters_that_are_no_call_are_an_error_of_the_protocol(
         ({"text": "a", "extra/~": 1}, "the top level"),
     ],
 )
-def test_arguments_against_the_schema_are_an_error_that_a_model_can_correct(
+def test_arguments_that_violate_the_schema_are_a_tool_error_that_a_model_can_correct(
     client: Client, world: World, arguments: dict[str, Any], pointer: str
 ) -> None:
     answer = client.call("optional", arguments)
 
     assert answer.result["isError"] is True
     assert f"at {pointer}:" in answer.text
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M37, X5
@@ -188,23 +186,21 @@ def test_a_modern_client_with_tasks_gets_no_task_for_bad_arguments(modern: Moder
     answer = modern.call("required", BAD_ARGUMENTS)
 
     assert (answer.result["resultType"], answer.result["isError"]) == ("complete", True)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-# T7: a CallToolResult is no answer to a request for a task
-def test_a_legacy_request_for_a_task_with_bad_arguments_is_an_error_of_the_protocol(
-    legacy: LegacyClient, world: World
-) -> None:
+# T7: a CallToolResult is no valid answer to a request for a task
+def test_bad_arguments_of_a_legacy_task_are_a_protocol_error(legacy: LegacyClient, world: World) -> None:
     answer = legacy.call("optional", BAD_ARGUMENTS, task={})
 
     assert answer.code == -32602
     assert "/count" in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # T6, X4, M36
 @pytest.mark.parametrize("tool", ["optional", "forbidden", "structured"])
-def test_a_call_without_a_task_waits_and_gives_the_result(client: Client, world: World, tool: str) -> None:
+def test_a_plain_call_waits_and_returns_the_result(client: Client, world: World, tool: str) -> None:
     ends(world, OUTPUT)
 
     result = client.call(tool).result
@@ -214,8 +210,8 @@ def test_a_call_without_a_task_waits_and_gives_the_result(client: Client, world:
     assert result["isError"] is False
 
 
-# T6: the call is a task inside all the same, and nothing is lost
-def test_a_call_that_takes_too_long_names_the_task_that_goes_on(client: Client, world: World) -> None:
+# T6: the call has a task, so nothing is lost
+def test_a_call_that_takes_too_long_names_its_running_task(client: Client, world: World) -> None:
     result = patient(client, "optional")
 
     task_id = result["_meta"]["stepwire/task"]["taskId"]
@@ -228,9 +224,7 @@ def test_a_call_that_takes_too_long_names_the_task_that_goes_on(client: Client, 
 
 # M36
 @pytest.mark.parametrize("tool", ["structured", "optional"])
-def test_a_call_that_takes_too_long_is_no_error_and_conforms_to_the_schema_that_was_shown(
-    client: Client, tool: str
-) -> None:
+def test_the_unfinished_result_of_a_call_conforms_to_the_listed_output_schema(client: Client, tool: str) -> None:
     shown = {one["name"]: one.get("outputSchema", {}) for one in client.ask("tools/list").result["tools"]}
 
     result = patient(client, tool)
@@ -241,7 +235,7 @@ def test_a_call_that_takes_too_long_is_no_error_and_conforms_to_the_schema_that_
 
 
 # M36
-def test_content_that_is_not_as_promised_does_not_go_out(client: Client, world: World) -> None:
+def test_content_that_violates_the_output_schema_is_not_sent(client: Client, world: World) -> None:
     ends(world, {"answer": "forty-two"})
 
     result = client.call("structured").result
@@ -253,7 +247,7 @@ def test_content_that_is_not_as_promised_does_not_go_out(client: Client, world: 
 
 # M36
 @pytest.mark.parametrize("output", [[1, 2], "text", 7, True])
-def test_content_that_is_no_object_is_structured_for_modern_clients_only(world: World, output: Any) -> None:
+def test_content_that_is_not_an_object_is_structured_for_modern_clients_only(world: World, output: Any) -> None:
     ends(world, output)
 
     legacy = LegacyClient(world).call("optional").result
@@ -265,7 +259,7 @@ def test_content_that_is_no_object_is_structured_for_modern_clients_only(world: 
 
 
 # M37, T18, X11
-def test_a_workflow_that_fails_is_an_error_that_a_model_can_act_on(client: Client, world: World) -> None:
+def test_a_failed_workflow_is_a_tool_error_that_a_model_can_act_on(client: Client, world: World) -> None:
     def fail() -> None:
         world.workflows.fail(world.workflows.running()[0], "NoSuchCity", "Atlantis is not on the map")
         world.deliver()
@@ -309,11 +303,11 @@ def test_a_tool_that_needs_a_capability_needs_a_session_that_declares_it(legacy:
     for answer in (without_session, without_capability):
         assert answer.code == -32600
         assert "elicitation" in answer.error["message"]
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # L3
-def test_a_tool_that_needs_a_capability_is_served_where_the_session_declares_it(world: World) -> None:
+def test_a_tool_that_needs_a_capability_is_served_if_the_session_declares_it(world: World) -> None:
     ends(world, OUTPUT)
     client = LegacyClient.opened(world, capabilities={"elicitation": {}})
 
@@ -322,7 +316,7 @@ def test_a_tool_that_needs_a_capability_is_served_where_the_session_declares_it(
 
 # M40, L18
 @pytest.mark.parametrize("cursor", ["", "not a cursor", "ÿ", "A", "//8=", 7, [], "a" * 10_000])
-def test_a_cursor_that_was_never_given_out_is_refused(client: Client, cursor: Any) -> None:
+def test_a_cursor_that_was_never_issued_is_refused(client: Client, cursor: Any) -> None:
     answer = client.ask("tools/list", {"cursor": cursor})
 
     assert answer.code == -32602
@@ -342,7 +336,9 @@ def test_the_cursor_of_another_list_is_refused(world: World, client: Client) -> 
 
 
 # X2
-def test_a_tool_that_is_never_a_task_is_none_for_a_client_with_tasks(modern: ModernClient, world: World) -> None:
+def test_a_tool_that_is_never_a_task_returns_its_result_to_a_client_with_tasks(
+    modern: ModernClient, world: World
+) -> None:
     ends(world, OUTPUT)
 
     answer = modern.call(FORBIDDEN.name)
@@ -351,7 +347,7 @@ def test_a_tool_that_is_never_a_task_is_none_for_a_client_with_tasks(modern: Mod
     assert answer.result["structuredContent"] == OUTPUT
 
 
-# M36, T14, X11: a block that a client's types refuse would make the whole response unreadable for it
+# M36, T14, X11: a client could not read a response with a block that its types reject
 @pytest.mark.parametrize(
     "block",
     [
@@ -367,7 +363,7 @@ def test_a_tool_that_is_never_a_task_is_none_for_a_client_with_tasks(modern: Mod
         {"type": "resource_link", "uri": "file:///a", "name": "a", "size": "large"},
     ],
 )
-def test_an_output_that_is_almost_a_result_is_data_like_any_other(
+def test_an_output_that_is_almost_a_tool_result_is_ordinary_data(
     client: Client, world: World, block: dict[str, Any]
 ) -> None:
     output = {"content": [{"type": "text", "text": "fine"}, block], "isError": False}

@@ -1,4 +1,4 @@
-"""HTTP, the headers and the JSON-RPC envelope: what carries a message, before any method sees it."""
+"""HTTP, headers and the JSON-RPC envelope: the checks before any method runs."""
 
 import base64
 
@@ -12,10 +12,10 @@ from tests.server.clients import (
     PLAIN_HEADERS,
     SERVER_INFO,
     TASKS_CAPABILITY,
-    Door,
     LegacyClient,
     ModernClient,
-    untouched,
+    RawSender,
+    nothing_happened,
 )
 from tests.wire_oracle import MODERN
 
@@ -40,7 +40,7 @@ def test_a_notification_is_accepted_and_changes_nothing(world: World, method: st
     message = {"jsonrpc": "2.0", "method": method, "params": {"requestId": 1, "taskId": task_id}}
     headers = {**PLAIN_HEADERS, **({} if version is None else {"mcp-protocol-version": version})}
 
-    answer = Door(world).send(message, headers)
+    answer = RawSender(world).send(message, headers)
 
     assert (answer.status, answer.response.body) == (202, "")
     assert world.workflows.stops == []
@@ -48,17 +48,17 @@ def test_a_notification_is_accepted_and_changes_nothing(world: World, method: st
 
 
 # M6, L12
-def test_a_notification_in_a_version_that_is_not_spoken_is_not_accepted(world: World) -> None:
+def test_a_notification_in_an_unknown_version_is_refused(world: World) -> None:
     headers = {**PLAIN_HEADERS, "mcp-protocol-version": "1999-01-01"}
 
-    answer = Door(world).send({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers)
+    answer = RawSender(world).send({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers)
 
     assert (answer.status, answer.code) == (400, -32600)
 
 
 # M25, L13, M20
 @pytest.mark.parametrize("message_id", ["a", "", "1", 0, -1, 7, 2**53 - 1, "ü" * 256])
-def test_the_id_comes_back_as_it_came(modern: ModernClient, message_id: str | int) -> None:
+def test_the_response_repeats_the_id_unchanged(modern: ModernClient, message_id: str | int) -> None:
     result = modern.ask("server/discover", message_id=message_id)
 
     error = modern.ask("no/such/method", message_id=message_id)
@@ -70,24 +70,26 @@ def test_the_id_comes_back_as_it_came(modern: ModernClient, message_id: str | in
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "", "https://app.example.evil", "HTTPS://APP.EXAMPLE"]
 )
-def test_a_page_of_another_origin_is_turned_away_unread(legacy: LegacyClient, world: World, origin: str) -> None:
+def test_a_request_from_another_origin_is_refused_before_its_body_is_read(
+    legacy: LegacyClient, world: World, origin: str
+) -> None:
     answer = legacy.ask(
         "tools/call", {"name": "optional", "arguments": {"text": "a"}, "task": {}}, headers={"origin": origin}
     )
 
     assert answer.status == 403
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M2, L5
-def test_a_page_of_an_allowed_origin_is_served(legacy: LegacyClient) -> None:
+def test_a_request_from_an_allowed_origin_is_served(legacy: LegacyClient) -> None:
     answer = legacy.ask("ping", headers={"origin": ALLOWED_ORIGIN})
 
     assert answer.status == 200
 
 
-# M2: trusting Host is how DNS rebinding got in elsewhere
-def test_the_host_header_vouches_for_no_origin(legacy: LegacyClient) -> None:
+# M2: a server that trusts Host is open to DNS rebinding
+def test_an_origin_that_equals_the_host_header_is_refused(legacy: LegacyClient) -> None:
     answer = legacy.ask("ping", headers={"host": "evil.example", "origin": "https://evil.example"})
 
     assert answer.status == 403
@@ -116,36 +118,36 @@ def test_a_client_that_does_not_accept_json_is_refused(legacy: LegacyClient, acc
         "text/*;q=0,*/*",
     ],
 )
-def test_a_client_that_takes_json_gets_it_however_it_says_so(legacy: LegacyClient, accept: str | None) -> None:
+def test_every_form_of_accepting_json_is_understood(legacy: LegacyClient, accept: str | None) -> None:
     answer = legacy.ask("ping", headers={"accept": accept})
 
     assert answer.status == 200
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonp"])
-def test_a_body_that_does_not_say_that_it_is_json_is_not_read(legacy: LegacyClient, content_type: str | None) -> None:
+def test_a_body_whose_content_type_is_not_json_is_refused(legacy: LegacyClient, content_type: str | None) -> None:
     answer = legacy.ask("ping", headers={"content-type": content_type})
 
     assert answer.status == 415
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "deflate, gzip", "x-none", "identity, gzip"])
-def test_a_body_that_is_encoded_is_not_read(legacy: LegacyClient, world: World, encoding: str) -> None:
+def test_a_body_with_a_content_encoding_is_refused(legacy: LegacyClient, world: World, encoding: str) -> None:
     params = {"name": "optional", "arguments": ARGUMENTS, "task": {}}
 
     answer = legacy.ask("tools/call", params, headers={"content-encoding": encoding})
 
     assert (answer.status, answer.code) == (415, -32600)
     assert answer.response.headers["accept-encoding"] == "identity"
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
-def test_a_body_that_says_that_it_is_not_encoded_is_read(legacy: LegacyClient) -> None:
+def test_a_body_with_the_content_encoding_identity_is_accepted(legacy: LegacyClient) -> None:
     assert legacy.ask("ping", headers={"content-encoding": "Identity"}).status == 200
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON"])
-def test_a_content_type_may_be_written_as_http_allows(legacy: LegacyClient, content_type: str) -> None:
+def test_every_valid_form_of_the_content_type_is_accepted(legacy: LegacyClient, content_type: str) -> None:
     answer = legacy.ask("ping", headers={"content-type": content_type})
 
     assert answer.status == 200
@@ -158,7 +160,7 @@ def test_a_modern_header_that_is_missing_is_a_mismatch(modern: ModernClient, wor
 
     assert (answer.status, answer.code) == (400, -32020)
     assert name in answer.error["message"].lower()
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M10, M12, M13, M20, G
@@ -188,22 +190,22 @@ def test_a_modern_header_that_differs_from_the_body_is_a_mismatch(
     answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers={name: value})
 
     assert (answer.status, answer.code, answer.body["id"]) == (400, -32020, 1)
-    assert untouched(world)
+    assert nothing_happened(world)
 
 
 # M14
 @pytest.mark.parametrize("name", ["wörld", "a\nb", " leading", "=?base64?x?="])
-def test_a_name_that_no_header_can_hold_comes_in_base64(modern: ModernClient, name: str) -> None:
+def test_a_name_that_a_header_cannot_contain_is_sent_in_base64(modern: ModernClient, name: str) -> None:
     encoded = f"=?base64?{base64.b64encode(name.encode()).decode()}?="
 
     answer = modern.ask("tools/call", {"name": name, "arguments": {}}, headers={"mcp-name": encoded})
 
-    assert answer.code == -32602, "the header agrees with the body, and there is no such tool"
+    assert answer.code == -32602, "the header must match the body, so the error is about the unknown tool"
 
 
-# M12: equal or not, some characters are not for headers
+# M12: some characters are invalid in headers, even if header and body match
 @pytest.mark.parametrize("name", ["wörld", "a\nb", "a\x00"])
-def test_a_header_with_characters_that_no_header_may_have_is_refused(modern: ModernClient, name: str) -> None:
+def test_a_header_with_invalid_characters_is_refused(modern: ModernClient, name: str) -> None:
     answer = modern.ask("tools/call", {"name": name, "arguments": {}}, headers={"mcp-name": name})
 
     assert (answer.status, answer.code) == (400, -32020)
@@ -211,7 +213,7 @@ def test_a_header_with_characters_that_no_header_may_have_is_refused(modern: Mod
 
 
 # M14
-def test_a_plain_name_may_come_in_base64_too(modern: ModernClient) -> None:
+def test_a_plain_name_may_be_sent_in_base64_too(modern: ModernClient) -> None:
     encoded = f"=?base64?{base64.b64encode(b'optional').decode()}?="
 
     answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers={"mcp-name": encoded})
@@ -220,7 +222,7 @@ def test_a_plain_name_may_come_in_base64_too(modern: ModernClient) -> None:
 
 
 # M10
-def test_white_space_around_a_header_does_not_count(modern: ModernClient) -> None:
+def test_white_space_around_a_header_is_ignored(modern: ModernClient) -> None:
     headers = {"mcp-protocol-version": f" {MODERN}\t", "mcp-method": " tools/call ", "mcp-name": "\toptional "}
 
     answer = modern.ask("tools/call", {"name": "optional", "arguments": {"text": "a"}}, headers=headers)
@@ -240,7 +242,7 @@ def test_modern_metadata_of_the_wrong_type_is_refused(modern: ModernClient, name
 
 
 # M17
-def test_a_version_that_is_not_spoken_is_answered_with_those_that_are(modern: ModernClient) -> None:
+def test_the_error_for_an_unknown_version_names_the_supported_ones(modern: ModernClient) -> None:
     spoken = modern.ask("server/discover").result["supportedVersions"]
 
     answer = modern.ask("tools/list", meta={META_VERSION: "2099-01-01"}, headers={"mcp-protocol-version": "2099-01-01"})
@@ -249,7 +251,7 @@ def test_a_version_that_is_not_spoken_is_answered_with_those_that_are(modern: Mo
     assert answer.error["data"] == {"supported": spoken, "requested": "2099-01-01"}
 
 
-# M12, M13: a client that contradicts itself gets that error, and not that its version is unknown
+# M12, M13: a mismatch is reported first, even if the version is unknown too
 def test_a_mismatch_is_reported_before_an_unknown_version(modern: ModernClient) -> None:
     answer = modern.ask("tools/list", meta={META_VERSION: "2099-01-01"})
 
@@ -266,7 +268,7 @@ def test_a_modern_method_that_is_not_served_is_not_found(modern: ModernClient, m
 
 # L12, G
 @pytest.mark.parametrize("version", ["1999-01-01", "", "2025-11-25, 2025-11-25", "2024-11-05"])
-def test_a_legacy_version_that_is_not_spoken_is_a_bad_request(legacy: LegacyClient, version: str) -> None:
+def test_an_unknown_legacy_version_is_a_bad_request(legacy: LegacyClient, version: str) -> None:
     answer = legacy.ask("tools/list", headers={"mcp-protocol-version": version})
 
     assert (answer.status, answer.code) == (400, -32600)
@@ -285,7 +287,7 @@ def test_a_legacy_method_that_is_not_served_is_not_found_in_a_200(world: World, 
 
 
 # M21, M26
-def test_every_modern_result_says_what_it_is_and_who_answers(modern: ModernClient) -> None:
+def test_every_modern_result_has_a_result_type_and_names_the_server(modern: ModernClient) -> None:
     task_id = modern.start()
 
     results = [
@@ -318,7 +320,7 @@ def test_no_legacy_result_has_a_result_type(legacy: LegacyClient) -> None:
 
 
 # M19
-def test_the_missing_capability_is_named_in_the_shape_in_which_it_is_declared(world: World) -> None:
+def test_the_error_names_the_missing_capability_as_clients_declare_it(world: World) -> None:
     client = ModernClient(world, capabilities={})
 
     answers = [client.call("required"), client.task("get", "0" * 36)]
@@ -327,14 +329,14 @@ def test_the_missing_capability_is_named_in_the_shape_in_which_it_is_declared(wo
     assert [answer.error["data"] for answer in answers] == [{"requiredCapabilities": TASKS_CAPABILITY}] * 2
 
 
-# M12: unknown headers are none of ours
-def test_other_headers_do_not_matter(modern: ModernClient) -> None:
+# M12: unknown headers are ignored
+def test_unknown_headers_are_ignored(modern: ModernClient) -> None:
     answer = modern.ask("server/discover", headers={"mcp-param-region": "x", "x-anything": "\x7f"})
 
     assert answer.status == 200
 
 
-def test_a_legacy_request_may_leave_its_parameters_out(world: World) -> None:
-    answer = Door(world).send(PING, {**PLAIN_HEADERS, "mcp-protocol-version": "2025-11-25"})
+def test_a_legacy_request_may_leave_out_its_params(world: World) -> None:
+    answer = RawSender(world).send(PING, {**PLAIN_HEADERS, "mcp-protocol-version": "2025-11-25"})
 
     assert answer.result == {}

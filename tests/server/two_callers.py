@@ -1,4 +1,4 @@
-"""Two callers of one server, with everything that each was given, so that one can present what belongs to the other."""
+"""Two callers of one server, with every id and token that each got, so that one can present those of the other."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,8 +24,8 @@ from tests.server.messages import CONFIRMING
 T = TypeVar("T")
 
 IMPATIENT: Final = Patience(unresumable_request=timedelta(), first_request=timedelta(), resuming_request=timedelta())
-NOBODYS: Final = "01kyyk41g" + "z" * 26
-"""The id of a task that there is not."""
+UNKNOWN_TASK_ID: Final = "01kyyk41g" + "z" * 26
+"""An id that no task has."""
 INVALID_PARAMS: Final = -32602
 
 
@@ -34,7 +34,7 @@ def modern_of(world: World, owner: Principal) -> ModernClient:
 
 
 def cursor_of(task_id: str) -> str:
-    """Write the cursor of a list that goes on after a task."""
+    """Return the cursor of a list that continues after a task."""
     return str(next_cursor(task_id)["nextCursor"])
 
 
@@ -42,7 +42,7 @@ def cursor_of(task_id: str) -> str:
 
 
 class WatchedStore(InMemoryTaskStore):
-    """A store that notes whose partitions it is asked for."""
+    """A store that records whose partitions it is asked for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,8 +112,8 @@ class WatchedStore(InMemoryTaskStore):
 
 
 @dataclass(frozen=True)
-class Stopover:
-    """An event id, with the request whose stream it is on."""
+class ResumableEvent:
+    """An event id, and the request that opened its stream."""
 
     event_id: str
     opened_by: Json
@@ -121,17 +121,17 @@ class Stopover:
 
 @dataclass
 class Caller:
-    """One of the two, with everything that the server has given it."""
+    """One of the two callers, with everything that the server has given to it."""
 
     name: str
     owner: Principal
     legacy: LegacyClient
     modern: ModernClient
     rounds: ModernClient
-    """Without tasks: its calls go on in rounds."""
-    stopovers: list[Stopover] = field(default_factory=list[Stopover])
+    """A client without tasks: its calls are answered in rounds."""
+    resumable_events: list[ResumableEvent] = field(default_factory=list[ResumableEvent])
     states: list[Json] = field(default_factory=list[Json])
-    """What a call is repeated with: its tool, and the requestState."""
+    """The tool and the requestState of each call that can be repeated."""
 
     @property
     def arguments(self) -> Json:
@@ -151,14 +151,14 @@ class Caller:
     def task_ids(self, world: World) -> list[str]:
         """Return the ids of the caller's tasks, or an id that no task has."""
         found: list[str] = sorted(key.task_id for key in world.store.tasks if key.owner == self.owner)
-        return found or [NOBODYS]
+        return found or [UNKNOWN_TASK_ID]
 
     def keep(self, answer: Answer, tool: str = "optional") -> None:
-        """Keep of an answer what can be presented later."""
+        """Keep the event ids and the requestState of an answer, to present them later."""
         if answer.status != 200:
             return
         if answer.is_stream:
-            self.stopovers.extend(Stopover(one, answer.request) for one in answer.event_ids)
+            self.resumable_events.extend(ResumableEvent(one, answer.request) for one in answer.event_ids)
         elif "requestState" in answer.body.get("result", {}):
             self.states.append({"name": tool, "requestState": answer.result["requestState"]})
 
@@ -179,7 +179,7 @@ class Turn:
 
     @property
     def task_id(self) -> str:
-        """The id of a task that is presented."""
+        """The task id that is presented."""
         return self.among(self.of.task_ids(self.world))
 
     @property
@@ -189,12 +189,12 @@ class Turn:
 
     @property
     def keyed(self) -> dict[str, str]:
-        """The header with an idempotency key that is presented."""
+        """The header with the idempotency key that is presented."""
         return {"idempotency-key": f"key-{self.pick % 2}-of-{self.of.name}"}
 
     @property
     def responses(self) -> Json:
-        """Answers to whatever may be asked."""
+        """Answers to every question that may be asked."""
         return {"confirm": CONFIRMING, **{f"question {number}": ACCEPT for number in range(3)}}
 
     def among(self, things: Sequence[T]) -> T:
@@ -202,52 +202,52 @@ class Turn:
         return things[self.pick % len(things)]
 
 
-def begins_legacy(turn: Turn) -> Answer:
+def start_legacy_task(turn: Turn) -> Answer:
     params: Json = {"name": turn.tool, "arguments": turn.me.arguments, "task": {}}
     return turn.me.legacy.ask("tools/call", params, headers=turn.keyed if turn.pick > 3 else None)
 
 
-def begins_modern(turn: Turn) -> Answer:
+def start_modern_task(turn: Turn) -> Answer:
     params: Json = {"name": turn.tool, "arguments": turn.me.arguments}
     answer = turn.me.modern.ask("tools/call", params, headers=turn.keyed if turn.pick > 3 else None)
     turn.me.keep(answer, turn.tool)
     return answer
 
 
-def calls_plainly(turn: Turn) -> Answer:
+def call_without_task(turn: Turn) -> Answer:
     answer = turn.me.legacy.call("optional", turn.me.arguments, message_id=turn.pick)
     turn.me.keep(answer)
     return answer
 
 
-def begins_rounds(turn: Turn) -> Answer:
+def begin_rounds(turn: Turn) -> Answer:
     answer = turn.me.rounds.call(turn.tool, turn.me.arguments)
     turn.me.keep(answer, turn.tool)
     return answer
 
 
-def goes_on_in_rounds(turn: Turn) -> Answer | None:
+def continue_rounds(turn: Turn) -> Answer | None:
     if not turn.of.states:
         return None
     state = turn.among(turn.of.states)
     more = {"requestState": state["requestState"], **({"inputResponses": turn.responses} if turn.pick > 2 else {})}
-    # A caller that has another's requestState may have the arguments too.
+    # A caller that has a requestState of the other caller may also have its arguments.
     answer = turn.me.rounds.call(state["name"], turn.of.arguments, more=more)
     assert turn.me is turn.of or answer.code == INVALID_PARAMS
     turn.me.keep(answer, state["name"])
     return answer
 
 
-def asks_for_result(turn: Turn) -> Answer:
+def ask_for_result(turn: Turn) -> Answer:
     answer = turn.me.legacy.task("result", turn.task_id, message_id=turn.pick)
     turn.me.keep(answer)
     return answer
 
 
-def comes_back(turn: Turn) -> Answer | None:
-    if not turn.of.stopovers:
+def resume_stream(turn: Turn) -> Answer | None:
+    if not turn.of.resumable_events:
         return None
-    stopover = turn.of.stopovers[-1 - turn.pick % len(turn.of.stopovers)]
+    stopover = turn.of.resumable_events[-1 - turn.pick % len(turn.of.resumable_events)]
     client = replace(turn.me.legacy, session=turn.of.legacy.session)
     answer = client.resume(stopover.event_id, opened_by=stopover.opened_by)
     if turn.me is turn.of:
@@ -255,41 +255,41 @@ def comes_back(turn: Turn) -> Answer | None:
     return answer
 
 
-def posts(turn: Turn) -> Answer:
+def post_answer(turn: Turn) -> Answer:
     request = {"id": f"{turn.task_id}.{1 + turn.pick % 2}"}
     if turn.pick > 5:
         return turn.me.legacy.respond(request, error={"code": -1, "message": "no"})
     return turn.me.legacy.respond(request, result=CONFIRMING if turn.pick % 3 == 0 else ACCEPT)
 
 
-def gives_up(turn: Turn) -> Answer:
+def cancel_request_of_call(turn: Turn) -> Answer:
     client = replace(turn.me.legacy, session=turn.of.legacy.session)
     return client.notify("notifications/cancelled", {"requestId": turn.pick})
 
 
 ACTS: Final[dict[str, Callable[[Turn], Answer | None]]] = {
-    "tools/call, legacy": begins_legacy,
-    "tools/call, modern": begins_modern,
-    "a plain call": calls_plainly,
-    "a call in rounds": begins_rounds,
-    "a round": goes_on_in_rounds,
+    "tools/call, legacy": start_legacy_task,
+    "tools/call, modern": start_modern_task,
+    "a plain call": call_without_task,
+    "a call in rounds": begin_rounds,
+    "a round": continue_rounds,
     "tasks/get, legacy": lambda turn: turn.me.legacy.task("get", turn.task_id),
     "tasks/get, modern": lambda turn: turn.me.modern.task("get", turn.task_id),
-    "tasks/result": asks_for_result,
+    "tasks/result": ask_for_result,
     "tasks/list": lambda turn: turn.me.legacy.ask("tasks/list"),
     "tasks/list with a cursor": lambda turn: turn.me.legacy.ask("tasks/list", {"cursor": cursor_of(turn.task_id)}),
     "tasks/cancel, legacy": lambda turn: turn.me.legacy.task("cancel", turn.task_id),
     "tasks/cancel, modern": lambda turn: turn.me.modern.task("cancel", turn.task_id),
     "tasks/update": lambda turn: turn.me.modern.update(turn.task_id, turn.responses),
     "subscriptions/listen": lambda turn: turn.me.modern.listen({"taskIds": turn.of.task_ids(turn.world)[:20]}),
-    "a posted answer": posts,
-    "a resumed stream": comes_back,
-    "notifications/cancelled": gives_up,
+    "a posted answer": post_answer,
+    "a resumed stream": resume_stream,
+    "notifications/cancelled": cancel_request_of_call,
 }
 
 
 def running(turn: Turn) -> list[str]:
-    """Return the ids of the tasks of a caller whose workflows run."""
+    """Return the ids of the caller's tasks whose workflows run."""
     names = [one.name.split("-", 1) for one in turn.world.workflows.running()]
     return [task_id for owner, task_id in names if owner == turn.of.owner]
 
@@ -315,7 +315,7 @@ def fails(turn: Turn) -> None:
         turn.world.fail(task_id, cause=f"the cause of {turn.of.name}")
 
 
-def passes_time(turn: Turn) -> None:
+def let_time_pass(turn: Turn) -> None:
     turn.world.clock.advance(minutes=(0.1, 2, 20, 61)[turn.pick % 4])
 
 
@@ -324,12 +324,12 @@ EVENTS: Final[dict[str, Callable[[Turn], None]]] = {
     "a workflow tells": progresses,
     "a workflow succeeds": succeeds,
     "a workflow fails": fails,
-    "time passes": passes_time,
+    "time passes": let_time_pass,
 }
 
 
-def belongings(world: World, one: Caller) -> list[object]:
-    """Return all that is kept for a caller: tasks, keys, requests, slots, and what its workflows received."""
+def stored_state(world: World, one: Caller) -> list[object]:
+    """Return everything that the server stores for a caller, and what its workflows received."""
     store, workflows = world.store, world.workflows
     return [
         {key: task for key, task in store.tasks.items() if key.owner == one.owner},
@@ -344,16 +344,16 @@ def belongings(world: World, one: Caller) -> list[object]:
 
 
 def check_turn(turn: Turn, other: Caller, act: Callable[[Turn], Answer | None]) -> Answer | None:
-    """Let one caller take a step, and check that it does not depend on the other caller."""
+    """Let one caller take a step, and check that the step does not depend on the other caller."""
     store = turn.world.store
     assert isinstance(store, WatchedStore)
-    before = belongings(turn.world, other)
+    before = stored_state(turn.world, other)
     store.asked.clear()
 
     answer = act(turn)
 
     assert store.asked <= {turn.me.owner}
-    assert belongings(turn.world, other) == before
+    assert stored_state(turn.world, other) == before
     if answer is not None:
         shown = f"{answer.response.headers} {answer.response.body}"
         assert f"of {other.name}" not in shown

@@ -1,6 +1,6 @@
-"""A client of the simulated account's DynamoDB that notes its calls: what each read and wrote, in items and in units.
+"""A client of the simulated account's DynamoDB that records its calls, with the items and units of each.
 
-The units are reckoned by DynamoDB's rules from the sizes of the items: consistent reads by 4 KB, writes by 1 KB.
+The units are computed by DynamoDB's rules from the sizes of the items: consistent reads by 4 KB, writes by 1 KB.
 """
 
 import json
@@ -13,8 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto.core.models import botocore_stubber
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from stepwire.aws.clients import dynamodb_client
-from tests.simulated.dynamodb import answer
+from tests.simulated.dynamodb import answer, client_answered_by
 from tests.simulated.wire import subject_of
 from tests.tables import table_behind
 
@@ -32,9 +31,9 @@ class CountedCall:
 
     operation: str
     subject: str
-    """What it is about: a task, what a caller uses, the places of requests that wait."""
+    """The subject: a task, a caller's usage, the wait slots."""
     items: int = 0
-    """Items read."""
+    """The number of items read."""
     read: int = 0
     """Read units."""
     written: int = 0
@@ -42,7 +41,7 @@ class CountedCall:
 
 
 def counted_dynamodb_client(calls: list[CountedCall]) -> "DynamoDBClient":
-    """Build a client that notes each call in the list."""
+    """Return a client that appends each call to the list."""
 
     def answer_and_note(event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         operation = event_name.rpartition(".")[2]
@@ -50,11 +49,7 @@ def counted_dynamodb_client(calls: list[CountedCall]) -> "DynamoDBClient":
         calls.append(_call(operation, request, response))
         return response
 
-    client = dynamodb_client()
-    events: Any = client.meta.events
-    events.unregister("before-send", botocore_stubber)  # all that is registered runs: each call would be made twice
-    events.register_first("before-send", answer_and_note)
-    return client
+    return client_answered_by(answer_and_note)
 
 
 def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | None) -> CountedCall:
@@ -63,7 +58,7 @@ def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | N
     if operation in {"PutItem", "UpdateItem", "DeleteItem"}:
         return CountedCall(operation, subject, written=max(1, ceil(_size(_written(body)) / _WRITE_UNIT)))
     found = _found(json.loads(response.content if response else b"{}"))
-    if operation == "Query":  # a query pays for the sum, others for each item
+    if operation == "Query":  # a query is charged for the sum of its items, other calls for each item
         return CountedCall(operation, subject, len(found), max(1, ceil(sum(map(_size, found)) / _READ_UNIT)))
     asked = sum(len(one["Keys"]) for one in body.get("RequestItems", {}).values()) or 1
     units = sum(ceil(_size(one) / _READ_UNIT) for one in found)
@@ -71,7 +66,7 @@ def _call(operation: str, request: AWSPreparedRequest, response: AWSResponse | N
 
 
 def _written(body: Item) -> Item:
-    """Give the item that a write leaves, or that is in its way."""
+    """Return the item that a write leaves, or that made its condition fail."""
     if "Item" in body:
         return body["Item"]
     hash_key, range_key = (DynamoType(body["Key"][name]) for name in ("pk", "sk"))
@@ -86,7 +81,7 @@ def _found(answered: Item) -> list[Item]:
 
 
 def _size(value: Any) -> int:
-    """Give the bytes of a value: names and texts count, the marks of types and the structure hardly do."""
+    """Return the size of a value in bytes: names and texts count, markers of types and structure hardly do."""
     if isinstance(value, Mapping):
         return sum(len(name) + _size(one) for name, one in cast(Item, value).items())
     if isinstance(value, list):

@@ -1,9 +1,10 @@
-"""moto's DynamoDB without moto's HTTP layer, which is most of what a call costs.
+"""moto's DynamoDB without moto's HTTP layer, which takes most of the time of a call.
 
-What moto refuses is asked again by way of that layer, which writes the errors; a refused call changes nothing.
+A call that moto rejects is repeated through that layer, which writes the errors; a rejected call changes nothing.
 """
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -22,11 +23,17 @@ if TYPE_CHECKING:
 
 
 def quick_dynamodb_client() -> "DynamoDBClient":
-    """Build a client of the simulated account's DynamoDB."""
+    """Return a client of the simulated account's DynamoDB."""
+    return client_answered_by(_answer)
+
+
+def client_answered_by(handler: Callable[..., AWSResponse | None]) -> "DynamoDBClient":
+    """Return a client of DynamoDB whose calls are answered by a handler of botocore's event `before-send`."""
     client = dynamodb_client()
     events: Any = client.meta.events
-    events.unregister("before-send", botocore_stubber)  # all that is registered runs: each call would be made twice
-    events.register_first("before-send", _answer)
+    # botocore runs all registered handlers, so each call would be made twice
+    events.unregister("before-send", botocore_stubber)
+    events.register_first("before-send", handler)
     return client
 
 
@@ -35,7 +42,7 @@ def _answer(event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSRespon
 
 
 def answer(operation: str, request: AWSPreparedRequest) -> AWSResponse | None:
-    """Answer a call; None where moto refuses it."""
+    """Answer a call; None if moto rejects it."""
     handler: Any = DynamoHandler()
     handler.current_account, handler.region = ACCOUNT, REGION
     handler.body = json.loads(cast(Any, request.body))

@@ -1,7 +1,7 @@
-"""Step Functions at its HTTP API, with workflows that do nothing by themselves: a test chooses what moves them.
+"""Step Functions' HTTP API, with workflows that a test controls.
 
-The engine of the local stack runs each execution in threads of its own, so no two runs of a test would be the same.
-`tests/contracts/test_workflows.py` holds both, and the fake, against one contract.
+The engine of the local stack runs each execution in its own threads, so no two runs of a test would be the same.
+`tests/contracts/test_workflows.py` holds this simulation, that engine and the fake to one contract.
 """
 
 import json
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class Refused(Exception):
-    """The call is answered with the error of that name."""
+    """The call gets the error with this name."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Execution:
     changed_at: datetime
     status: str = RUNNING
     end: Json = field(default_factory=dict[str, Any])
-    """What it ended with: output, or error and cause."""
+    """The output, or the error and the cause."""
 
 
 @dataclass
@@ -43,24 +43,24 @@ class Waiting:
     until: datetime | None
     waits: bool = True
     answers: list[Json] = field(default_factory=list[Json])
-    """What was sent for it while it waited, and after."""
+    """The answers that were sent to it, while it waited and afterwards."""
 
 
 @dataclass
 class StepFunctions:
-    """One account's executions, by ARN, and states that wait, by token."""
+    """The executions of an account, by ARN, and the waiting states, by token."""
 
     clock: Clock
     executions: dict[str, Execution] = field(default_factory=dict[str, Execution])
     states: dict[str, Waiting] = field(default_factory=dict[str, Waiting])
     refusal: str | None = None
-    """The error with which the next start is refused."""
+    """The error of the next start."""
     refused: set[str] = field(default_factory=set[str])
     """The executions whose start was refused."""
     ended: list[str] = field(default_factory=list[str])
-    """The executions whose end nobody has been told of."""
+    """The executions whose status change was not delivered yet."""
     lags: bool = False
-    """Whether DescribeExecution does not know yet what has happened at this moment."""
+    """Whether DescribeExecution returns the status before the latest change."""
 
     def answer(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
         """Answer a call to the API."""
@@ -104,7 +104,7 @@ class StepFunctions:
         return {"executionArn": body["executionArn"], "stateMachineArn": "", "startDate": 0, **told}
 
     def _list(self, body: Json) -> Json:
-        """List what runs, a few at a time."""
+        """List the running executions, a few per page."""
         prefix = body["stateMachineArn"].replace(":stateMachine:", ":execution:") + ":"
         found = sorted(arn for arn in self.running() if arn.startswith(prefix))
         page = [arn for arn in found if arn > body.get("nextToken", "")][:LISTED_AT_ONCE]
@@ -132,10 +132,10 @@ class StepFunctions:
         return {}
 
     def _begin(self, arn: str) -> None:
-        """Let a new execution do what it does first: nothing by itself."""
+        """Do the first step of a new execution: nothing, by default."""
 
     def _go_on(self, state: Waiting, answer: Json) -> None:
-        """Let a state that has its answer go on: not by itself."""
+        """Continue after an answer: nothing, by default."""
 
     def _known(self, body: Json) -> Execution:
         known = self.executions.get(body["executionArn"])
@@ -143,14 +143,14 @@ class StepFunctions:
             raise Refused("ExecutionDoesNotExist")
         return known
 
-    # What happens in the world.
+    # What a test makes happen.
 
     def running(self) -> list[str]:
-        """List the executions that go on, the oldest first."""
+        """List the running executions, the oldest first."""
         return [arn for arn, one in self.executions.items() if one.status == RUNNING]
 
     def end(self, arn: str, status: str, end: Json) -> None:
-        """End an execution, and all that waits in it."""
+        """End an execution and all its waiting states."""
         known = self.executions[arn]
         known.status, known.end, known.changed_at = status, end, self.clock.now()
         self.ended.append(arn)
@@ -158,14 +158,14 @@ class StepFunctions:
             state.waits = state.waits and state.arn != arn
 
     def time_out_states(self) -> None:
-        """Let the states go on whose time is over; their workflows catch that."""
+        """Time out the states whose time is over; their workflows catch that."""
         now = self.clock.now()
         for state in self.states.values():
             state.waits = state.waits and (state.until is None or state.until > now)
 
 
 class OneStateThatWaits(StepFunctions):
-    """Executions whose one state waits for an answer, which is their end."""
+    """Executions whose only state waits for an answer, and which end with that answer."""
 
     def _begin(self, arn: str) -> None:
         self.states[f"token of {arn}"] = Waiting(arn, None)

@@ -1,4 +1,4 @@
-"""Requests to AWS as botocore sends them, and answers as it reads them, of the services that speak JSON."""
+"""Requests to AWS as botocore sends them, and answers as it reads them, for services with JSON protocols."""
 
 import json
 from collections.abc import Generator, Mapping
@@ -10,7 +10,7 @@ from botocore.compat import HTTPHeaders
 
 
 def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:
-    """Write an answer of AWS."""
+    """Return an answer of AWS."""
     headers = HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"})
     return AWSResponse(request.url, status, headers, cast(Any, _Body(json.dumps(body).encode())))
 
@@ -21,7 +21,7 @@ class _Body(BytesIO):
 
 
 def subject_of(request: AWSPreparedRequest) -> str:
-    """Say what a call to the table is about: a task, an idempotency key, what a caller uses."""
+    """Return the subject of a call to the table: a task, an idempotency key, a caller's usage."""
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
     if "RequestItems" in body:
         return "tasks"

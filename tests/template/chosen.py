@@ -1,4 +1,4 @@
-"""The template with values for its parameters: what a stack then is."""
+"""The template evaluated with parameters: the stack that it describes."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,7 +8,7 @@ from local.cloudformation.parameters import ParameterValue, parameter_values
 from tests.template.document import declared, template
 
 STACK: Final = {
-    # The longest that there may be.
+    # The longest possible value.
     "AWS::StackName": "p" * 128,
     "AWS::StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/prod/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
 }
@@ -22,12 +22,12 @@ GIVEN: Final = {
 
 @dataclass(frozen=True)
 class Stack:
-    """The template with values for its parameters. A resource stands for itself: its id, its id and an attribute."""
+    """The template evaluated with parameters. The Ref of a resource is its id; an attribute is the id and its name."""
 
     parameters: dict[str, ParameterValue]
 
     def reference(self, name: str) -> Any:
-        """Give the value of a parameter, or the id of a resource, which must then be there."""
+        """Return the value of a parameter, or the id of a resource, which must exist."""
         if name in STACK:
             return STACK[name]
         if name.startswith("AWS::") or name in self.parameters:
@@ -35,24 +35,24 @@ class Stack:
         return self._found(name)
 
     def attribute(self, name: str, attribute: str) -> Any:
-        """Name an attribute of a resource, which must be there."""
+        """Return the name of an attribute of a resource, which must exist."""
         return f"{self._found(name)}.{attribute}"
 
     def condition(self, name: str) -> bool:
-        """Tell whether a condition holds."""
+        """Tell whether a condition is true."""
         return holds(template()["Conditions"][name], self)
 
     def has(self, name: str) -> bool:
-        """Tell whether a resource or an output is there."""
+        """Tell whether a resource or an output exists."""
         body = template()["Resources"].get(name) or template()["Outputs"][name]
         return "Condition" not in body or self.condition(body["Condition"])
 
     def properties(self, name: str) -> dict[str, Any]:
-        """Give the properties of a resource."""
+        """Return the properties of a resource."""
         return resolve(template()["Resources"][name].get("Properties", {}), self)
 
     def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Give the properties of all resources of a type."""
+        """Return the properties of all resources of a type."""
         return {
             name: self.properties(name)
             for name, body in template()["Resources"].items()
@@ -60,24 +60,24 @@ class Stack:
         }
 
     def routes(self) -> dict[str, dict[str, Any]]:
-        """Give the routes by their keys."""
+        """Return the routes by their keys."""
         return {route["RouteKey"]: route for route in self.all_of("AWS::ApiGatewayV2::Route").values()}
 
     def variables(self, function: str) -> dict[str, Any]:
-        """Give the environment of a function."""
+        """Return the environment of a function."""
         return self.properties(function)["Environment"]["Variables"]
 
     def output(self, name: str) -> Any:
-        """Give the value of an output."""
+        """Return the value of an output."""
         return resolve(template()["Outputs"][name]["Value"], self)
 
     def _found(self, name: str) -> str:
-        assert self.has(declared(name)), f"{name} is referred to, but its condition does not hold"
+        assert self.has(declared(name)), f"{name} is referenced, but its condition is false"
         return name
 
 
 def stack(authorizer: str, **given: str) -> Stack:
-    """Give the stack for a choice of sign-in; its rules must allow it."""
+    """Return the stack for this choice of sign-in; its rules must allow it."""
     values = parameter_values(template()["Parameters"], {"Authorizer": authorizer, **GIVEN[authorizer], **given})
     made = Stack(values)
     for rule in template()["Rules"].values():

@@ -1,4 +1,4 @@
-"""The template as data: its resources by kind, and what a value in it refers to."""
+"""The template as data: its resources by type, and the references in a value."""
 
 import re
 from collections.abc import Iterator
@@ -25,12 +25,12 @@ class Resource:
 
     @property
     def kind(self) -> str:
-        """Name its type."""
+        """Return its type."""
         return self.body["Type"]
 
     @property
     def properties(self) -> dict[str, Any]:
-        """Give its properties, empty where it has none."""
+        """Return its properties; empty if it has none."""
         return self.body.get("Properties") or {}
 
 
@@ -43,45 +43,45 @@ class Statement:
 
     @property
     def name(self) -> str:
-        """Name it by who holds it and its Sid."""
+        """Return the holder and the Sid."""
         return f"{self.holder}.{self.body.get('Sid', '?')}"
 
     @property
     def actions(self) -> list[str]:
-        """List what it allows."""
+        """Return the allowed actions."""
         return listed(self.body["Action"])
 
     @property
     def resources(self) -> list[Any]:
-        """List on what."""
+        """Return the resources of the statement."""
         return listed(self.body["Resource"])
 
 
 @cache
 def template() -> dict[str, Any]:
-    """Read the template; intrinsic functions in their long form."""
+    """Read the template, with intrinsic functions in their long form."""
     return parse(ROOT / "template.yaml")
 
 
 def resources(*kinds: str) -> list[Resource]:
-    """List the resources, of these types only where some are given."""
+    """Return the resources, optionally only those of some types."""
     found = [Resource(name, body) for name, body in template()["Resources"].items()]
     return [resource for resource in found if not kinds or resource.kind in kinds]
 
 
 def resource(logical_id: str) -> Resource:
-    """Give one resource."""
+    """Return one resource."""
     return Resource(logical_id, template()["Resources"][logical_id])
 
 
 def declared(name: str) -> str:
-    """Name the resource of the template that this one is made of by SAM: a role or an alias of a function."""
+    """Return the resource from which SAM made this one: a role or an alias of a function."""
     known = template()["Resources"] | template().get("Outputs", {})
     return name if name in known else name.partition(".")[0].removesuffix("Role")
 
 
 def statements() -> list[Statement]:
-    """List the statements of all policies that say what our code may do."""
+    """Return the statements of all policies of our code."""
     return [
         Statement(holder.logical_id, body)
         for holder in resources(FUNCTION, ROLE_POLICY)
@@ -91,19 +91,19 @@ def statements() -> list[Statement]:
 
 
 def references(value: Any) -> set[str]:
-    """Name all the logical ids and parameters that a value refers to."""
+    """Return all logical ids and parameters that a value references."""
     return set(_references(value))
 
 
 def listed(value: Any) -> list[Any]:
-    """Give a list: YAML lets a list of one be written without its brackets."""
+    """Return a list; YAML allows a list of one element to be written without brackets."""
     return cast(list[Any], value) if isinstance(value, list) else [value]
 
 
 def _documents(holder: Resource) -> list[dict[str, Any]]:
     if holder.kind == ROLE_POLICY:
         return [holder.properties["PolicyDocument"]]
-    # The others are names of managed policies, or of SAM's templates, which are narrow by themselves.
+    # The others are names of managed policies or of SAM policy templates, which are narrow.
     return [policy for policy in listed(holder.properties.get("Policies") or []) if isinstance(policy, dict)]
 
 

@@ -1,4 +1,4 @@
-"""Look-ups in the template that several tests share."""
+"""A look-up in the template that several tests share."""
 
 from tests.template.document import (
     Resource,

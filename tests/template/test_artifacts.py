@@ -1,4 +1,4 @@
-"""What was built is measured, named by its contents as SAM does, and held against budgets."""
+"""Built artifacts are measured, named by their contents as SAM does, and compared with budgets."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tests.template.document import resources
 
 FUNCTION: Final = "AWS::Serverless::Function"
 LAYER: Final = "AWS::Serverless::LayerVersion"
-# Noise: bytes that no zip makes smaller.
+# Random bytes, which zip cannot compress.
 NOISE: Final = random.Random(1).randbytes(FUNCTION_BUDGET + 1)
 
 
@@ -50,7 +50,7 @@ def layer(name: str, content: bytes) -> dict[str, Any]:
 
 @pytest.fixture
 def umask() -> Iterator[None]:
-    """What a careful administrator sets."""
+    """The umask of a careful administrator."""
     before = os.umask(0o077)
     yield
     os.umask(before)
@@ -103,7 +103,7 @@ def test_a_layer_without_a_budget_is_over_it(tmp_path: Path) -> None:
     assert len(over_budget(artifacts(built(tmp_path, layer("NewLayer", b"1"))))) == 1
 
 
-def test_a_function_and_its_layers_together_are_held_against_lambdas_limit(tmp_path: Path) -> None:
+def test_a_function_with_its_layers_must_be_within_lambdas_limit(tmp_path: Path) -> None:
     half = bytes(UNPACKED_LIMIT // 2)
     build = built(
         tmp_path,

@@ -1,5 +1,6 @@
-"""Who is told how tasks stand: what the function sees of the table, what the webhook sees of the bus, and that no
-event of ours comes back to us."""
+"""Who is told about status changes: the changes of the table that the function gets, the events of the bus that the
+webhook gets, and that no event of ours comes back to us.
+"""
 
 import json
 import re
@@ -55,7 +56,7 @@ ACTIONS: Final = {"input_required", "completed", "failed", "cancelled", "expired
 
 
 def record(kind: str, before: Status | None, after: Status | None, **more: Any) -> Record:
-    """Make the record of a change of the table."""
+    """Return the stream record of a change of the table."""
     images = {"OldImage": before, "NewImage": after}
     items = {name: item_of(_with(status)) for name, status in images.items() if status is not None}
     keys = {name: item_of(TASK)[name] for name in ("pk", "sk")}
@@ -92,7 +93,7 @@ def pattern_of_rule(made: Stack, name: str) -> EventPattern:
 
 
 def event_of(before: Status, after: Status) -> Record:
-    """Make the event that the function puts of a change."""
+    """Return the event that the function publishes for a change."""
     change = change_on_save(_with(before), _with(after), TASK.created_at)
     assert change is not None
     return {**recorded("task_status_changed"), "detail": change.detail()}
@@ -111,7 +112,9 @@ def test_every_change_of_a_status_reaches_the_function() -> None:
 def test_progress_and_removals_of_ended_tasks_cost_no_invocation() -> None:
     silent = [one for one in RECORDS if status_change_of(one) is None and reaches_the_function(one)]
 
-    assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], "another question, or an answer to one of several"
+    assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
+        "another question, or an answer to one of several, is no change of status"
+    )
 
 
 @pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1"])
@@ -127,7 +130,7 @@ def test_the_stream_has_what_both_of_its_readers_need() -> None:
     table = resource("TasksTable").properties
 
     assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
-    assert len(resources("AWS::Lambda::EventSourceMapping")) <= 2, "DynamoDB serves two readers of a shard, no more"
+    assert len(resources("AWS::Lambda::EventSourceMapping")) <= 2, "DynamoDB serves at most two readers of a shard"
 
 
 def test_events_that_cannot_be_published_go_to_the_queue() -> None:
@@ -162,7 +165,7 @@ OF_ANOTHER: Final = "arn:aws:events:eu-central-1:210987654321:event-bus/agents"
         (OF_ANOTHER, OF_ANOTHER),
     ],
 )
-def test_the_function_may_tell_the_one_bus_that_was_named(bus: str, arn: str) -> None:
+def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> None:
     properties = stack("none", EventBus=bus).properties("StatusChangesFunction")
 
     (allowed,) = [one for one in properties["Policies"][0]["Statement"] if one["Action"] == "events:PutEvents"]
@@ -205,7 +208,7 @@ def test_the_function_may_neither_read_nor_write_the_table() -> None:
         ),
     ],
 )
-def test_a_parameter_takes_what_it_is_for(name: str, good: list[str], bad: list[str]) -> None:
+def test_each_parameter_accepts_valid_values_only(name: str, good: list[str], bad: list[str]) -> None:
     pattern = template()["Parameters"][name]["AllowedPattern"]
 
     assert [value for value in good if not re.fullmatch(pattern, value)] == []
@@ -241,13 +244,13 @@ def test_the_webhook_gets_expired_tasks_but_not_removed_ones(status: str, is_tol
     assert matches(rule, event) is is_told
 
 
-def test_the_rule_listens_to_the_names_that_the_function_gives_its_events() -> None:
+def test_the_rule_matches_the_detail_types_of_the_function() -> None:
     pattern = stack("none", **WEBHOOK).properties("WebhookRule")["EventPattern"]
 
     assert (pattern["source"], pattern["detail-type"]) == ([SOURCE], [STATUS_CHANGE])
 
 
-def test_the_webhook_gets_the_change_itself_by_a_role_that_may_do_nothing_else() -> None:
+def test_the_webhook_gets_the_event_itself_with_a_role_that_allows_nothing_else() -> None:
     made = stack("none", **WEBHOOK)
     (target,) = made.properties("WebhookRule")["Targets"]
     role = made.properties("WebhookRole")
@@ -274,7 +277,7 @@ def test_the_webhooks_secret_is_in_no_parameter() -> None:
     }
 
 
-def test_a_call_that_the_webhook_never_took_is_kept_in_the_queue() -> None:
+def test_an_event_that_the_webhook_never_accepted_is_kept_in_the_queue() -> None:
     with_webhook, without = stack("none", **WEBHOOK), stack("none")
 
     def allowed(made: Stack) -> list[str]:
@@ -295,7 +298,7 @@ def test_no_event_that_we_put_comes_back_to_us(name: str) -> None:
     event = recorded("task_status_changed")
 
     assert not matches(rule, event)
-    # Whatever else may come to be in it: the name alone keeps it away.
+    # The source alone must exclude our events, whatever else they contain.
     everything = {**event, "resources": sorted(resource_names()), "detail": {"status": "SUCCEEDED"}}
     assert not matches(rule, everything)
 
@@ -308,7 +311,7 @@ def resource_names() -> set[str]:
 
 
 def blocks(language: str) -> list[str]:
-    """Give the parts of the documentation that are in a language."""
+    """Return the code blocks of the documentation in a language."""
     text = (ROOT / "docs/completion_events.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
@@ -320,7 +323,7 @@ def test_the_event_in_the_documentation_is_the_sample() -> None:
 
 
 @pytest.mark.parametrize("status", ["input_required", "failed", "completed"])
-def test_the_rules_in_the_documentation_listen_to_our_events(status: str) -> None:
+def test_the_rules_in_the_documentation_match_our_events(status: str) -> None:
     event = recorded("task_status_changed")
     event["detail"]["status"] = status
     parts = [part for block in blocks("yaml") for part in yaml_parse(block).values()]

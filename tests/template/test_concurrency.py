@@ -1,4 +1,4 @@
-"""What keeps those who wait from starving those who work: reservations, and which alarms take back a release."""
+"""Waiting requests must not use up the concurrency of others: reservations, and the alarms that roll back a release."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def reserved(made: Any, function: str) -> Any:
 
 
 @pytest.mark.parametrize("function", ["McpFunction", *NEWS])
-def test_by_default_nothing_is_reserved_so_that_an_account_with_10_can_deploy(function: str) -> None:
+def test_by_default_no_concurrency_is_reserved_so_that_a_new_account_can_deploy(function: str) -> None:
     assert reserved(stack("none"), function) is None
 
 
@@ -34,7 +34,7 @@ def test_by_default_waiting_requests_use_half_of_a_new_accounts_concurrency() ->
     assert of_one <= most <= SHARE_OF_A_NEW_ACCOUNT
 
 
-def test_throttling_takes_no_release_back() -> None:
+def test_throttling_does_not_roll_back_a_release() -> None:
     alarms = references(resource("McpFunction").properties["DeploymentPreference"]["Alarms"])
     metrics = {
         query["MetricStat"]["Metric"]["MetricName"]
@@ -52,7 +52,7 @@ def test_throttling_takes_no_release_back() -> None:
     assert "throttled" not in patterns["Faults"]
 
 
-def test_the_sweep_has_all_the_time_that_lambda_gives_and_its_default_interval_is_no_shorter() -> None:
+def test_the_sweep_has_lambdas_longest_timeout_and_its_interval_is_not_shorter() -> None:
     interval = template()["Parameters"]["SweepMinutes"]["Default"] * 60
 
     assert resource("SweepFunction").properties["Timeout"] == 900 <= interval

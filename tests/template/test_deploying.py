@@ -1,4 +1,4 @@
-"""How the stack is deployed: its parameters, its releases, its address, its key, and what it tells those who use it."""
+"""How the stack is deployed: its parameters, releases, domain, key and outputs."""
 
 import json
 import re
@@ -21,7 +21,7 @@ CERTIFICATE: Final = "arn:aws:acm:eu-central-1:123456789012:certificate/0a1b2c3d
 KEY: Final = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
 OWN_DOMAIN: Final = {"EndpointUrl": "https://mcp.example.com/mcp", "CertificateArn": CERTIFICATE}
 LONGEST_NAMES: Final = {"Api": ("Name", 128)}
-LONGEST_DESCRIPTION: Final = 256  # of a version, in Lambda
+LONGEST_DESCRIPTION: Final = 256  # characters of a version's description, in Lambda
 
 
 def function() -> dict[str, Any]:
@@ -39,10 +39,12 @@ def test_every_parameter_is_checked_before_anything_is_deployed(name: str) -> No
         assert "AllowedValues" in parameter or {"MinValue", "MaxValue"} <= parameter.keys()
     else:
         assert {"AllowedValues", "AllowedPattern", "MaxLength"} & parameter.keys()
-    assert ("AllowedPattern" in parameter) == ("ConstraintDescription" in parameter), "a pattern is said in words"
+    assert ("AllowedPattern" in parameter) == ("ConstraintDescription" in parameter), (
+        "a parameter with a pattern must have a ConstraintDescription"
+    )
 
 
-def test_the_defaults_are_good_ones() -> None:
+def test_the_defaults_are_valid() -> None:
     values = parameter_values(PARAMETERS, {"Authorizer": "none"})
 
     assert set(values) == set(PARAMETERS)
@@ -75,7 +77,7 @@ def test_a_part_of_a_domain_is_refused_without_what_it_needs(given: dict[str, st
 
 
 @pytest.mark.parametrize("environment", ["dev", "prod"])
-def test_each_stage_has_a_name_of_its_own_and_parameters_that_the_template_takes(environment: str) -> None:
+def test_each_stage_has_its_own_name_and_valid_parameters(environment: str) -> None:
     settings = samconfig()[environment]["deploy"]["parameters"]
 
     given = dict(pair.split("=", 1) for pair in settings.get("parameter_overrides", []))
@@ -84,7 +86,7 @@ def test_each_stage_has_a_name_of_its_own_and_parameters_that_the_template_takes
     assert set(parameter_values(PARAMETERS, {"Authorizer": "iam", **given})) == set(PARAMETERS)
 
 
-def test_what_production_is_protected_by_is_the_default_for_a_given_parameter_takes_the_place_of_all() -> None:
+def test_the_protections_of_production_are_defaults_because_given_parameters_replace_all_of_samconfig() -> None:
     settings = samconfig()["prod"]["deploy"]["parameters"]
 
     made = stack("iam")
@@ -112,13 +114,13 @@ def test_requests_reach_the_function_by_its_alias_only() -> None:
     assert function()["AutoPublishAlias"] == "live"
 
 
-def test_a_new_version_is_published_for_each_parameter_that_changes_the_function_and_for_no_other() -> None:
+def test_a_new_version_is_published_for_exactly_the_parameters_that_change_the_function() -> None:
     described = references(function()["VersionDescription"])
 
-    names = resource("ExecutionNames").properties  # of which the function gets the value
+    names = resource("ExecutionNames").properties  # whose value the function gets
     told = set(deep_references({**template()["Globals"], **without(function(), "VersionDescription"), **names}))
 
-    # Concurrency is the function's and no version's: a version that differs in nothing is refused.
+    # Concurrency belongs to the function, not to a version, and Lambda refuses a version without a change.
     assert described == told & set(PARAMETERS) - {"Deployment", "McpConcurrency"}
     assert function()["AutoPublishAliasAllProperties"] is True
 
@@ -130,7 +132,7 @@ def test_a_new_version_is_published_for_new_code_in_a_layer_of_the_function(laye
     assert layer.properties.get("PublishLambdaVersion", False) is is_its_own
 
 
-def test_the_words_of_a_version_fit_lambda_with_long_settings() -> None:
+def test_the_description_of_a_version_fits_lambda_with_long_settings() -> None:
     made = stack(
         "jwt",
         EndpointUrl="https://tasks.workflows.eu.example.com/mcp",
@@ -144,7 +146,7 @@ def test_the_words_of_a_version_fit_lambda_with_long_settings() -> None:
 
 
 def test_a_release_that_makes_requests_fail_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM asks for one
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # SAM needs a Region
     body = load(ROOT / "template.yaml", {}).body["Resources"]
 
     group = body["McpFunctionDeploymentGroup"]["Properties"]
@@ -154,7 +156,7 @@ def test_a_release_that_makes_requests_fail_is_rolled_back(monkeypatch: pytest.M
     assert "CodeDeployLambdaAliasUpdate" in body["McpFunctionAliaslive"]["UpdatePolicy"]
 
 
-def test_the_alarm_counts_what_breaks_the_function_and_what_it_answers_as_a_fault() -> None:
+def test_the_alarm_counts_failed_invocations_and_internal_errors() -> None:
     errors, faults = (
         metric["MetricStat"]["Metric"]
         for metric in stack("none").properties("McpErrorsAlarm")["Metrics"]
@@ -167,10 +169,10 @@ def test_the_alarm_counts_what_breaks_the_function_and_what_it_answers_as_a_faul
         "Resource": "McpFunction:live",
     }
     assert (faults["Namespace"], faults["MetricName"]) == (counted["MetricNamespace"], counted["MetricName"])
-    assert STACK["AWS::StackName"] in faults["Namespace"], "another stack's faults are not ours"
+    assert STACK["AWS::StackName"] in faults["Namespace"], "the alarm must count the errors of this stack only"
 
 
-def test_a_fault_is_counted_by_the_words_that_the_function_logs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_internal_error_is_counted_by_its_log_message(capsys: pytest.CaptureFixture[str]) -> None:
     McpHandler()._report(ValueError("a secret"))  # pyright: ignore[reportPrivateUsage] - any request that breaks ends here
 
     logged = json.loads(capsys.readouterr().out)
@@ -183,17 +185,17 @@ def test_the_function_may_start_from_a_snapshot() -> None:
 
     assert settings["SnapStart"] == {"ApplyOn": {"Ref": "SnapStart"}}
     assert tuple(map(int, settings["Runtime"].removeprefix("python").split("."))) >= (3, 12)
-    assert "EphemeralStorage" not in settings, "at most the 512 MB that it has by itself"
+    assert "EphemeralStorage" not in settings, "at most 512 MB, the default"
 
 
 # ------------------------------------------------------------------------------------------------------------- address
 
 
-def test_a_domain_with_a_certificate_is_served_and_is_the_only_way_in() -> None:
+def test_with_a_certificate_the_endpoint_is_served_on_its_domain_only() -> None:
     made = stack("jwt", **OWN_DOMAIN, HostedZoneId="Z0123456789")
 
     assert made.properties("Domain")["DomainName"] == "mcp.example.com"
-    assert "ApiMappingKey" not in made.properties("DomainMapping"), "clients look for the metadata at the root"
+    assert "ApiMappingKey" not in made.properties("DomainMapping"), "the domain must serve the metadata at the root"
     assert made.properties("Api")["DisableExecuteApiEndpoint"] is True
     assert made.properties("DomainRecord")["AliasTarget"]["DNSName"] == "Domain.RegionalDomainName"
     assert made.output("McpEndpoint") == OWN_DOMAIN["EndpointUrl"]
@@ -207,7 +209,7 @@ def test_without_a_certificate_api_gateway_keeps_its_own_address() -> None:
 
 
 @pytest.mark.parametrize("name", LONGEST_NAMES)
-def test_a_name_made_of_the_stacks_fits_however_long_that_is(name: str) -> None:
+def test_a_name_derived_from_the_longest_stack_name_is_within_its_limit(name: str) -> None:
     key, longest = LONGEST_NAMES[name]
 
     assert len(stack("cognito").properties(name)[key]) <= longest
@@ -218,7 +220,7 @@ def test_a_name_made_of_the_stacks_fits_however_long_that_is(name: str) -> None:
 
 @pytest.mark.parametrize("choice", ["jwt", "none", "cognito"])
 @pytest.mark.parametrize("given", [{}, OWN_DOMAIN])
-def test_the_outputs_are_configurations_that_clients_take_as_they_are(choice: str, given: dict[str, str]) -> None:
+def test_the_outputs_are_valid_client_configurations(choice: str, given: dict[str, str]) -> None:
     made = stack(choice, **given)
     url, client = made.output("McpEndpoint"), "McpClient" if choice == "cognito" else None
 
@@ -233,7 +235,7 @@ def test_the_outputs_are_configurations_that_clients_take_as_they_are(choice: st
     assert cursor == {"url": url, **({"auth": {"CLIENT_ID": client}} if client else {})}
 
 
-def test_the_command_names_a_port_that_a_sign_in_may_lead_back_to() -> None:
+def test_the_command_names_a_port_that_sign_in_may_redirect_to() -> None:
     made = stack("cognito")
 
     port = re.search(r"--callback-port (\d+)", made.output("ClaudeCode"))
@@ -249,7 +251,7 @@ def test_the_command_names_a_port_that_a_sign_in_may_lead_back_to() -> None:
         (OWN_DOMAIN, "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"),
     ],
 )
-def test_the_metadata_is_where_the_output_says(given: dict[str, str], url: str) -> None:
+def test_the_output_has_the_url_of_the_metadata(given: dict[str, str], url: str) -> None:
     made = stack("jwt", **given)
 
     assert made.output("MetadataUrl") == url
@@ -260,7 +262,7 @@ def test_the_metadata_is_where_the_output_says(given: dict[str, str], url: str) 
 # -------------------------------------------------------------------------------------------------- safe and for a time
 
 
-def test_a_key_of_ones_own_is_used_for_all_that_is_kept() -> None:
+def test_a_customer_managed_key_encrypts_everything_that_is_stored() -> None:
     made = stack("none", KmsKeyArn=KEY)
 
     keys = {
@@ -291,7 +293,7 @@ def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
     assert not stack("none").has("UseOfTheKey")
 
 
-def test_keys_of_state_machines_are_used_through_step_functions_alone() -> None:
+def test_keys_of_state_machines_may_be_used_through_step_functions_only() -> None:
     policy = stack("none", StateMachineKeyArns=KEY).properties("UseOfStateMachineKeys")
 
     (statement,) = policy["PolicyDocument"]["Statement"]
@@ -319,7 +321,7 @@ def test_without_a_key_of_ones_own_all_is_encrypted_with_keys_of_aws() -> None:
     assert made.properties("TasksTable")["SSESpecification"] == {"SSEEnabled": True}
 
 
-def test_no_more_requests_come_in_than_is_asked_for() -> None:
+def test_the_rate_of_requests_is_limited_by_parameters() -> None:
     made = stack("none", RequestsPerSecond="50", RequestBurst="60")
 
     settings = made.properties("Stage")["DefaultRouteSettings"]
@@ -340,7 +342,7 @@ def test_the_access_log_has_no_token_no_query_and_no_name_of_a_caller() -> None:
         "$context.responseLength",
         "$context.routeKey",
         "$context.status",
-    }, "each is looked at for what of a request is in it: none is a header, a query, a claim or an identity"
+    }, "no field of the access log may contain a header, a query, a claim or an identity"
 
 
 def without(properties: dict[str, Any], name: str) -> dict[str, Any]:
@@ -348,7 +350,7 @@ def without(properties: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def deep_references(value: Any) -> Iterator[str]:
-    """Name what a value refers to, also by way of the conditions that it asks."""
+    """Return the references of a value, including those of its conditions."""
     yield from references(value)
     for condition in conditions_of(value):
         yield from deep_references(template()["Conditions"][condition])

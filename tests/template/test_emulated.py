@@ -1,4 +1,4 @@
-"""What is deployed to the emulated AWS differs from the template only where not_served.py says so."""
+"""The stack on the emulated AWS differs from the template only where not_served.py says so."""
 
 from copy import deepcopy
 from typing import Any
@@ -7,7 +7,7 @@ from tests.deployed.not_served import AN_HOUR, NEVER, with_plain_time_limits, wi
 from tests.template.document import template
 
 
-def test_the_rest_of_the_template_stays_as_it_is() -> None:
+def test_the_rest_of_the_template_is_unchanged() -> None:
     whole = template()
 
     rest, taken = without_what_is_left_out(whole)
@@ -21,7 +21,7 @@ def test_the_rest_of_the_template_stays_as_it_is() -> None:
     assert {**rest, "Resources": None} == {**whole, "Resources": None, "Conditions": conditions}
 
 
-def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
+def test_a_gradual_deployment_is_left_out_and_listed() -> None:
     function = {
         "Type": "AWS::Serverless::Function",
         "Properties": {"AutoPublishAlias": "live", "DeploymentPreference": {"Type": "AllAtOnce"}},
@@ -33,7 +33,7 @@ def test_a_gradual_shift_of_traffic_is_left_out_and_said() -> None:
     assert rest["Resources"]["Answers"]["Properties"] == {"AutoPublishAlias": "live"}
 
 
-def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays() -> None:
+def test_an_alarm_on_an_expression_is_left_out_and_one_on_a_metric_is_kept() -> None:
     alarms = {
         "Rate": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"Expression": "a / b"}]}},
         "Count": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "Errors"}},
@@ -45,7 +45,7 @@ def test_an_alarm_on_an_expression_is_left_out_whole_and_one_on_a_metric_stays()
     assert rest["Resources"] == {"Count": alarms["Count"]}
 
 
-def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_stay() -> None:
+def test_a_condition_that_the_emulator_cannot_evaluate_is_false_and_the_others_are_kept() -> None:
     conditions = {
         "HasEventBusArn": {"Fn::Equals": ["arn", {"Fn::Select": [0, "arn:aws"]}]},
         "HasTokens": {"Ref": "Yes"},

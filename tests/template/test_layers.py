@@ -1,4 +1,4 @@
-"""The layers hold what the functions import, and all that is built is built for one Python."""
+"""The layers contain what the functions import, and everything is built for one version of Python."""
 
 import os
 import re
@@ -22,9 +22,9 @@ LOCKS: Final = [
     for layer in resources("AWS::Serverless::LayerVersion")
     if (lock := ROOT / layer.properties["ContentUri"] / "requirements.txt").exists()
 ]
-# What is shipped though Lambda has it, each with the reason: what the newer one is needed for.
+# Packages that are shipped although Lambda has them, with the reason for a newer version.
 NEWER_THAN_LAMBDAS: Final[dict[str, str]] = {}
-# Imports a handler and all of the package that runs in Lambda, and prints the top-level names that are then known.
+# Imports a handler and the whole package, and prints the top-level modules that were then imported.
 PROBE: Final = """
 import sys
 before = set(sys.modules)
@@ -35,7 +35,7 @@ for module in pkgutil.walk_packages(stepwire.__path__, "stepwire."):
         importlib.import_module(module.name)
 print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 """
-# What only function catalog imports, which has a layer of its own for it.
+# Imported by function catalog only, which has its own layer for it.
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
@@ -68,7 +68,7 @@ def in_the_layer() -> set[str]:
         ("catalog", (), locked(CATALOG_LAYER)),
     ],
 )
-def test_a_function_imports_nothing_that_neither_its_layers_nor_lambda_have(
+def test_a_function_imports_only_packages_of_its_layers_or_lambda(
     function: str, left_out: tuple[str, ...], more: set[str]
 ) -> None:
     folder = ROOT / "functions" / function
@@ -109,7 +109,7 @@ def test_a_layer_holds_nothing_that_lambda_has_unless_a_newer_one_is_needed(lock
     assert held & set(IN_THE_RUNTIME) <= set(NEWER_THAN_LAMBDAS)
 
 
-def test_every_layer_of_others_packages_has_a_lock() -> None:
+def test_every_layer_of_third_party_packages_has_a_lock() -> None:
     assert LAYER in LOCKS
     assert {lock.relative_to(ROOT).as_posix() for lock in LOCKS} == set(LAMBDA_LOCKS)
 
@@ -128,7 +128,7 @@ def test_a_layer_is_made_for_what_the_functions_run_on(layer: Resource) -> None:
     assert layer.body["Metadata"] == {"BuildMethod": "makefile", "BuildArchitecture": "arm64"}
 
 
-def test_every_makefile_of_a_build_has_the_target_that_sam_asks_for() -> None:
+def test_every_makefile_of_a_build_has_the_target_that_sam_calls() -> None:
     built = [found for found in resources() if "makefile" in str(found.body.get("Metadata"))]
 
     assert built
@@ -137,7 +137,7 @@ def test_every_makefile_of_a_build_has_the_target_that_sam_asks_for() -> None:
         assert f"\nbuild-{found.logical_id}:" in (folder / "Makefile").read_text(encoding="utf-8")
 
 
-def test_every_layer_that_a_function_names_is_one_of_the_template() -> None:
+def test_every_layer_of_a_function_is_in_the_template() -> None:
     layers = {layer.logical_id for layer in resources("AWS::Serverless::LayerVersion")}
 
     named = {

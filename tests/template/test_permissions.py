@@ -23,7 +23,7 @@ from tests.template.resources import named
 
 ROLE: Final = "AWS::IAM::Role"
 
-# Where a permission ends in a wildcard, and why nothing narrower will do.
+# Permissions with a wildcard, and why they cannot be narrower.
 WILDCARDS: Final = {
     "McpFunction.StartWorkflows": "the tag says which; the endpoint's stack does not know them",
     "SweepFunction.StartWorkflowsThatNeverBegan": "the same",
@@ -45,7 +45,7 @@ WILDCARDS: Final = {
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
 }
 
-# Actions that can be allowed for every resource only, for they know none.
+# Actions without resource-level permissions.
 WITHOUT_RESOURCES: Final = {"states:SendTaskSuccess", "states:SendTaskFailure", "tag:GetResources"}
 
 
@@ -53,7 +53,7 @@ OWNERS_CONSENT: Final = {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": {
 
 
 @pytest.mark.parametrize("action", ["states:StartExecution", "states:ListExecutions"])
-def test_only_state_machines_whose_owners_consent_by_a_tag_or_that_a_parameter_names_are_run(action: str) -> None:
+def test_only_state_machines_with_the_tag_or_named_by_a_parameter_may_be_started(action: str) -> None:
     allowed = [part for part in statements() if action in part.actions]
 
     by_tag = [part for part in allowed if part.body.get("Condition") == OWNERS_CONSENT]
@@ -75,11 +75,11 @@ EXECUTIONS: Final = (
     [one for one in statements() if "execution:" in json.dumps(one.resources) and not one.body.get("Condition")],
     ids=named,
 )
-def test_only_executions_that_bear_a_task_s_name_are_followed_and_stopped(part: Statement) -> None:
+def test_only_executions_named_after_a_task_may_be_read_and_stopped(part: Statement) -> None:
     assert [resource["Fn::Sub"] for resource in part.resources] == list(EXECUTIONS)
 
 
-def test_the_end_of_each_execution_that_bears_the_endpoint_s_prefix_is_reported_and_of_no_other() -> None:
+def test_only_ends_of_executions_with_the_endpoint_s_prefix_are_reported() -> None:
     pattern = resource("ExecutionEventsRule").properties["EventPattern"]
 
     assert pattern["detail"]["name"] == [{"prefix": {"Fn::GetAtt": ["ExecutionNames", "Value"]}}]
@@ -89,7 +89,7 @@ def test_the_end_of_each_execution_that_bears_the_endpoint_s_prefix_is_reported_
     assert set(pattern["detail"]) == {"name", "status"}
 
 
-def test_the_progress_of_each_execution_that_bears_the_endpoint_s_prefix_is_reported() -> None:
+def test_progress_of_executions_with_the_endpoint_s_prefix_is_reported() -> None:
     pattern = resource("ProgressRule").properties["EventPattern"]
 
     ours = [{"wildcard": {"Fn::Sub": EXECUTIONS[0]}}]
@@ -110,7 +110,7 @@ def test_the_progress_of_each_execution_that_bears_the_endpoint_s_prefix_is_repo
         ({"ExecutionPrefix": "mine-"}, "mine-"),
     ],
 )
-def test_executions_are_named_after_the_stack_or_the_one_that_it_takes_over(given: dict[str, str], prefix: str) -> None:
+def test_executions_are_named_after_the_stack_or_the_stack_that_it_replaces(given: dict[str, str], prefix: str) -> None:
     made = stack("none", **given).properties("ExecutionNames")
 
     assert made["Value"] == execution_prefix_of(prefix) == prefix
@@ -120,7 +120,7 @@ def test_executions_are_named_after_the_stack_or_the_one_that_it_takes_over(give
 
 
 @pytest.mark.parametrize("permission", resources("AWS::Lambda::Permission"), ids=named)
-def test_a_function_is_invoked_only_by_the_one_thing_that_should(permission: Resource) -> None:
+def test_each_function_may_be_invoked_by_its_one_trigger_only(permission: Resource) -> None:
     source = permission.properties["SourceArn"]
 
     caller = references(source) & {found.logical_id for found in resources()}
@@ -156,7 +156,7 @@ def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
 
 
 def test_sam_adds_no_managed_policy_but_those_for_logs_and_releases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # the translator wants one
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # the translator needs a Region
     translated = load(ROOT / "template.yaml", {"Authorizer": "none"}).section("Resources").values()
 
     added = [found["Properties"].get("ManagedPolicyArns", []) for found in translated if found["Type"] == ROLE]
@@ -167,7 +167,7 @@ def test_sam_adds_no_managed_policy_but_those_for_logs_and_releases(monkeypatch:
     }
 
 
-def test_every_statement_has_a_name_of_its_own() -> None:
+def test_every_statement_has_a_unique_name() -> None:
     names = [statement.name for statement in statements()]
 
     assert not [name for name in names if name.endswith(".?")]

@@ -1,4 +1,4 @@
-"""What an operator sees: every metric on the dashboard or in an alarm is counted, and every alarm has its runbook."""
+"""What an operator sees: every metric on the dashboard or in an alarm has data, and every alarm has its runbook."""
 
 import json
 import re
@@ -18,11 +18,11 @@ from tests.template.document import ROOT, Resource, listed, references, resource
 
 STACK: Final = "the-stack"
 OF_THE_LOG: Final = f"Stepwire/{STACK}"
-# It takes back releases, and is tested with them; only its runbook is with the others.
+# This alarm rolls back releases and is tested with them; only its runbook is tested here.
 OF_RELEASES: Final = "McpErrorsAlarm"
 ALARMS: Final = [alarm for alarm in resources("AWS::CloudWatch::Alarm") if alarm.logical_id != OF_RELEASES]
 
-# Metrics of AWS that are used here, and the dimensions by which each can be asked for.
+# The AWS metrics that are used here, and the dimensions that each has.
 OF_AWS: Final = {
     # https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html
     **{("AWS/ApiGateway", name): {"ApiId"} for name in ("4xx", "5xx", "Count", "IntegrationLatency", "Latency")},
@@ -39,7 +39,7 @@ OF_AWS: Final = {
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
 }
 
-# What each of these dimensions is the Ref or an attribute of.
+# The resource type and attribute that each dimension names.
 KIND_OF_DIMENSION: Final = {
     "ApiId": "AWS::ApiGatewayV2::Api",
     "FunctionName": "AWS::Serverless::Function",
@@ -64,13 +64,13 @@ class Names:
 
 @dataclass(frozen=True)
 class Asked:
-    """A metric that an alarm or a widget asks for."""
+    """A metric that an alarm or a widget uses."""
 
     namespace: str
     name: str
     dimensions: frozenset[str]
     values: frozenset[tuple[str, str]]
-    """Of the dimensions that are set; the others are searched for."""
+    """The dimensions that are set; the others are searched for."""
 
 
 def resolved(found: Resource) -> dict[str, Any]:
@@ -125,13 +125,13 @@ def everything_asked() -> list[Asked]:
 
 
 def counted_in_the_log() -> set[str]:
-    """Name the metrics that filters make of the functions' logs."""
+    """Return the metrics that filters create from the functions' logs."""
     made = [resolved(one)["MetricTransformations"] for one in resources("AWS::Logs::MetricFilter")]
     return {metric["MetricName"] for metrics in made for metric in metrics if metric["MetricNamespace"] == OF_THE_LOG}
 
 
 def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Write one entry of each kind, as the functions of the stack do, and read the lines."""
+    """Write one entry of each kind, as the functions of the stack do, and return the lines."""
     variables = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], Names())
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
     owner = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
@@ -146,7 +146,7 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
-def test_every_metric_that_is_looked_at_is_counted_by_aws_or_by_us(
+def test_every_metric_that_is_shown_is_counted_by_aws_or_by_us(
     one: Asked, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if one.namespace == OF_THE_LOG:
@@ -167,7 +167,7 @@ def test_every_metric_that_is_looked_at_is_counted_by_aws_or_by_us(
     assert any(all(line[dimension] == value for dimension, value in one.values) for line in matching)
 
 
-def test_every_metric_that_we_count_is_looked_at(
+def test_every_metric_that_we_count_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = {
@@ -179,16 +179,16 @@ def test_every_metric_that_we_count_is_looked_at(
 
     looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
 
-    # These are questions for the log: who fetched a result, who cancelled, which client comes back for a response.
+    # These are questions for the log: who fetched a result, who cancelled, which client resumes a response.
     assert counted - looked_at == {"Retrieved", "CancelRequests", "Primed", "Resumed"}
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
-def test_every_metric_is_this_stacks_own(one: Asked) -> None:
+def test_every_metric_belongs_to_this_stack(one: Asked) -> None:
     values = dict(one.values)
 
     if one.namespace == OF_THE_LOG:
-        return  # the namespace is this stack's
+        return  # the namespace belongs to this stack
     if one.namespace == NAMESPACE:
         assert values.pop("service") == STACK
         assert set(values.values()) <= {NO_TOOL}
@@ -203,10 +203,10 @@ def test_every_metric_is_this_stacks_own(one: Asked) -> None:
 def test_every_log_query_uses_fields_that_are_logged(
     widget: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What Lambda writes of itself: https://docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html
+    # Lambda's own log records: https://docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html
     of_lambda = {"type", "record.metrics.initDurationMs", "record.metrics.restoreDurationMs"}
     of_ours = {name for line in lines(capsys, monkeypatch) for name in line}
-    # What function catalog writes of a tool that it refuses (tests/unit/aws/test_catalog_function.py).
+    # The line of function catalog about a refused tool (tests/unit/aws/test_catalog_function.py).
     of_catalog = {"message", "tool", "parameter", "reason", "serves_previous", "timestamp"}
     words = {
         "latest",
@@ -267,7 +267,7 @@ def test_every_alarm_is_on_the_dashboard() -> None:
     assert sorted(shown["alarms"]) == sorted(f"{alarm.logical_id}.Arn" for alarm in ALARMS)
 
 
-def test_the_dashboards_of_one_stack_name_in_two_regions_are_two() -> None:
+def test_dashboards_of_one_stack_name_in_two_regions_have_different_names() -> None:
     (dashboard,) = resources("AWS::CloudWatch::Dashboard")
 
     assert resolved(dashboard)["DashboardName"] == f"{STACK}-eu-central-1"
@@ -287,7 +287,7 @@ def test_an_alarm_notifies_the_topic_and_names_its_runbook(alarm: Resource) -> N
 
 
 @pytest.mark.parametrize("queue", resources("AWS::SQS::Queue"), ids=lambda queue: queue.logical_id)
-def test_every_queue_has_an_alarm_that_rings_with_the_first_message(queue: Resource) -> None:
+def test_every_queue_has_an_alarm_on_the_first_message(queue: Resource) -> None:
     waiting = {"MetricName": "ApproximateNumberOfMessagesVisible", "Threshold": 0}
 
     ringing = [
@@ -301,7 +301,7 @@ def test_every_queue_has_an_alarm_that_rings_with_the_first_message(queue: Resou
     assert len(ringing) == 1
 
 
-def test_the_latency_that_rings_is_longer_than_any_wait_and_shorter_than_the_function_may_run() -> None:
+def test_the_latency_alarm_is_above_the_longest_wait_and_below_the_function_timeout() -> None:
     longest_wait = template()["Parameters"]["WaitSeconds"]["MaxValue"] * 1000
 
     threshold = resource("LatencyAlarm").properties["Threshold"]
@@ -309,7 +309,7 @@ def test_the_latency_that_rings_is_longer_than_any_wait_and_shorter_than_the_fun
     assert longest_wait < threshold < resource("McpFunction").properties["Timeout"] * 1000
 
 
-def test_no_more_metrics_are_in_an_alarm_than_cloudwatch_takes() -> None:
+def test_no_alarm_has_more_metrics_than_cloudwatch_allows() -> None:
     sizes = [len(listed(alarm.properties.get("Metrics") or [])) for alarm in ALARMS]
 
     assert max(sizes) <= 10
@@ -319,7 +319,7 @@ def test_no_more_metrics_are_in_an_alarm_than_cloudwatch_takes() -> None:
 
 
 def runbooks() -> dict[str, str]:
-    """Give the text of each runbook by its alarm."""
+    """Return the text of each runbook by its alarm."""
     text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
     return {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]}
 
@@ -329,7 +329,7 @@ def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm() -> None:
 
 
 @pytest.mark.parametrize("name", runbooks())
-def test_a_runbook_says_whether_it_can_wait_what_it_means_how_to_see_more_and_what_to_do(name: str) -> None:
+def test_a_runbook_has_its_urgency_meaning_diagnosis_and_action(name: str) -> None:
     parts = re.findall(r"^\*\*(.+?)\*\*", runbooks()[name], flags=re.MULTILINE)
 
     assert parts == ["Urgency.", "Means.", "See more.", "Do."]
@@ -338,7 +338,7 @@ def test_a_runbook_says_whether_it_can_wait_what_it_means_how_to_see_more_and_wh
     assert re.search(r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once", urgency), urgency
 
 
-def test_the_commands_of_the_runbooks_name_what_the_template_has() -> None:
+def test_the_commands_of_the_runbooks_name_existing_resources() -> None:
     text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
     known = {found.logical_id for found in resources()} | {"NAME"}
 

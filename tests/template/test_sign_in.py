@@ -1,4 +1,4 @@
-"""Who gets in: for each choice of sign-in, what the template then is."""
+"""Sign-in: the template for each choice of the parameter Authorizer."""
 
 import json
 from typing import Final
@@ -27,7 +27,7 @@ OWN_DOMAIN: Final = "https://mcp.example/mcp"
 
 
 # M4
-def test_an_endpoint_without_sign_in_must_be_asked_for_by_name() -> None:
+def test_an_endpoint_without_sign_in_needs_an_explicit_parameter() -> None:
     parameter = template()["Parameters"]["Authorizer"]
 
     assert "Default" not in parameter
@@ -36,7 +36,7 @@ def test_an_endpoint_without_sign_in_must_be_asked_for_by_name() -> None:
 
 # M4, L4
 @pytest.mark.parametrize(("choice", "kind"), [("jwt", "JWT"), ("cognito", "JWT"), ("iam", "AWS_IAM"), ("none", "NONE")])
-def test_the_three_routes_have_one_and_the_same_sign_in(choice: str, kind: str) -> None:
+def test_the_three_routes_have_the_same_sign_in(choice: str, kind: str) -> None:
     routes = stack(choice).routes()
 
     sign_ins = [{**routes[key], "RouteKey": ""} for key in ROUTES]
@@ -48,7 +48,7 @@ def test_the_three_routes_have_one_and_the_same_sign_in(choice: str, kind: str) 
 
 # M4
 @pytest.mark.parametrize("choice", CHOICES)
-def test_nothing_else_is_without_sign_in_but_the_metadata_where_there_are_tokens(choice: str) -> None:
+def test_only_the_metadata_is_public_if_there_are_tokens(choice: str) -> None:
     routes = stack(choice).routes()
 
     is_open = {key for key, route in routes.items() if route["AuthorizationType"] == "NONE"}
@@ -85,7 +85,7 @@ def test_no_choice_leaves_a_reference_to_a_missing_resource(choice: str, own_dom
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_the_function_gets_the_kind_of_sign_in(choice: str) -> None:
+def test_the_function_gets_the_choice_of_sign_in(choice: str) -> None:
     variables = stack(choice, PrincipalClaims="iss,sub,org_id").variables("McpFunction")
 
     assert (variables["AUTHORIZER"], variables["PRINCIPAL_CLAIMS"]) == (choice, "iss,sub,org_id")
@@ -102,7 +102,7 @@ def test_a_new_stack_uses_the_salt_of_an_old_one_and_outputs_it(given: str, salt
     assert resolve(template()["Outputs"]["PrincipalSalt"]["Value"], made) == salt
 
 
-def test_another_salt_is_another_version_of_the_function() -> None:
+def test_another_salt_publishes_another_version_of_the_function() -> None:
     described = [
         stack("jwt", PrincipalSalt=salt).properties("McpFunction")["VersionDescription"]
         for salt in ("", OLD_STACK, OLD_STACK.replace("1b2c3d4e", "2c3d4e5f"), "a-salt-of-ours")
@@ -112,14 +112,14 @@ def test_another_salt_is_another_version_of_the_function() -> None:
     assert max(map(len, described)) - min(map(len, described)) <= len("0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
 
 
-def test_a_salt_that_is_no_whole_id_of_a_stack_is_refused() -> None:
+def test_a_salt_that_is_not_a_stack_id_is_refused() -> None:
     with pytest.raises(TemplateError, match="PrincipalSalt"):
         parameter_values(template()["Parameters"], {"Authorizer": "jwt", "PrincipalSalt": OLD_STACK[:-1]})
 
 
 # T25
 @pytest.mark.parametrize("choice", CHOICES)
-def test_every_function_that_writes_of_tasks_knows_whether_their_ids_are_secrets(choice: str) -> None:
+def test_every_function_that_logs_task_ids_knows_whether_they_are_secret(choice: str) -> None:
     known = resolve(template()["Globals"]["Function"]["Environment"]["Variables"], stack(choice))
 
     assert known["AUTHORIZER"] == choice
@@ -129,13 +129,13 @@ def test_every_function_that_writes_of_tasks_knows_whether_their_ids_are_secrets
 
 
 @pytest.mark.parametrize("given", [{"JwtIssuer": ""}, {"JwtAudience": ""}])
-def test_tokens_are_asked_for_only_with_an_issuer_and_an_audience(given: dict[str, str]) -> None:
+def test_sign_in_with_tokens_needs_an_issuer_and_an_audience(given: dict[str, str]) -> None:
     with pytest.raises(AssertionError, match="JwtIssuer and JwtAudience"):
         stack("jwt", **given)
 
 
 # F4, F8
-def test_the_tokens_of_another_issuer_are_for_the_audience_that_is_given_and_come_in_a_header() -> None:
+def test_tokens_of_an_oidc_issuer_have_the_given_audience_and_come_in_a_header() -> None:
     made = stack("jwt")
 
     authorizer = made.properties("JwtAuthorizer")
@@ -169,7 +169,7 @@ def test_the_metadata_names_the_trusted_issuer(choice: str, issuer: str) -> None
 
 # F9
 @pytest.mark.parametrize("endpoint", ["https://mcp.example", "https://mcp.example/mcp/", "http://mcp.example/mcp", "x"])
-def test_an_endpoint_of_ones_own_is_a_whole_url(endpoint: str) -> None:
+def test_a_custom_endpoint_is_a_complete_url(endpoint: str) -> None:
     with pytest.raises(TemplateError, match="EndpointUrl"):
         stack("jwt", EndpointUrl=endpoint)
 
@@ -200,7 +200,7 @@ def test_a_scope_without_effect_is_refused(choice: str) -> None:
         stack(choice, RequiredScope="tools:call")
 
 
-def test_the_scope_that_cognito_is_asked_for_is_one_that_it_knows() -> None:
+def test_the_required_scope_exists_in_cognito() -> None:
     made = stack("cognito")
 
     (scope,) = made.properties("McpResource")["Scopes"]
@@ -212,7 +212,7 @@ def test_the_scope_that_cognito_is_asked_for_is_one_that_it_knows() -> None:
 # ----------------------------------------------------------------------------------------------------- the user pool
 
 
-def test_a_user_pool_is_made_only_where_it_is_asked_for() -> None:
+def test_a_user_pool_is_created_for_cognito_only() -> None:
     kinds = [name for name, body in template()["Resources"].items() if body["Type"].startswith("AWS::Cognito::")]
 
     assert kinds
@@ -227,14 +227,14 @@ def test_the_user_pool_outlives_the_stack_and_has_no_self_registration() -> None
     assert pool.properties["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
 
 
-def test_the_domain_of_the_user_pool_is_one_that_no_other_stack_has() -> None:
+def test_the_domain_of_the_user_pool_is_unique() -> None:
     domain = stack("cognito").properties("UserPoolDomain")["Domain"]
 
     assert domain == "stepwire-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
     assert len(domain) <= 63
 
 
-def test_the_client_has_no_secret_and_no_way_in_but_the_pages_of_cognito() -> None:
+def test_the_client_has_no_secret_and_signs_in_on_cognitos_pages_only() -> None:
     client = stack("cognito").properties("McpClient")
 
     assert client["GenerateSecret"] is False

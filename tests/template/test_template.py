@@ -1,4 +1,4 @@
-"""The template keeps its promises: nothing is lost, nothing is open, nothing may do more than it does."""
+"""The promises of the template: no event is lost, nothing is public by mistake, and limits are respected."""
 
 import json
 from typing import Final
@@ -42,7 +42,7 @@ PHYSICAL_NAMES: Final = {
     "AWS::SQS::Queue": "QueueName",
     "AWS::Serverless::LayerVersion": "LayerName",
 }
-# Resources that have no such name: parts of others.
+# Resources without a physical name, which are parts of others.
 NAMELESS: Final = {
     "AWS::ApiGatewayV2::ApiMapping",
     "AWS::ApiGatewayV2::Authorizer",
@@ -77,7 +77,7 @@ def test_other_stacks_read_in_a_parameter_which_function_asks_the_users() -> Non
     assert address["Type"] == "String"
 
 
-# What AWS allows: characters of a role's policies together, of an event pattern, bytes of a function's environment.
+# Limits of AWS: characters of a role's policies in all, of an event pattern, bytes of a function's environment.
 LARGEST_POLICIES: Final = 10_240
 LARGEST_PATTERN: Final = 2_048
 LARGEST_ENVIRONMENT: Final = 4_096
@@ -111,7 +111,7 @@ def test_no_event_pattern_comes_near_its_limit_however_many_tools_there_are(rule
     assert len(json.dumps(pattern)) < LARGEST_PATTERN / 2
 
 
-def test_only_what_dynamodb_itself_removes_of_the_tasks_reaches_the_function() -> None:
+def test_only_ttl_deletions_of_tasks_reach_the_function() -> None:
     mapping = resource("Expirations").properties
 
     (wanted,) = mapping["FilterCriteria"]["Filters"]
@@ -133,7 +133,7 @@ def test_no_arn_names_a_partition_for_the_stack_may_be_in_another() -> None:
 # ------------------------------------------------------------------------------------------------------ nothing is lost
 
 
-def test_the_table_forgets_by_itself_and_nothing_else_makes_it_forget() -> None:
+def test_items_expire_by_ttl_and_the_table_is_protected_from_deletion() -> None:
     table = resource("TasksTable")
 
     properties = table.properties
@@ -145,7 +145,7 @@ def test_the_table_forgets_by_itself_and_nothing_else_makes_it_forget() -> None:
     assert (table.body["DeletionPolicy"], table.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
-# A schedule tells nothing that could be lost: what one run leaves undone is first in the next.
+# A schedule has no events that could be lost: the next run does what the last one left.
 TELLING_RULES: Final = [rule for rule in resources("AWS::Events::Rule") if "EventPattern" in rule.properties]
 
 
@@ -166,7 +166,9 @@ def test_an_event_that_a_function_cannot_record_is_kept_in_a_queue(rule: Resourc
     queues = [target.properties["DeadLetterQueue"] for target in targets if target.kind == FUNCTION]
 
     assert targets
-    assert queues or {target.kind for target in targets} == {"AWS::Events::ApiDestination"}, "it keeps nothing itself"
+    assert queues or {target.kind for target in targets} == {"AWS::Events::ApiDestination"}, (
+        "the function must not have a queue of its own"
+    )
     assert all(queue["Type"] == "SQS" for queue in queues)
     assert all(resource(name).kind == "AWS::SQS::Queue" for queue in queues for name in references(queue["TargetArn"]))
 
@@ -185,12 +187,12 @@ def test_the_rules_may_put_their_events_into_the_queue() -> None:
         if "DeadLetterConfig" in target
     }
     assert references(statement["Condition"]) - {"AWS::NoValue"} == rules, (
-        "only these rules, not every rule of every account"
+        "only rules of this account and with these names may write to the queue"
     )
 
 
 @pytest.mark.parametrize("function", resources(FUNCTION), ids=named)
-def test_every_functions_log_is_kept_for_a_time_that_is_set(function: Resource) -> None:
+def test_the_log_of_every_function_has_a_retention_time(function: Resource) -> None:
     (group,) = references(function.properties["LoggingConfig"]["LogGroup"])
 
     retention = resource(group).properties["RetentionInDays"]
@@ -202,12 +204,14 @@ def test_every_functions_log_is_kept_for_a_time_that_is_set(function: Resource) 
 @pytest.mark.parametrize("found", resources(), ids=named)
 def test_the_stack_can_be_deployed_twice_because_nothing_has_a_fixed_name(found: Resource) -> None:
     assert found.kind in PHYSICAL_NAMES or found.kind in NAMELESS, (
-        "say in this file how a resource of this kind is named"
+        "add this resource type to PHYSICAL_NAMES or NAMELESS"
     )
 
     name = found.properties.get(PHYSICAL_NAMES.get(found.kind, ""))
 
-    assert name is None or "AWS::Stack" in json.dumps(name) or references(name), "not from the stack, nor given"
+    assert name is None or "AWS::Stack" in json.dumps(name) or references(name), (
+        "the name must contain the stack name or come from a parameter"
+    )
 
 
 # ----------------------------------------------------------------------------------------------------- it fits together
@@ -223,7 +227,7 @@ def test_the_longest_wait_ends_before_the_function_does_and_the_function_before_
 
 
 @pytest.mark.parametrize("section", ["Parameters", "Outputs"])
-def test_every_parameter_and_output_says_what_it_is(section: str) -> None:
+def test_every_parameter_and_output_has_a_description(section: str) -> None:
     entries = template()[section]
 
     undescribed = [name for name, entry in entries.items() if not entry.get("Description")]

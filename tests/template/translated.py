@@ -1,8 +1,8 @@
-"""Print a SAM template as the CloudFormation that it becomes: cfn-lint sees in that what it misses in SAM's shorthand.
+"""Print a SAM template as CloudFormation, in which cfn-lint finds more than in SAM's shorthand.
 
     python -m tests.template.translated template.yaml
 
-The definitions of its workflows are in it, each as one text: that is the form in which cfn-lint checks them.
+It contains the definitions of the workflows as one text each: cfn-lint checks them in that form.
 """
 
 import json
@@ -22,7 +22,7 @@ def translated(path: Path) -> str:
 def _with_joined_text(value: Any) -> Any:
     match value:
         case {"Fn::Join": [str(separator), parts]} if _are_texts(parts):
-            # As DefinitionSubstitutions has it in most Regions: cfn-lint wants whole ARNs.
+            # A value for the substitutions, because cfn-lint needs complete ARNs.
             return separator.join(parts).replace("${Partition}", "aws")
         case dict():
             return {key: _with_joined_text(part) for key, part in cast(dict[str, Any], value).items()}

@@ -1,4 +1,4 @@
-"""Strict JSON: what two readers could understand differently is refused."""
+"""Strict JSON: texts that parsers could read differently are refused."""
 
 import pytest
 from hypothesis import given
@@ -72,7 +72,7 @@ def test_nan_and_infinities_are_refused(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("number", [LARGEST_INTEGER, -LARGEST_INTEGER, 0])
-def test_an_integer_that_every_reader_holds_is_accepted(number: int) -> None:
+def test_an_integer_that_every_parser_reads_exactly_is_accepted(number: int) -> None:
     assert parse(str(number)) == number
 
 

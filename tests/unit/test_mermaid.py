@@ -1,4 +1,4 @@
-"""The script of the site's diagrams: the one that is pinned, or none."""
+"""The script of the site's diagrams: exactly the pinned one."""
 
 import io
 import tarfile

@@ -1,4 +1,4 @@
-"""The Protected Resource Metadata (RFC 9728): public, the same for everybody, and nothing of a request in it."""
+"""The Protected Resource Metadata (RFC 9728): public, the same for every caller, and independent of the request."""
 
 import json
 from collections.abc import Callable

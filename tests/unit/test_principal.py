@@ -1,4 +1,4 @@
-"""The name of a caller."""
+"""The principal of a caller."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ def test_different_callers_have_different_principals(one: tuple[str, ...], other
 
 
 def test_characters_cannot_shift_between_claims() -> None:
-    """X28, T24: neither their border nor their number can be shifted, nor that of the salt."""
+    """X28, T24: neither the borders between claims and salt nor their number can be forged."""
     callers = [
         principal_of(("ab", "c"), "s"),
         principal_of(("a", "bc"), "s"),

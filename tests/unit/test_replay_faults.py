@@ -1,4 +1,4 @@
-"""What keeps `make replay` from asking AWS is one line that says what to do, and an exit code."""
+"""If `make replay` cannot call AWS, it prints one line that says what to do, and returns an exit code."""
 
 import pytest
 from botocore import exceptions
@@ -33,7 +33,7 @@ def refused(code: str, operation: str = "DescribeStackResource") -> ClientError:
         (refused("ValidationError", "Invoke"), "AWS refuses Invoke."),
     ],
 )
-def test_each_fault_has_its_cure(error: BotoCoreError | ClientError, words: str) -> None:
+def test_each_error_says_what_to_do(error: BotoCoreError | ClientError, words: str) -> None:
     cure = cure_of(error, "orders")
 
     assert cure.startswith(words)

@@ -1,4 +1,4 @@
-"""Setting an environment up: how far it is, and one line that says what to do when it fails."""
+"""Setting up an environment: a progress bar, and one line that says what to do after a failure."""
 
 import io
 import sys
@@ -36,7 +36,7 @@ def test_the_packages_of_a_lock_are_counted() -> None:
         ([*COLLECTING, "Installing collected packages: a, b\n"], "[##############################] unpacking"),
     ],
 )
-def test_a_bar_says_how_far_it_is(said: list[str], shown: str) -> None:
+def test_a_bar_shows_the_progress(said: list[str], shown: str) -> None:
     assert progress(said, 2) == shown
 
 
@@ -64,7 +64,7 @@ def test_a_failure_begins_with_what_to_do(said: list[str], first: str) -> None:
 @pytest.mark.parametrize(
     ("screen", "shows"), [(io.StringIO(), False), (Terminal(), True)], ids=["a pipe", "a terminal"]
 )
-def test_what_pip_says_is_for_the_bar_only(screen: io.StringIO, shows: bool) -> None:
+def test_the_output_of_pip_is_used_for_the_bar_only(screen: io.StringIO, shows: bool) -> None:
     command = [sys.executable, "-c", "print('Collecting rich'); print('WARNING: Location is ignored')"]
 
     code = install(command, 2, screen)
@@ -74,7 +74,7 @@ def test_what_pip_says_is_for_the_bar_only(screen: io.StringIO, shows: bool) -> 
     assert ("1 of 2 packages" in screen.getvalue()) is shows
 
 
-def test_the_code_of_pip_is_handed_on() -> None:
+def test_the_exit_code_of_pip_is_returned() -> None:
     screen = io.StringIO()
 
     code = install([sys.executable, "-c", "print('ERROR: no'); raise SystemExit(3)"], 2, screen)

@@ -1,4 +1,4 @@
-"""Texts that a person reads: nothing in a value hides, reorders or imitates the words around it."""
+"""Texts that a person reads: no value can hide, reorder or imitate the text around it."""
 
 import sys
 import unicodedata
@@ -20,7 +20,7 @@ def test_every_control_and_direction_character_of_unicode_is_written_as_an_escap
     assert {one for one in kept if unicodedata.category(one) in INVISIBLE} == set()
 
 
-def test_every_other_character_stays_as_it_is() -> None:
+def test_every_other_character_is_unchanged() -> None:
     characters = map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1)))
     others = "".join(one for one in characters if unicodedata.category(one) not in INVISIBLE | {"Cn"})
 
@@ -41,7 +41,7 @@ def test_invisible_characters_become_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
-def test_lines_stay_where_they_are_kept() -> None:
+def test_line_breaks_are_kept_if_they_are_allowed() -> None:
     assert visible("one\ntwo\tthree\r\u2028", keep="\n\t") == "one\ntwo\tthree\\u000d\\u2028"
 
 

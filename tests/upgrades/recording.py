@@ -1,9 +1,10 @@
-"""What this version writes, and what it gives clients to keep: recorded, so that later versions can be held against it.
+"""Record what this version stores and gives to clients, so that later versions can be tested against it.
 
     python -m tests.upgrades.recording 6    # writes recorded/6.json; docs/upgrades.md says when
 
-Each scenario leaves a table as this version leaves it at some moment in the life of a task. Nothing in it is left to
-chance: recorded again by the same version, it is the same.
+Each scenario leaves a table as this version leaves it at one moment in the life of a task. Recordings are
+deterministic:
+the same version records the same.
 """
 
 import hashlib
@@ -44,7 +45,7 @@ from tests.tables import new_table, table_behind
 
 FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
-"""The output of the workflow whose result does not fit into the task's item."""
+"""An output that is too large for the task's item."""
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice"}]}
 WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
@@ -52,7 +53,7 @@ PROTOCOL_ERROR: Final[Json] = {"code": -31_990, "message": "Not on a Sunday.", "
 KEY: Final = "a-key-of-a-client"
 SEVERAL_PAGES: Final = 51  # tasks
 
-# The tool of the sample events.
+# The tool in the sample events.
 TOOL: Final = replace(
     OPTIONAL,
     name="wait_and_echo",
@@ -65,21 +66,21 @@ TOOL: Final = replace(
 )
 CATALOG: Final = catalog_of(TOOL, CONFIRMED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
-_FROM_THEN_ON_WORDS: Final = 1_000  # characters; longer texts are recorded as their digest
+_FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
 
 @dataclass
 class Scene:
-    """What is left of a scenario."""
+    """What a scenario left."""
 
     task_id: str | None = None
-    """The task that it is about; None where only the client keeps something."""
+    """The task of the scenario; None if only the client keeps something."""
     carried: Json = field(default_factory=dict[str, Any])
-    """What the client keeps, and would send to whichever version answers next."""
+    """What the client keeps, and sends to whichever version answers next."""
 
 
 class Table(DynamoDbTaskStore):
-    """The table of a `World`. All scenarios share one and start with it empty: making it, and its client, is slow."""
+    """The table of a `World`. All scenarios share one and start with it empty, because creating it is slow."""
 
     calls: ClassVar[list[str]] = []
 
@@ -97,13 +98,13 @@ class Table(DynamoDbTaskStore):
 
 @contextmanager
 def simulated_table() -> Generator[Table]:
-    """Make a table in the simulated account."""
+    """Create a table in the simulated account."""
     with shared_account():
         yield Table(new_table(), quick_dynamodb_client)
 
 
 def world_on(table: Table) -> World:
-    """Give Stepwire over a table; Step Functions is a fake."""
+    """Return Stepwire over a table, with a fake of Step Functions."""
     return World(catalog=CATALOG, store=cast(InMemoryTaskStore, table))
 
 
@@ -143,7 +144,7 @@ def reporting(world: World) -> Scene:
 
 
 def asking(world: World) -> Scene:
-    """Two questions, one of which was answered wrongly, and a third that was answered well."""
+    """Two questions, one of which was answered wrongly, and a third that was answered correctly."""
     client = _legacy(world)
     task_id = client.call(TOOL.name, task={}, progress_token="t").id_in("task")
     world.ask(task_id, "first")
@@ -157,7 +158,7 @@ def asking(world: World) -> Scene:
 
 
 def asking_the_client(world: World) -> Scene:
-    """A question to the model, which was answered wrongly, and roots, whose answer is not delivered."""
+    """A question to the model, which was answered wrongly, and a request for roots, whose answer is undelivered."""
     client = ModernClient(world, capabilities={**BOTH, "sampling": {}, "roots": {}})
     task_id = client.start(TOOL.name)
     world.ask(task_id, "model", seconds=600, other={"sampling": SAMPLING})
@@ -310,7 +311,7 @@ def record(scenario: Callable[[World], Scene], table: Table) -> Json:
 
 
 def answers(world: World, task_id: str) -> Json:
-    """Ask as clients of both eras how a task is, and for the result if it has ended."""
+    """Read a task as clients of both eras, and its result if it has ended."""
     shown = ModernClient(world, capabilities=BOTH).task("get", task_id).body
     legacy = LegacyClient(world)
     told = {"modern tasks/get": shown, "legacy tasks/get": legacy.task("get", task_id).body}
@@ -332,18 +333,18 @@ def _shortened(value: Any) -> Any:
 
 
 def all_recorded(table: Table) -> Json:
-    """Play all scenarios."""
+    """Run all scenarios."""
     return {scenario.__name__: record(scenario, table) for scenario in SCENARIOS}
 
 
 def events() -> Json:
-    """Give the sample events that workflows and AWS send to functions that record them."""
+    """Return the sample events that workflows and AWS send to functions that record them."""
     names = (path.stem for path in sorted(EVENTS.glob("*.json")))
     return {name: recorded(name) for name in names if name.startswith(("execution_", "progress_", "input_"))}
 
 
 def main(number: str) -> None:
-    """Write the file of a version."""
+    """Write the record of a version."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     with simulated_table() as table:
         content = {"commit": commit.stdout.strip(), "scenarios": all_recorded(table), "events": events()}

@@ -27,7 +27,7 @@ NEWEST: Final = max(VERSIONS, key=int)
 
 @pytest.fixture(scope="module")
 def today(table: Table) -> Json:
-    """What this version writes."""
+    """What this version writes now."""
     return all_recorded(table)
 
 
@@ -37,7 +37,7 @@ SUBJECT: Final = Subject(ALICE, "optional", ARGUMENTS)
 
 
 def _sealed(**changes: Any) -> str:
-    """Seal a requestState as a later version might: with another kind, or without what is looked for."""
+    """Seal a requestState as a later version might: of an unknown kind, or without an expected member."""
     until = datetime.fromisoformat("2100-01-01T00:00:00+00:00")
     state = issue(Continuation(Kind.FOLLOW, "01kyyk41g000000000000000000000000001"), SUBJECT, until, SECRET)
     body = state.partition(".")[0]
@@ -58,7 +58,7 @@ def _sealed(**changes: Any) -> str:
         seal({}, SECRET),
     ],
 )
-def test_a_request_state_of_a_later_version_is_refused_and_is_no_fault(state: str) -> None:
+def test_a_request_state_of_a_later_version_is_refused_without_an_internal_error(state: str) -> None:
     world = World()
 
     answer = ModernClient(world, capabilities=ASKING_CAPABILITY).call("optional", more={"requestState": state})
@@ -68,7 +68,7 @@ def test_a_request_state_of_a_later_version_is_refused_and_is_no_fault(state: st
 
 
 @pytest.mark.parametrize("event_id", [wrap([2, "r", "a task"]), wrap({"format": 2}), wrap([1])])
-def test_an_event_id_of_a_later_version_is_refused_and_is_no_fault(event_id: str) -> None:
+def test_an_event_id_of_a_later_version_is_refused_without_an_internal_error(event_id: str) -> None:
     world = World()
     opened_by: Json = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {}}
 
@@ -88,7 +88,7 @@ def test_a_session_of_a_later_version_must_be_reinitialized(session: str) -> Non
     assert world.faults == []
 
 
-def test_a_later_items_new_attributes_do_not_hinder_an_earlier_reader() -> None:
+def test_an_earlier_version_ignores_new_attributes_of_a_later_one() -> None:
     task = replace(World().call(), version=1)
 
     read = task_of({**item_of(task), "format": {"N": "99"}, "something_new": {"M": {"a": {"BOOL": True}}}})
@@ -100,7 +100,7 @@ def test_a_later_items_new_attributes_do_not_hinder_an_earlier_reader() -> None:
 
 
 def shape_of(value: Any) -> Any:
-    """Give the shape of a recorded value: names and kinds, also of what is JSON in a text; not the values."""
+    """Return the shape of a recorded value: names and types, also of JSON in strings, without the values."""
     match value:
         case {"S": str(text)}:
             return {"S": _shape_of_text(text)}
@@ -121,7 +121,7 @@ def _shape_of_text(text: str) -> Any:
 
 
 def stored(scenarios: Json) -> Json:
-    """Give the shapes of the items of all scenarios, and in which status the task of each is."""
+    """Return the shapes of the items of all scenarios, and the statuses of their tasks."""
     return {
         name: [[shape_of(item), item.get("status"), item.get("format")] for item in scene.get("items", [])]
         for name, scene in scenarios.items()
@@ -138,7 +138,7 @@ def test_what_is_stored_today_has_the_shape_of_the_newest_record(today: Json) ->
     assert stored(today) == stored(VERSIONS[NEWEST]["scenarios"]), CHANGED.format(int(NEWEST) + 1)
 
 
-def test_what_clients_keep_today_is_that_of_the_newest_record(today: Json) -> None:
+def test_what_clients_keep_today_has_the_shape_of_the_newest_record(today: Json) -> None:
     carried = {name: scene["carried"] for name, scene in today.items()}
 
     recorded = {name: scene["carried"] for name, scene in VERSIONS[NEWEST]["scenarios"].items()}
@@ -146,5 +146,5 @@ def test_what_clients_keep_today_is_that_of_the_newest_record(today: Json) -> No
 
 
 def test_the_sample_events_of_today_are_among_the_records() -> None:
-    """They are what workflows of this version send; a later one must still understand them."""
+    """Workflows of this version send these events; later versions must still understand them."""
     assert events() == VERSIONS[NEWEST]["events"], CHANGED.format(int(NEWEST) + 1)

@@ -1,4 +1,4 @@
-"""What earlier versions wrote, and gave clients to keep, is still served: held against what they really wrote."""
+"""What earlier versions stored and gave to clients is still served: tested with recordings of those versions."""
 
 import json
 import re
@@ -39,14 +39,14 @@ from tests.upgrades.records import VERSIONS
 SCENES: Final = [(version, name) for version, content in VERSIONS.items() for name in content["scenarios"]]
 WITH_TASK: Final = [(version, name) for version, name in SCENES if "items" in VERSIONS[version]["scenarios"][name]]
 BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-# What a later version may word, or measure out, in another way.
+# Members that a later version may word or compute differently.
 MAY_DIFFER: Final = {"statusMessage", "pollInterval", "pollIntervalMs", "_meta"}
 WHY_IT_IS_ASKED_AGAIN: Final = re.compile(r" \(The answer before was not accepted: .*\)$")
 
 
 @dataclass(frozen=True)
 class Old:
-    """What a version left, in the hands of this one."""
+    """The data of an older version, served by this one."""
 
     scenario: str
     scene: Json
@@ -79,7 +79,7 @@ class Old:
 
 
 def left_by(version: str, name: str, table: Table) -> Old:
-    """Store the items of an older version for this one; the workflow continues meanwhile."""
+    """Store the items of an older version for this one; its workflow is still running."""
     scene = VERSIONS[version]["scenarios"][name]
     table.fill(scene.get("items", []))
     world = world_on(table)
@@ -91,7 +91,7 @@ def left_by(version: str, name: str, table: Table) -> Old:
 
 
 def go_on(world: World, task: Task) -> None:
-    """Let Step Functions know of the execution of a task what it knew."""
+    """Restore the execution of a task in the fake of Step Functions."""
     waiting = {one.destination.token for one in task.input_requests if isinstance(one.destination, Callback)}
     world.workflows.waiting |= waiting | {one.token for one in task.inputs.undelivered}
     if isinstance(task.status, Completed) and isinstance(task.status.result, ResultInExecution):
@@ -102,7 +102,7 @@ def go_on(world: World, task: Task) -> None:
 
 @pytest.fixture(params=WITH_TASK, ids=" ".join)
 def old(request: pytest.FixtureRequest, table: Table) -> Iterator[Old]:
-    """Each task that an earlier version left; the scenarios that a test names with `left_in`."""
+    """Each task that an earlier version left; `left_in` selects the scenarios."""
     version, name = request.param
     old = left_by(version, name, table)
     yield old
@@ -110,7 +110,7 @@ def old(request: pytest.FixtureRequest, table: Table) -> Iterator[Old]:
 
 
 def left_in(*names: str) -> pytest.MarkDecorator:
-    """Let a test have what each version left in some scenarios."""
+    """Run a test with the data that each version left in these scenarios."""
     return pytest.mark.parametrize("old", [one for one in SCENES if one[1] in names], indirect=True, ids=" ".join)
 
 
@@ -118,7 +118,7 @@ def left_in(*names: str) -> pytest.MarkDecorator:
 
 
 def meaning(value: Any) -> Any:
-    """Leave out what a later version may word in another way."""
+    """Leave out what a later version may word differently."""
     match value:
         case dict():
             members = cast(Json, value).items()
@@ -171,7 +171,7 @@ def is_cancelled(old: Old) -> str:
 
 
 @pytest.mark.parametrize("happens", [succeeds, fails, is_cancelled])
-def test_an_older_task_ends_as_any_other_and_once(old: Old, happens: Callable[[Old], str]) -> None:
+def test_an_older_task_ends_once_as_any_other(old: Old, happens: Callable[[Old], str]) -> None:
     before = old.task()
     if before.has_ended:
         is_cancelled(old)
@@ -202,7 +202,7 @@ def test_an_older_task_that_expires_is_stopped_and_published(old: Old) -> None:
 
 @left_in("asking")
 def test_questions_of_an_older_task_are_answered(old: Old) -> None:
-    # One that was asked again has another key since version 6.
+    # Since version 6, a repeated question has another key.
     approval, signature = (one.key for one in old.task().input_requests)
 
     old.modern().update(old.task_id, {approval: ACCEPT, signature: {"action": "accept"}})
@@ -213,7 +213,7 @@ def test_questions_of_an_older_task_are_answered(old: Old) -> None:
 
 @left_in("answered_and_not_delivered")
 def test_an_older_answer_that_was_not_delivered_is_delivered_as_it_was_given(old: Old) -> None:
-    """Version 2 wrote it as a text in the text."""
+    """Version 2 stored it as JSON in a string."""
     old.status()
 
     assert answers_of(old.world) == {"token of approval": ACCEPT}
@@ -234,7 +234,7 @@ def test_an_older_task_begins_when_it_is_confirmed(old: Old) -> None:
 @left_in("repeatable")
 def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(old: Old) -> None:
     params = {"name": TOOL.name, "arguments": ARGUMENTS}
-    old.world.clock.advance(seconds=1)  # a distinct call, although the ids of these tests start again
+    old.world.clock.advance(seconds=1)  # another call, although the ids of these tests start again
 
     again = old.modern().ask("tools/call", params, headers={"idempotency-key": KEY})
 

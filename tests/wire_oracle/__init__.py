@@ -1,12 +1,13 @@
-"""The judge of our responses: is this JSON-RPC response right for that request, in that protocol version?
+"""Judge a JSON-RPC response: is it correct for that request in that protocol version?
 
-It knows nothing of the package under test. What the specification's published types say comes from `mcp_types`; what
-they leave open or leave out (the tasks of both eras, the fields of a form) comes from `tests/schemas`. It is closed: a
-member that the version does not define is an error, so a name of the other era never slips through.
+The oracle does not import the package under test. It takes the published types from `mcp_types`, and what they leave
+open or leave out (the tasks of both eras, the fields of a form) from `tests/schemas`. A member that the version does
+not
+define is an error, so a name of the other era is found.
 
     check({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, response, "2026-07-28")
 
-A response can also be a body of server-sent events, and a legacy one goes on in the next body:
+A response can also be a body of server-sent events, and a legacy one continues in the next body:
 
     messages = check_stream(request, body, "2026-07-28")
     stream = StreamJudge(request)
@@ -54,9 +55,9 @@ __all__ = [
 
 
 def check(request: Json, response: Json, version: str) -> None:
-    """Raise AssertionError unless `response` is a right answer to `request` in protocol `version`.
+    """Raise AssertionError unless `response` is a correct answer to `request` in protocol `version`.
 
-    A request that is wrong in itself may be given too: its answer must be an error, with its id where that can be read.
+    The request may be invalid: then the answer must be an error, with the request's id if that can be read.
     """
     assert version in {MODERN, LEGACY, *LEGACY_WITHOUT_TASKS}, f"unknown version {version!r}"
     with _complaining(request, json.dumps(response, indent=2), version):
@@ -64,15 +65,15 @@ def check(request: Json, response: Json, version: str) -> None:
 
 
 def check_stream(request: Json, body: str, version: str) -> list[dict[str, Any]]:
-    """Raise AssertionError unless `body` is a right body of events to `request`, and give its messages.
+    """Raise AssertionError unless `body` is a correct SSE body for `request`; return its messages.
 
     Args:
-        request: the JSON-RPC request that opened the stream, also where the body answers a GET that resumes it.
+        request: the JSON-RPC request that opened the stream, even if the body answers a GET that resumes it.
     """
     with _complaining(request, body, version):
         stream = read_stream(body)
         judge = STREAM_CHECKS.get((version, request["method"]))
-        assert judge, f"{request['method']} is not answered with events in {version}"
+        assert judge, f"{request['method']} must not be answered with events in {version}"
         judge(request, stream)
         check_order(stream.events)
     return stream.messages
@@ -80,14 +81,14 @@ def check_stream(request: Json, body: str, version: str) -> list[dict[str, Any]]
 
 @dataclass
 class StreamJudge:
-    """Judges a legacy stream of many bodies, to a POST and then to each GET, also across them."""
+    """Judges all bodies of a legacy stream: the one that answers the POST, and one for each GET."""
 
     request: Json
     version: str = LEGACY
     events: list[Event] = field(default_factory=list[Event])
 
     def check(self, body: str) -> list[dict[str, Any]]:
-        """Raise AssertionError unless `body` is right, and right as the next one; give its messages."""
+        """Raise AssertionError unless `body` is correct, alone and after the earlier bodies; return its messages."""
         messages = check_stream(self.request, body, self.version)
         self.events.extend(read_stream(body).events)
         with _complaining(self.request, body, self.version):
@@ -96,18 +97,18 @@ class StreamJudge:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Give the messages of all bodies."""
+        """Return the messages of all bodies."""
         return [event.message for event in self.events if event.message is not None]
 
     @property
     def response(self) -> dict[str, Any] | None:
-        """Give the response that ended the stream, if it has come."""
+        """Return the response that ended the stream, or None before it was sent."""
         return next((message for message in self.messages if "method" not in message), None)
 
 
 @contextmanager
 def _complaining(request: Json, answered: str, version: str) -> Generator[None]:
-    """Show both sides with whatever is wrong between them."""
+    """Add the request and the response to each AssertionError."""
     try:
         yield
     except (AssertionError, SchemaError, ValidationError) as error:

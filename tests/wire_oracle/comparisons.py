@@ -1,4 +1,4 @@
-"""What every judgement uses: names of the protocol, an exchange, and comparisons that name where they fail."""
+"""Names of the protocol, an exchange, and comparisons that name the place of a difference."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Json = Mapping[str, Any]
 
 MODERN: Final = "2026-07-28"
 LEGACY: Final = "2025-11-25"
-# Versions that are answered in the legacy way and know no tasks.
+# Versions of the legacy era without tasks.
 LEGACY_WITHOUT_TASKS: Final = frozenset({"2025-03-26", "2025-06-18"})
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
@@ -26,7 +26,7 @@ CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
 JSON_RPC_CODES: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
 RESERVED_CODES: Final = range(-32768, -31999)
-# Longer, and clients that wait as long as there is progress give up.
+# With a longer retry, clients that wait only while there is progress give up.
 LONGEST_RETRY: Final = 20_000  # ms
 SCHEMAS: Final = Path(__file__).parents[1] / "schemas"
 TASKS: Final[Mapping[str, str]] = MappingProxyType({version: f"tasks.{version}" for version in (LEGACY, MODERN)})
@@ -35,7 +35,7 @@ ELICITATION: Final = "elicitation"
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and the result that it got."""
+    """A request and its result."""
 
     request: Json
     result: Json
@@ -43,12 +43,12 @@ class Exchange:
 
     @property
     def method(self) -> str:
-        """Name the requested method."""
+        """Return the requested method."""
         return self.request["method"]
 
     @property
     def params(self) -> Json:
-        """Give the request's params, empty where it has none."""
+        """Return the request's params; empty if it has none."""
         return self.request.get("params") or {}
 
 
@@ -68,7 +68,7 @@ def _validator(source: str, shape: str) -> Draft202012Validator:
 
 def check_same_task(exchange: Exchange, task_id: str) -> None:
     wanted = exchange.params.get("taskId")
-    assert task_id == wanted, f"asked for task {wanted!r}, got {task_id!r}"
+    assert task_id == wanted, f"the request names task {wanted!r}, the response {task_id!r}"
 
 
 def check_times(task: Json) -> None:
@@ -78,14 +78,14 @@ def check_times(task: Json) -> None:
 
 def check_members(found: Json, known: set[str], where: str) -> None:
     extra = sorted(found.keys() - known)
-    assert not extra, f"{where} must not hold {', '.join(extra)}"
+    assert not extra, f"{where} must not have {', '.join(extra)}"
 
 
 def check_equal(found: Any, known: Any, where: str) -> None:
-    """Raise where the two JSON values differ, in type as in value, naming the place."""
+    """Raise AssertionError if two JSON values differ in type or value; name the place."""
     if is_object(found) and is_object(known):
         if where.endswith("._meta"):
-            # Its members may have any value, but the library leaves nulls out when it writes.
+            # _meta may have members of any value, but mcp_types does not write nulls.
             found = {name: value for name, value in found.items() if value is not None}
         check_members(found, set(known), where)
         for name, value in found.items():
@@ -107,9 +107,9 @@ def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def check_core(exchange: Exchange) -> None:
-    """Hold the result against the published types, and refuse what they do not define.
+    """Check the result against the published types, and reject members that they do not define.
 
-    The models ignore unknown members and convert loosely: what counts is that reading and writing changes nothing.
+    The models ignore unknown members and convert types. So the check reads and writes the result and compares both.
     """
     surface = SERVER_RESULTS
     if exchange.version == MODERN:
@@ -119,7 +119,7 @@ def check_core(exchange: Exchange) -> None:
 
 
 def _surface_of(exchange: Exchange) -> Mapping[tuple[str, str], Any]:
-    """Choose the one result type that resultType names: a union of them would take a wrong result for another."""
+    """Return the one result type that resultType names; a union of types would accept results of a wrong type."""
     key = (exchange.method, MODERN)
     types: tuple[Any, ...] = getattr(SERVER_RESULTS[key], "__args__", (SERVER_RESULTS[key],))
     by_result_type = {"input_required" if t.__name__ == "InputRequiredResult" else "complete": t for t in types}

@@ -1,4 +1,4 @@
-"""Read a body of server-sent events, more strictly than the format demands."""
+"""Read a body of server-sent events, with stricter rules than the format has."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from tests.wire_oracle.comparisons import is_object
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a body: a message, or none in the event that only gives an id."""
+    """One event of a body; it has no message if it only sets the event id."""
 
     event_id: str | None
     message: dict[str, Any] | None
@@ -27,30 +27,30 @@ class EventStream:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Give the messages in their order."""
+        """Return the messages in their order."""
         return [event.message for event in self.events if event.message is not None]
 
     @property
     def event_ids(self) -> list[str]:
-        """Give the ids in their order."""
+        """Return the ids in their order."""
         return [event.event_id for event in self.events if event.event_id is not None]
 
 
 def read_stream(body: str) -> EventStream:
-    """Read a body of events; raise AssertionError where any reader could read it in another way.
+    """Read a body of events; raise AssertionError if readers could disagree about it.
 
-    Narrower than the format: `retry` at the very start or nowhere, one line of data in each event, no comments.
+    Stricter than the format: `retry` only at the very start, one line of data in each event, no comments.
     """
-    assert body.endswith("\n\n"), "the body must end with a blank line, or its last event is lost"
+    assert body.endswith("\n\n"), "the body must end with a blank line, or clients drop the last event"
     # Not only CR: Python's splitlines, which released clients use, also cuts at U+0085, U+2028 and U+2029.
-    assert body.splitlines() == body.split("\n")[:-1], "the body must hold no other line end than LF"
+    assert body.splitlines() == body.split("\n")[:-1], "the body must have no line end other than LF"
     retry, rest = _retry_of(body)
     blocks = rest.removesuffix("\n\n").split("\n\n") if rest else []
     return EventStream(retry, tuple(_event(block) for block in blocks))
 
 
 def _retry_of(body: str) -> tuple[int | None, str]:
-    """Take the retry off, with the blank line that may follow it."""
+    """Split the body into the value of `retry` and the rest."""
     found = re.match(r"retry: ?([0-9]+)\n\n?", body)
     return (int(found[1]), body[found.end() :]) if found else (None, body)
 
@@ -60,10 +60,10 @@ def _event(block: str) -> Event:
     for line in block.split("\n"):
         name, colon, value = line.partition(":")
         assert colon, f"not a field: {line!r}"
-        assert name in {"id", "data"}, f"no {name!r} is due in an event"
-        assert name not in fields, f"two lines of {name!r} in one event"
+        assert name in {"id", "data"}, f"an event must have no field {name!r}"
+        assert name not in fields, f"an event must not have two fields {name!r}"
         fields[name] = value.removeprefix(" ")
-    assert "data" in fields, f"an event without a line of data is dropped by clients: {block!r}"
+    assert "data" in fields, f"clients drop an event without data: {block!r}"
     return Event(fields.get("id"), _message(fields["data"]) if fields["data"] else None)
 
 

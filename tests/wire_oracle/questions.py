@@ -1,4 +1,4 @@
-"""Judge what a client is asked, and whether it declared that it can be asked so."""
+"""Judge the questions to a client, and whether the client declared the capability to answer them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from tests.wire_oracle.comparisons import (
 
 
 def check_input_requests(exchange: Exchange, requests: Json) -> None:
-    """Judge them as the same requests are judged that a tools/call asks before there is a task."""
+    """Check the questions of a task by the same rules as questions before there is a task."""
     asked = {"resultType": "input_required", "inputRequests": requests}
     check_core(Exchange({"method": "tools/call"}, asked, MODERN))
     for request in requests.values():
@@ -32,7 +32,7 @@ def check_input_requests(exchange: Exchange, requests: Json) -> None:
 
 
 def _check_declared(exchange: Exchange, asked: Json) -> None:
-    """M44, M48: nothing is asked in a way that the client does not declare in this very request."""
+    """M44, M48: a question needs a capability that the client declares in this request."""
     kind = CAPABILITY_TO_ANSWER[asked["method"]]
     declared = _capabilities_of(exchange).get(kind)
     assert declared is not None, f"the request does not declare {kind}"
@@ -57,12 +57,12 @@ def check_elicitation(params: Json, shape: str) -> None:
 
 
 def check_sampling(params: Json) -> None:
-    """M44: nothing that needs a capability within sampling, and one content block, as all types allow."""
+    """M44: needs no capability inside sampling, and has one content block, as all types allow."""
     check_members(params, set(_SAMPLING_MEMBERS), "sampling")
     assert type(params["maxTokens"]) is int, "maxTokens must be written as an integer"
-    assert params.get("includeContext", "none") == "none", "sampling.context is not asked for"
+    assert params.get("includeContext", "none") == "none", "the request must not need sampling.context"
     kinds = {message["content"]["type"] for message in params["messages"]}
-    assert kinds <= {"text", "image", "audio"}, f"not every client knows content of {kinds}"
+    assert kinds <= {"text", "image", "audio"}, f"the content must be text, image or audio, not {kinds}"
 
 
 _SAMPLING_MEMBERS: Final = frozenset(
@@ -74,7 +74,7 @@ _SAMPLING_MEMBERS: Final = frozenset(
 
 
 def declared_tasks(exchange: Exchange) -> None:
-    """X2, X24: nothing of the extension for a request that does not declare it."""
+    """X2, X24: the response uses the extension only if the request declares it."""
     extensions = _capabilities_of(exchange).get("extensions", {})
     assert TASKS_EXTENSION in extensions, f"the request does not declare {TASKS_EXTENSION}"
 

@@ -32,7 +32,7 @@ from tests.wire_oracle.questions import check_input_requests, declared_tasks
 
 
 def check_tool_result(result: Json, version: str) -> None:
-    """Raise AssertionError unless `result` is a right CallToolResult, wherever it was found."""
+    """Raise AssertionError unless `result` is a correct CallToolResult."""
     check_core(Exchange({"method": "tools/call"}, result, version))
 
 
@@ -50,22 +50,22 @@ def check_response(request: Json, response: Json, version: str) -> None:
 def check_envelope(request: Json, response: Json) -> None:
     assert response.get("jsonrpc") == "2.0", "jsonrpc must be '2.0'"
     outcomes = response.keys() & {"result", "error"}
-    assert len(outcomes) == 1, "exactly one of result and error must be there"  # M25
+    assert len(outcomes) == 1, "a response must have either result or error"  # M25
     check_members(response, {"jsonrpc", "id", *outcomes}, "the response")
     _check_id(request, response)
     assert isinstance(response.get("result", {}), dict), "result must be an object"
 
 
 def _check_id(request: Json, response: Json) -> None:
-    """M20, M25: the request's own id, of the same type; none, and then an error, where it could not be read."""
+    """M20, M25: the id and its type are those of the request; if the request's id cannot be read, it gets an error."""
     wanted, got = request.get("id"), response.get("id")
     if got is None and _is_response(request):
-        return  # L6: what a response gets that is not accepted is an error, and need not name it
+        return  # L6: the answer to a response that is not accepted is an error, which may leave out the id
     if isinstance(wanted, str) or (isinstance(wanted, int) and not isinstance(wanted, bool)):
         assert (type(got), got) == (type(wanted), wanted), f"id must be {wanted!r}, not {got!r}"
         return
-    assert got is None, f"the request has no id that could be answered, yet the response has {got!r}"
-    assert "error" in response, "a request without an id gets no result"
+    assert got is None, f"the request has no readable id, so the response must have none, not {got!r}"
+    assert "error" in response, "a message without an id must not get a result"
 
 
 def _is_response(message: Json) -> bool:
@@ -76,13 +76,13 @@ def _check_error(response: Json, version: str) -> None:
     error = response["error"]
     mcp_types.ErrorData.model_validate(error, strict=True)
     check_members(error, {"code", "message", "data"}, "error")
-    assert error["message"], "error.message must say something"
+    assert error["message"], "error.message must not be empty"
     code = error["code"]
     if version == MODERN and code in _MODERN_ERROR_DATA:
         _MODERN_ERROR_DATA[code](error.get("data"))
         return
-    # M27: nothing of ours in the reserved range, and no retired code.
-    assert code in JSON_RPC_CODES or code not in RESERVED_CODES, f"error code {code} is not {version}'s to use"
+    # M27: no code of our own in the reserved range, and no retired code.
+    assert code in JSON_RPC_CODES or code not in RESERVED_CODES, f"error code {code} is not defined in {version}"
 
 
 def _check_mismatch_data(_data: Any) -> None:
@@ -93,15 +93,15 @@ def _check_missing_capability_data(data: Any) -> None:
     """M19, X3."""
     assert is_object(data), "error -32021 must carry data.requiredCapabilities"
     required = data.get("requiredCapabilities")
-    assert required, "data.requiredCapabilities must name what is missing"
+    assert required, "data.requiredCapabilities must name the missing capabilities"
     mcp_types.ClientCapabilities.model_validate(required)
 
 
 def _check_unsupported_version_data(data: Any) -> None:
     """M17."""
     assert is_object(data), "error -32022 must carry data.supported and data.requested"
-    assert data.keys() == {"supported", "requested"}, "error -32022's data must be supported and requested"
-    assert MODERN in data["supported"], f"data.supported must hold {MODERN}"
+    assert data.keys() == {"supported", "requested"}, "error -32022 must have no data besides supported and requested"
+    assert MODERN in data["supported"], f"data.supported must contain {MODERN}"
 
 
 _MODERN_ERROR_DATA: Final[Mapping[int, Callable[[Any], None]]] = MappingProxyType(
@@ -119,32 +119,36 @@ _MODERN_ERROR_DATA: Final[Mapping[int, Callable[[Any], None]]] = MappingProxyTyp
 def _check_result(exchange: Exchange) -> None:
     checks = _MODERN_RESULTS if exchange.version == MODERN else _LEGACY_RESULTS
     judge = checks.get(exchange.method)
-    assert judge, f"{exchange.method} has no result in {exchange.version}, only an error"
+    assert judge, f"{exchange.method} must get an error in {exchange.version}, not a result"
     if exchange.version == MODERN:
         assert SERVER_INFO in (exchange.result.get("_meta") or {}), f"_meta must hold {SERVER_INFO}"  # M21
     judge(exchange)
 
 
 def _check_empty(exchange: Exchange) -> None:
-    """L14: `{}`, with room for `_meta`."""
+    """L14: `{}`, which may have `_meta`."""
     check_members(exchange.result, {"_meta"}, "result")
 
 
 def _check_initialize(exchange: Exchange) -> None:
     check_core(exchange)
-    assert exchange.result["protocolVersion"] == exchange.version, "protocolVersion must be the one spoken from here on"
+    assert exchange.result["protocolVersion"] == exchange.version, (
+        "protocolVersion must be the version that was agreed on"
+    )
     tasks = exchange.result["capabilities"].get("tasks")
     if exchange.version in LEGACY_WITHOUT_TASKS:
-        assert tasks is None, f"{exchange.version} knows no capabilities.tasks"
-    assert "extensions" not in exchange.result["capabilities"], "extensions are of the modern era"
+        assert tasks is None, f"{exchange.version} has no capabilities.tasks"
+    assert "extensions" not in exchange.result["capabilities"], "only the modern era has extensions"
 
 
 def _check_discover(exchange: Exchange) -> None:
     check_core(exchange)
     capabilities = exchange.result["capabilities"]
-    assert "tasks" not in capabilities, "capabilities.tasks is of the legacy era"  # A4
-    assert capabilities.get("extensions", {}).get(TASKS_EXTENSION, {}) == {}, "the extension has no settings"  # X1
-    assert MODERN in exchange.result["supportedVersions"], f"supportedVersions must hold {MODERN}"
+    assert "tasks" not in capabilities, "only the legacy era has capabilities.tasks"  # A4
+    assert capabilities.get("extensions", {}).get(TASKS_EXTENSION, {}) == {}, (
+        "the extension must be declared as {}"
+    )  # X1
+    assert MODERN in exchange.result["supportedVersions"], f"supportedVersions must contain {MODERN}"
 
 
 def _check_tool_list(exchange: Exchange) -> None:
@@ -153,7 +157,7 @@ def _check_tool_list(exchange: Exchange) -> None:
         Draft202012Validator.check_schema(tool["inputSchema"])
         Draft202012Validator.check_schema(tool.get("outputSchema", {}))
         if exchange.version in LEGACY_WITHOUT_TASKS:
-            assert "execution" not in tool, f"{exchange.version} knows no execution.taskSupport"
+            assert "execution" not in tool, f"{exchange.version} has no execution.taskSupport"
 
 
 # ------------------------------------------------------------------------------------------------------ legacy tasks
@@ -171,7 +175,7 @@ def _check_legacy_tool_call(exchange: Exchange) -> None:
 
 def _legacy_task(shape: str, model: type[BaseModel]) -> Callable[[Exchange], None]:
     def check_task(exchange: Exchange) -> None:
-        _knows_tasks(exchange)
+        _check_has_tasks(exchange)
         check_shape(exchange.result, TASKS[LEGACY], shape)
         model.model_validate(exchange.result)
         check_same_task(exchange, exchange.result["taskId"])
@@ -181,7 +185,7 @@ def _legacy_task(shape: str, model: type[BaseModel]) -> Callable[[Exchange], Non
 
 
 def _check_legacy_task_list(exchange: Exchange) -> None:
-    _knows_tasks(exchange)
+    _check_has_tasks(exchange)
     check_shape(exchange.result, TASKS[LEGACY], "ListTasksResult")
     mcp_types.ListTasksResult.model_validate(exchange.result)
     ids = [task["taskId"] for task in exchange.result["tasks"]]
@@ -191,15 +195,15 @@ def _check_legacy_task_list(exchange: Exchange) -> None:
 
 
 def _check_legacy_task_result(exchange: Exchange) -> None:
-    """T14, T16: the very result of the tools/call, and the name of its task."""
-    _knows_tasks(exchange)
+    """T14, T16: the result of the tools/call, with the id of its task."""
+    _check_has_tasks(exchange)
     check_shape(exchange.result, TASKS[LEGACY], "TaskPayloadResult")
     check_same_task(exchange, exchange.result["_meta"][RELATED_TASK]["taskId"])
     check_tool_result(exchange.result, LEGACY)
 
 
-def _knows_tasks(exchange: Exchange) -> None:
-    assert exchange.version == LEGACY, f"{exchange.version} knows no tasks"
+def _check_has_tasks(exchange: Exchange) -> None:
+    assert exchange.version == LEGACY, f"{exchange.version} has no tasks"
 
 
 # ------------------------------------------------------------------------------------------------------ modern tasks
@@ -231,7 +235,7 @@ def _check_modern_task(exchange: Exchange) -> None:
 
 
 def check_detailed_task(exchange: Exchange) -> None:
-    """Judge what goes with the status, in a result as in a notification."""
+    """Check the members that belong to the status, in a result or a notification."""
     check_times(exchange.result)
     if "result" in exchange.result:
         check_tool_result(exchange.result["result"], MODERN)  # X11

@@ -35,7 +35,7 @@ from tests.wire_oracle.results import check_detailed_task, check_envelope, check
 
 
 def check_order(events: Sequence[Event]) -> None:
-    """Judge events by those before them, within a body or across many."""
+    """Check the order of events, within one body or across several."""
     _check_no_repetition((event.event_id for event in events if event.event_id is not None), "event id")
     messages = [event.message for event in events if event.message is not None]
     ended = [index for index, message in enumerate(messages) if "method" not in message]
@@ -51,7 +51,7 @@ def check_order(events: Sequence[Event]) -> None:
 def _check_no_repetition(found: Iterable[Any], what: str) -> None:
     seen: set[Any] = set()
     for value in found:
-        assert value not in seen, f"{what} given twice: {value}"
+        assert value not in seen, f"{what} must not be repeated: {value}"
         seen.add(value)
 
 
@@ -66,14 +66,14 @@ def _check_increasing(progress: Sequence[Json]) -> None:
 
 
 def _check_published(message: Json, surface: Mapping[tuple[str, str], type[BaseModel]], version: str) -> None:
-    """Hold a message against its published type, and refuse what that does not define."""
+    """Check a message against its published type, and reject members that the type does not define."""
     known = surface[(message["method"], version)].model_validate(message, by_name=False)
     check_equal(message, known.model_dump(by_alias=True, mode="json", exclude_none=True), message["method"])
 
 
 def _judge_by_method(table: Mapping[str, Callable[[Json, Json], None]], request: Json, message: Json) -> None:
     judge = table.get(str(message["method"]))
-    assert judge, f"{message['method']} has no place on a stream of {request['method']}"
+    assert judge, f"{message['method']} must not be sent on a stream of {request['method']}"
     judge(request, message)
 
 
@@ -81,10 +81,10 @@ def _judge_by_method(table: Mapping[str, Callable[[Json, Json], None]], request:
 
 
 def _check_legacy_stream(request: Json, stream: EventStream) -> None:
-    """L8: what a client needs to come back, then what there is to say, then the response if it is there."""
+    """L8: first what a client needs to resume, then messages, then the response if it is ready."""
     params: Json = request.get("params") or {}
     creates_a_task = request["method"] == "tools/call" and params.get("task") is not None
-    assert not creates_a_task, "a call that creates a task is answered at once (T7)"
+    assert not creates_a_task, "a call that creates a task must be answered without a stream (T7)"
     assert stream.retry_ms is not None, "the body must begin with retry"
     assert 1 <= stream.retry_ms <= LONGEST_RETRY, f"retry must be 1 to {LONGEST_RETRY} ms"
     assert stream.events, "the body must have an event with an id and empty data"
@@ -109,7 +109,7 @@ def _check_legacy_message(request: Json, message: Json) -> None:
 def _check_legacy_progress(request: Json, message: Json) -> None:
     _check_published(message, SERVER_NOTIFICATIONS, LEGACY)
     _check_related(request, message.get("params") or {})
-    if request["method"] == "tools/call":  # T32: on tasks/result it can be the token of the call that began the task
+    if request["method"] == "tools/call":  # T32: on tasks/result it can be the token of the call that created the task
         _check_same_token(request, message)
 
 
@@ -124,8 +124,8 @@ def _check_legacy_status(request: Json, message: Json) -> None:
 
 def _check_legacy_input_request(request: Json, message: Json) -> None:
     """T30, L19, M44."""
-    assert isinstance(message.get("id"), str), "the id of a request of ours must be a string"
-    assert message["id"], "the id of a request of ours must not be empty"
+    assert isinstance(message.get("id"), str), "the id of a request from the server must be a string"
+    assert message["id"], "the id of a request from the server must not be empty"
     _check_published(message, SERVER_REQUESTS, LEGACY)
     if message["method"] == "elicitation/create":
         check_elicitation(message["params"], "LegacyParams")
@@ -135,7 +135,7 @@ def _check_legacy_input_request(request: Json, message: Json) -> None:
 
 
 def _check_related(request: Json, found: Json) -> None:
-    """T16, T29: the task is named on its own stream, and on no other."""
+    """T16, T29: only messages on the stream of tasks/result name the task in `_meta`."""
     related = _meta_of(found).get(RELATED_TASK)
     wanted = {"taskId": request["params"]["taskId"]} if request["method"] == "tasks/result" else None
     assert related == wanted, f"_meta's {RELATED_TASK} must be {wanted}, not {related}"
@@ -183,39 +183,41 @@ _LEGACY_MESSAGES: Final[Mapping[str, Callable[[Json, Json], None]]] = MappingPro
 
 
 def _check_modern_stream(stream: EventStream) -> None:
-    """M8: nothing to come back with, since no stream can be resumed, and the response at the end."""
-    assert stream.retry_ms is None, "retry is of the legacy era"
-    assert stream.event_ids == [], "ids of events are of the legacy era"
-    assert len(stream.messages) == len(stream.events), "an event without data says nothing"
-    assert stream.messages, "the body must hold the response"
+    """M8: the stream cannot be resumed, so it has no retry and no ids, and it ends with the response."""
+    assert stream.retry_ms is None, "only legacy streams have retry"
+    assert stream.event_ids == [], "only legacy streams have event ids"
+    assert len(stream.messages) == len(stream.events), "each event must have data"
+    assert stream.messages, "the body must contain the response"
     assert "method" not in stream.messages[-1], "the body must end with the response"
 
 
 def _check_modern_call_stream(request: Json, stream: EventStream) -> None:
-    """M42: progress of this very request, then its response."""
+    """M42: progress of this request, then its response."""
     _check_modern_stream(stream)
-    assert "progressToken" in request["params"]["_meta"], "without a progress token there is nothing to stream"
+    assert "progressToken" in request["params"]["_meta"], (
+        "a call without a progress token must not be answered with a stream"
+    )
     *before, response = stream.messages
     for message in before:
-        assert message.get("method") == "notifications/progress", "nothing but progress goes before the response"
+        assert message.get("method") == "notifications/progress", "only progress may come before the response"
         _check_published(message, SERVER_NOTIFICATIONS, MODERN)
         _check_same_token(request, message)
     check_response(request, response, MODERN)
 
 
 def _check_listen_stream(request: Json, stream: EventStream) -> None:
-    """M51 to M53: acknowledged, notified, and ended with grace."""
+    """M51 to M53: an acknowledgement, notifications, and a result at the end."""
     _check_modern_stream(stream)
-    assert len(stream.messages) > 1, "the subscription must be acknowledged before it ends"
+    assert len(stream.messages) > 1, "the first message must acknowledge the subscription"
     acknowledged, *notifications, response = stream.messages
     _check_acknowledged(request, acknowledged)
     agreed = acknowledged["params"]["notifications"].get("taskIds", [])
     for message in notifications:
         _check_task_notification(request, message, agreed)
     check_envelope(request, response)
-    assert "result" in response, "a subscription that was acknowledged ends with a result"
+    assert "result" in response, "an acknowledged subscription must end with a result"
     check_core(Exchange(request, response["result"], MODERN))
-    assert SERVER_INFO in response["result"]["_meta"], f"_meta must hold {SERVER_INFO}"  # M21
+    assert SERVER_INFO in response["result"]["_meta"], f"_meta must have {SERVER_INFO}"  # M21
     _check_subscription(request, response["result"])
 
 
@@ -226,7 +228,7 @@ def _check_acknowledged(request: Json, message: Json) -> None:
     assert is_object(found), "params.notifications must be an object"
     _check_filter(request["params"]["notifications"], found)
     agreed = dict(found)
-    if agreed.pop("taskIds", None) is not None:  # of the extension, which the published types leave out
+    if agreed.pop("taskIds", None) is not None:  # from the extension, which the published types do not cover
         declared_tasks(Exchange(request, {}, MODERN))
     core = {**message, "params": {**message["params"], "notifications": agreed}}
     _check_published(core, SERVER_NOTIFICATIONS, MODERN)
@@ -234,28 +236,28 @@ def _check_acknowledged(request: Json, message: Json) -> None:
 
 
 def _check_filter(requested: Json, agreed: Json) -> None:
-    """M52: nothing that was not asked for; what is not agreed to is left out."""
+    """M52: the acknowledged filter contains only what was requested, and leaves out what is not supported."""
     check_members(agreed, {name for name, value in requested.items() if value}, "notifications")
     for name, value in agreed.items():
         if not is_array(requested[name]):
             assert value is True, f"notifications.{name} must be true or left out"
             continue
         assert is_array(value), f"notifications.{name} must be an array"
-        assert all(isinstance(item, str) for item in value), f"notifications.{name} must hold strings"
+        assert all(isinstance(item, str) for item in value), f"notifications.{name} must contain strings"
         check_members(dict.fromkeys(value), set(requested[name]), f"notifications.{name}")
         _check_no_repetition(value, f"notifications.{name}")
 
 
 def _check_task_notification(request: Json, message: Json, agreed: Sequence[str]) -> None:
-    """X22, X23: what tasks/get would show."""
+    """X22, X23: the notification contains what tasks/get would return."""
     check_shape(message, TASKS[MODERN], "TaskNotification")
-    assert message["params"]["taskId"] in agreed, f"{message['params']['taskId']!r} was not agreed to"
+    assert message["params"]["taskId"] in agreed, f"{message['params']['taskId']!r} is not in the acknowledged filter"
     _check_subscription(request, message["params"])
     check_detailed_task(Exchange(request, message["params"], MODERN))
 
 
 def _check_subscription(request: Json, found: Json) -> None:
-    """M51 to M53: the request's id, of the same type."""
+    """M51 to M53: `_meta` names the request's id, with the same type."""
     wanted, got = request["id"], _meta_of(found).get(SUBSCRIPTION_ID)
     assert (type(got), got) == (type(wanted), wanted), f"_meta's {SUBSCRIPTION_ID} must be {wanted!r}, not {got!r}"
 

@@ -1,4 +1,4 @@
-"""The hardest answers that a client may give to sampling and roots: wrong in every part, and as large as may be."""
+"""The most expensive answers of a client to sampling and roots: wrong in every part, and of maximum size."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from tests.worst.shapes import filled
 
 
 def client_results(room: int) -> Iterator[tuple[str, str, str]]:
-    """Give results of sampling and roots of so many bytes: the name of each, its question's key, and its JSON."""
+    """Return results of sampling and roots of this size: the name of each, the key of its question, and its JSON."""
     head = '{"role":"assistant","model":"m","content":'
     blocks: dict[str, str] = {
         "texts": '{"type":"text","text":""}',

@@ -1,6 +1,6 @@
-"""The hardest inputs of each function: as large as AWS lets them be, and shaped to cost as much as they can.
+"""The most expensive inputs of each function: as large as AWS allows, in the most expensive shapes.
 
-Each is given to the function whole, over a store and workflows in memory.
+Each input goes to the whole function, over a store and workflows in memory.
 """
 
 import base64
@@ -38,14 +38,14 @@ from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
 LONGEST_CAUSE: Final = 32_768  # characters
-LARGEST_BATCH: Final = 6 * 10**6  # bytes; what Lambda takes as an event
+LARGEST_BATCH: Final = 6 * 10**6  # bytes; the limit of a Lambda event
 _TEXT: Final = "optional"
 _OWN_SCHEMAS: Final = ("an optional member", "closed", "a tree", "names", "a tree of choices", "unevaluated")
 
 
 @dataclass(frozen=True)
 class Input:
-    """An input, and the function that takes it."""
+    """An input, and the function that gets it."""
 
     function: str
     name: str
@@ -53,7 +53,7 @@ class Input:
 
 
 def inputs() -> Iterator[Input]:
-    """List all inputs of all functions."""
+    """Return all inputs of all functions."""
     yield from _of_mcp()
     yield from _of_execution_events()
     yield from _of_input_requests()
@@ -130,7 +130,7 @@ def _of_mcp() -> Iterator[Input]:
 
 
 def _bodies() -> Iterator[tuple[str, str]]:
-    """Give JSON texts as large as a body, each of few kinds of tokens."""
+    """Return JSON texts of the maximum body size, each of few kinds of tokens."""
     room = LARGEST_BODY - 300
     parts: dict[str, Callable[[int], str]] = {
         "empty objects": lambda _: "{}",
@@ -322,7 +322,7 @@ def _of_input_requests() -> Iterator[Input]:
 
 
 def _forms() -> Iterator[tuple[str, str]]:
-    """Give properties of forms that are as large as they may be."""
+    """Return properties of forms of the maximum size."""
     room = 16_000
     yield "small fields", filled(lambda number: f'"{number}":{{"type":"string"}}', "{", "}", room)
     yield "wrong fields", filled(lambda number: f'"{number}":{{"type":"strin"}}', "{", "}", room)

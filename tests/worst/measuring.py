@@ -1,6 +1,6 @@
-"""What one input takes: processor time and memory, in a copy of this process that has nothing else to do.
+"""Measure the CPU time and memory of one input, in a fork of this process.
 
-Linux only: the peak of memory is what the kernel counted (`VmHWM`), so what Rust allocates is in it.
+Linux only: the peak of memory is the kernel's (`VmHWM`), which includes what Rust allocates.
 """
 
 import gc
@@ -16,30 +16,30 @@ from typing import Final
 MOST_SECONDS: Final = 0.25
 MOST_MEMORY: Final = 64.0  # MB
 _STATUS: Final = Path("/proc/self/status")
-_MEGABYTE: Final = 1024  # KB, as the kernel counts
+_MEGABYTE: Final = 1024  # KB, the unit of the kernel
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What an input took."""
+    """The CPU time and memory of an input."""
 
     seconds: float
-    """Of processor time."""
+    """CPU time."""
     megabytes: float
-    """Over what the process had before."""
+    """Memory above that of the idle process."""
 
     @property
     def is_within_bounds(self) -> bool:
-        """Tell whether one request may take so much."""
+        """Tell whether both are within the bounds of a request."""
         return self.seconds <= MOST_SECONDS and self.megabytes <= MOST_MEMORY
 
 
 def taken_by(act: Callable[[], object]) -> Taken:
-    """Act in a copy of this process, and give what that took; what it raises is none of ours."""
+    """Run `act` in a fork of this process; return its CPU time and memory, and ignore its exceptions."""
     reading, writing = os.pipe()
     gc.freeze()
     child = os.fork()
-    if child == 0:  # pragma: no cover - in the copy
+    if child == 0:  # pragma: no cover - in the fork
         os.write(writing, json.dumps(_measured(act)).encode())
         os._exit(0)
     os.close(writing)
@@ -51,9 +51,9 @@ def taken_by(act: Callable[[], object]) -> Taken:
 
 def _measured(act: Callable[[], object]) -> tuple[float, float]:
     before = _kilobytes("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     began = time.process_time()
-    with suppress(Exception):  # a refusal costs as much as an answer may
+    with suppress(Exception):  # a refusal may cost as much as an answer
         act()
     return time.process_time() - began, (_kilobytes("VmHWM") - before) / _MEGABYTE
 

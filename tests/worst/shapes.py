@@ -1,6 +1,6 @@
-"""Schemas that a manifest may have, and values to hold against them: by hand what is known to be hard, and by chance.
+"""Schemas that a manifest may have, and values for them: known expensive combinations, and random ones.
 
-A value fills what a call may send, or a workflow may answer.
+Each value has the maximum size of a call's arguments or a workflow's output.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from typing import Final
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.schemas.validation import SchemaError, check_schema
 
-LARGEST: Final = 262_144 - 64  # bytes; with a name around it, as much as a call may send
+LARGEST: Final = 262_144 - 64  # bytes; with the name of an argument, the maximum size of a call's arguments
 FORMATS: Final = (
     *("date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "uri"),
     *(
@@ -41,7 +41,7 @@ class Shape:
 
 
 def filled(part: Callable[[int], str], opening: str = "[", closing: str = "]", room: int = LARGEST) -> str:
-    """Write as many parts as there is room for, and what stands around them."""
+    """Return as many repetitions of a part as fit, between an opening and a closing text."""
     parts: list[str] = []
     room -= len(opening) + len(closing)
     for number in range(LARGEST):
@@ -136,7 +136,7 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
 
 
 def known() -> Iterator[Shape]:
-    """Give each schema with each value, where the schema is one that may be served."""
+    """Return each schema with each value, if a manifest may have the schema."""
     values = {name: load_json(text) for name, text in TEXTS.items()}
     for name, schema in SCHEMAS.items():
         if is_served(schema):
@@ -144,7 +144,7 @@ def known() -> Iterator[Shape]:
 
 
 def by_chance(count: int, seed: int) -> Iterator[Shape]:
-    """Give schemas that are put together from others, each with a value."""
+    """Return random combinations of schemas, each with a value."""
     chance = Random(seed)
     values = {name: load_json(text) for name, text in TEXTS.items()}
     parts = [schema for schema in SCHEMAS.values() if "$defs" not in schema]

@@ -1,7 +1,7 @@
-"""No input of legal size takes more than 250 ms of processor time or 64 MB, in any function.
+"""No valid input takes more than 250 ms of CPU time or 64 MB, in any function.
 
-What may not depend on the machine is judged in every run: how many faults are named, and that the estimate keeps back
-what would take long. What is measured is judged by `make test ALL=1`; `python -m benchmarks.worst_cases` prints it.
+Every run checks what does not depend on the machine: the number of reported faults, and that the estimate refuses
+expensive work. `make test ALL=1` checks the measurements; `python -m benchmarks.worst_cases` prints them.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ SEED = 20_261_121
 
 
 def shape(schema: str, value: str) -> Shape:
-    """Find a shape by the names of its parts."""
+    """Return the shape with these parts."""
     return next(one for one in known() if one.name == f"{schema} / {value}")
 
 
-# A1: the validator builds an error for each of 130,000 items before it gives the first
+# A1: the validator builds an error for each of 130,000 items before it returns the first
 @pytest.mark.parametrize(
     ("schema", "value", "pointer"),
     [
@@ -40,7 +40,7 @@ def shape(schema: str, value: str) -> Shape:
         ("closed items", "objects", "/0"),
     ],
 )
-def test_of_a_large_value_one_fault_is_named_with_its_place(schema: str, value: str, pointer: str) -> None:
+def test_only_the_first_fault_of_a_large_value_is_named(schema: str, value: str, pointer: str) -> None:
     found = shape(schema, value)
 
     (violation,) = violations_of(write(found.schema), found.value)
@@ -60,7 +60,7 @@ def test_of_a_large_value_one_fault_is_named_with_its_place(schema: str, value: 
         ("pattern [ab]*a[ab]{300}c", "long ab"),
     ],
 )
-def test_what_might_take_long_is_not_begun(schema: str, value: str) -> None:
+def test_a_check_that_might_take_long_is_refused(schema: str, value: str) -> None:
     found = shape(schema, value)
     estimate = SchemaWork(found.schema).deciding().seconds(size_of(found.value))
 
@@ -70,8 +70,8 @@ def test_what_might_take_long_is_not_begun(schema: str, value: str) -> None:
     assert violation.expected.startswith("is too large to be checked against the schema in time")
 
 
-# The validator remembers what it has checked while it decides, and not while it explains.
-def test_what_would_be_explained_twice_at_each_level_is_not_explained() -> None:
+# The validator caches intermediate results when it decides, but not when it collects errors.
+def test_a_fault_is_not_explained_if_that_would_double_at_each_level() -> None:
     found = shape("a tree of two with leaves", "deep")
 
     (violation,) = violations_of(write(found.schema), found.value)
@@ -98,7 +98,7 @@ def test_a_pattern_that_may_take_long_is_refused(pattern: str, place: str) -> No
 
 
 def doubling(levels: int) -> JsonObject:
-    """Give a schema in which each part is reached twice as often as the one around it."""
+    """Return a schema in which each level refers twice to the next."""
     links = {str(level): {"allOf": [{"$ref": f"#/$defs/{level + 1}"}] * 2} for level in range(levels)}
     return {"$ref": "#/$defs/0", "$defs": {**links, str(levels): {"type": "integer"}}}
 
@@ -119,11 +119,11 @@ def test_a_schema_that_takes_long_for_a_small_value_is_refused(schema: JsonObjec
 
 
 @pytest.mark.parametrize("name", ["a tree", "a tree of choices", "many choices of one", "many options", "a row"])
-def test_a_schema_of_everyday_kinds_is_served(name: str) -> None:
+def test_a_common_schema_is_accepted(name: str) -> None:
     check_schema(SCHEMAS[name])
 
 
-def test_an_estimate_never_grows_beyond_all_bounds() -> None:
+def test_an_estimate_is_bounded() -> None:
     node: JsonObject = {"$ref": "#/$defs/node"}
     schema: JsonObject = {**node, "$defs": {"node": {"allOf": [{"items": node}, {"items": node}, node]}}}
 
@@ -150,8 +150,8 @@ def test_the_states_of_a_pattern_are_estimated_from_above(pattern: str, states: 
     assert states_of(pattern) == states
 
 
-def test_a_schema_that_is_not_served_any_more_is_said_to_be() -> None:
-    """A task keeps the schema that was promised when it was made, maybe by an earlier version."""
+def test_a_stored_schema_that_is_no_longer_accepted_is_named() -> None:
+    """A task keeps the schema of its creation, possibly from an earlier version."""
     (violation,) = violations_of('{"pattern":"(?=a)b"}', "ab")
 
     assert violation.expected.startswith("cannot be checked, because the schema is no longer supported")
@@ -162,7 +162,7 @@ def test_a_schema_that_is_not_served_any_more_is_said_to_be() -> None:
 
 PARTS: Final = 10
 SLOWEST_MACHINE: Final = 5
-"""Times as slow as the one on which the bound was set."""
+"""How many times slower a machine may be than the one on which the bound was set."""
 
 counted_by_the_kernel = pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is counted by Linux"
@@ -170,10 +170,10 @@ counted_by_the_kernel = pytest.mark.skipif(
 
 
 def over(measured: Iterator[tuple[str, Taken]]) -> list[str]:
-    """Name what is far over the bounds.
+    """Return what is far above the bounds.
 
-    A slow or busy machine may take a few times as long as the bound; the benchmark shows how near to it we are. What is
-    looked for here takes seconds.
+    A slow or busy machine may take a few times the bound; the benchmark shows the exact figures. The defects that this
+    finds take seconds.
     """
     return [
         f"{name}: {taken.seconds:.3f} s, {taken.megabytes:.0f} MB"
@@ -204,7 +204,7 @@ def test_no_shape_takes_much_time_or_memory() -> None:
     assert over(measured()) == []
 
 
-# In parts, because a test may take 300 s: some 2,400 inputs, and each copies this process.
+# In parts, because a test may take 300 s: there are some 2,400 inputs, each with a fork of this process.
 @counted_by_the_kernel
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
@@ -214,5 +214,5 @@ def test_no_input_of_a_function_takes_much_time_or_memory(part: int) -> None:
     assert over((f"{one.function}, {one.name}", taken_by(one.act)) for one in some) == []
 
 
-def test_every_value_is_as_large_as_it_may_be() -> None:
+def test_every_value_has_the_maximum_size() -> None:
     assert {name for name, text in TEXTS.items() if not 200_000 < len(text.encode()) <= 262_144} == {"deep"}

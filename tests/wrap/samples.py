@@ -1,4 +1,4 @@
-"""Definitions in a few words, and what is inferred of them."""
+"""Short definitions of state machines, and what is inferred from them."""
 
 from typing import Any, Final
 
@@ -11,12 +11,12 @@ ARN: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:Orders"
 
 
 def machine(**states: JsonObject) -> JsonObject:
-    """Return a definition of these states, the first of which is the start."""
+    """Return a definition with these states, the first of which is the start."""
     return {"StartAt": next(iter(states)), "States": states}
 
 
 def in_jsonata(**states: JsonObject) -> JsonObject:
-    """Return a definition in JSONata of these states."""
+    """Return a definition with these states in JSONata."""
     return {"QueryLanguage": "JSONata", **machine(**states)}
 
 
@@ -38,7 +38,7 @@ def task(to: str | None = None, resource: str = "lambda:invoke", **more: Any) ->
 def drafted(definition: JsonObject, inputs: list[Json] | None = None, **history: Any) -> Draft:
     """Return the draft of a definition, which the compiler accepts."""
     made = draft("orders", Machine(ARN, "Orders", definition), History(inputs=seen_in(inputs or []), **history))
-    assert read_manifest(made.text).input_schema == made.manifest["input_schema"], "the text says what the draft does"
+    assert read_manifest(made.text).input_schema == made.manifest["input_schema"], "the text must equal the draft"
     return made
 
 

@@ -1,4 +1,4 @@
-"""What is inferred from definitions in JSONata."""
+"""Inference from definitions in JSONata."""
 
 import pytest
 
@@ -41,7 +41,9 @@ def computed(expression: str) -> JsonObject:
         ("'constant'", {}, None),
     ],
 )  # fmt: skip
-def test_an_expression_says_what_it_reads(expression: str, expected: JsonObject, required: list[str] | None) -> None:
+def test_an_expression_shows_which_properties_it_reads(
+    expression: str, expected: JsonObject, required: list[str] | None
+) -> None:
     schema = schema_of(computed(expression))
 
     assert schema.get("properties", {}) == expected
@@ -67,11 +69,11 @@ def test_variables_and_merged_inputs_lead_back_to_the_input() -> None:
 
     schema = schema_of(definition)
 
-    assert set(schema["properties"]) == {"order", "b"}, "r is what the function returned"
+    assert set(schema["properties"]) == {"order", "b"}, "r is the result of the function"
     assert schema["required"] == ["order", "b"]
 
 
-def test_a_condition_makes_enums_and_bounds_as_in_jsonpath() -> None:
+def test_a_condition_gives_enums_and_bounds_as_in_jsonpath() -> None:
     definition = in_jsonata(
         Which={
             "Type": "Choice",
@@ -120,7 +122,7 @@ def test_a_map_in_jsonata_reads_its_items() -> None:
     }
 
 
-def test_what_is_no_jsonata_is_told_with_its_state_and_the_rest_is_read() -> None:
+def test_an_invalid_expression_is_reported_with_its_state_and_the_rest_is_read() -> None:
     made = drafted(in_jsonata(A=passed(Output={"x": "{% $states.input.( %}", "y": "{% $states.input.y %}"})))
 
     assert list(made.manifest["input_schema"]["properties"]) == ["y"]
@@ -130,5 +132,5 @@ def test_what_is_no_jsonata_is_told_with_its_state_and_the_rest_is_read() -> Non
 @pytest.mark.parametrize(
     "expression", ["$" * 30, "(" * 400 + ")" * 400, "$a." * 300 + "b", "function($x){$x}", "**.a", "%.a", "/a/", ""]
 )
-def test_an_odd_expression_is_no_fault_of_the_reader(expression: str) -> None:
+def test_no_expression_raises_an_error(expression: str) -> None:
     assert schema_of(computed(expression))["type"] == "object"

@@ -1,4 +1,4 @@
-"""What is inferred from definitions in JSONPath."""
+"""Inference from definitions in JSONPath."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def chosen(*rules: JsonObject, default: str | None = "Stop") -> JsonObject:
     return machine(Which=choice(*rules, default=default), Go=passed(), Other=passed(), Stop=FAIL)
 
 
-def test_a_path_makes_a_property_and_what_every_run_reads_is_required() -> None:
+def test_a_path_gives_a_property_which_is_required_if_every_run_reads_it() -> None:
     definition = machine(First=passed(Parameters={"x.$": "$.customer.id", "y.$": "$$.Execution.Input.region"}))
 
     assert schema_of(definition) == {
@@ -34,7 +34,7 @@ def test_a_path_makes_a_property_and_what_every_run_reads_is_required() -> None:
     }
 
 
-def test_what_an_earlier_state_produced_is_no_property() -> None:
+def test_the_output_of_an_earlier_state_is_not_a_property() -> None:
     definition = machine(
         Find=task("Use", ResultPath="$.found", Parameters={"FunctionName": "find", "Payload.$": "$.query"}),
         Use=passed("Last", Parameters={"name.$": "$.found.name", "query.$": "$.query"}),
@@ -44,7 +44,7 @@ def test_what_an_earlier_state_produced_is_no_property() -> None:
     assert list(properties_of(definition)) == ["query"]
 
 
-def test_a_result_that_replaces_everything_hides_the_input_but_not_in_the_context() -> None:
+def test_a_result_that_replaces_the_input_hides_it_except_in_the_context_object() -> None:
     definition = machine(
         Find=task("Use", Parameters={"FunctionName": "find", "Payload.$": "$.query"}),
         Use=passed(Parameters={"a.$": "$.made", "b.$": "$$.Execution.Input.kept"}),
@@ -53,7 +53,7 @@ def test_a_result_that_replaces_everything_hides_the_input_but_not_in_the_contex
     assert list(properties_of(definition)) == ["query", "kept"]
 
 
-def test_what_is_read_on_some_ways_only_is_not_required() -> None:
+def test_a_property_that_only_some_branches_read_is_not_required() -> None:
     definition = machine(
         Which=choice(rule("$.kind", "A", StringEquals="a"), default="B"),
         A=passed(Parameters={"x.$": "$.only_a", "y.$": "$.both"}),
@@ -66,7 +66,7 @@ def test_what_is_read_on_some_ways_only_is_not_required() -> None:
     assert list(schema["properties"]) == ["kind", "only_a", "both"]
 
 
-def test_what_an_error_handler_reads_is_not_required_and_what_is_read_before_the_error_is() -> None:
+def test_a_property_that_only_an_error_handler_reads_is_not_required() -> None:
     definition = machine(
         Work=task(
             "Done",
@@ -94,7 +94,7 @@ def test_what_an_error_handler_reads_is_not_required_and_what_is_read_before_the
         ([rule("$.x", "Stop", StringEquals="a")], "Go", {"description": 'The workflow knows "a".'}),
     ],
 )
-def test_a_choice_makes_an_enum_only_if_all_other_values_fail(
+def test_a_choice_gives_an_enum_only_if_all_other_values_fail(
     rules: list[JsonObject], default: str | None, expected: JsonObject
 ) -> None:
     assert properties_of(chosen(*rules, default=default))["x"] == {"type": "string", **expected}
@@ -113,13 +113,13 @@ def test_a_choice_makes_an_enum_only_if_all_other_values_fail(
         ([rule("$.n", NumericGreaterThan=100)], "Other", {}),
     ],
 )  # fmt: skip
-def test_a_choice_makes_bounds_only_if_what_is_beyond_them_fails(
+def test_a_choice_gives_bounds_only_if_all_values_beyond_them_fail(
     rules: list[JsonObject], default: str, expected: JsonObject
 ) -> None:
     assert properties_of(chosen(*rules, default=default))["n"] == {"type": "number", **expected}
 
 
-def test_a_choice_that_some_runs_never_come_to_limits_nothing() -> None:
+def test_a_choice_that_some_runs_do_not_reach_gives_no_limits() -> None:
     definition = machine(
         First=choice(rule("$.skip", "Go", BooleanEquals=True), default="Which"),
         Which=choice(rule("$.x", "Go", StringEquals="a"), default="Stop"),
@@ -150,7 +150,7 @@ def test_a_member_that_is_tested_for_presence_is_optional_and_its_default_comes_
     assert "required" not in schema
 
 
-def test_a_choice_that_lets_nothing_pass_is_told_and_not_made_a_schema() -> None:
+def test_a_choice_that_rejects_every_value_is_reported_and_gives_no_schema() -> None:
     rules = {"Next": "Go", "And": [rule("$.n", NumericGreaterThan=9), rule("$.n", NumericLessThan=1)]}
 
     made = drafted(chosen(rules))
@@ -160,7 +160,7 @@ def test_a_choice_that_lets_nothing_pass_is_told_and_not_made_a_schema() -> None
     assert "# Look at n: the definition lets no number pass" in made.text
 
 
-def test_items_of_a_map_are_items_of_an_array_with_what_each_must_have() -> None:
+def test_the_items_of_a_map_give_the_item_schema_of_an_array() -> None:
     inner = machine(One=passed(Parameters={"sku.$": "$.item.sku", "note.$": "$.note"}))
     definition = machine(
         Each={
@@ -182,14 +182,14 @@ def test_items_of_a_map_are_items_of_an_array_with_what_each_must_have() -> None
     assert schema["required"] == ["order", "note"]
 
 
-def test_all_branches_run_so_what_each_reads_is_required() -> None:
+def test_properties_that_any_parallel_branch_reads_are_required() -> None:
     branches = [machine(A=passed(Parameters={"x.$": "$.a"})), machine(B=passed(Parameters={"x.$": "$.b"}))]
     definition = machine(Both={"Type": "Parallel", "Branches": branches, "End": True})
 
     assert schema_of(definition)["required"] == ["a", "b"]
 
 
-def test_fields_and_intrinsic_functions_say_the_type_of_what_they_read() -> None:
+def test_fields_and_intrinsic_functions_give_the_types_of_what_they_read() -> None:
     definition = machine(
         Sleep={"Type": "Wait", "SecondsPath": "$.pause", "Next": "Until"},
         Until={"Type": "Wait", "TimestampPath": "$.when", "Next": "Count"},
@@ -217,7 +217,7 @@ def test_fields_and_intrinsic_functions_say_the_type_of_what_they_read() -> None
     }
 
 
-def test_a_service_says_the_types_and_choices_of_its_parameters() -> None:
+def test_a_service_model_gives_the_types_and_enums_of_parameters() -> None:
     definition = machine(
         Put=task(
             resource="aws-sdk:s3:putObject",
@@ -232,7 +232,7 @@ def test_a_service_says_the_types_and_choices_of_its_parameters() -> None:
     assert (found["content"], found["size"]) == ({}, {"type": "integer"})
 
 
-def test_a_loop_that_counts_reads_what_it_began_with() -> None:
+def test_a_counting_loop_reads_its_initial_value() -> None:
     definition = machine(
         Count=passed("More", Parameters={"n.$": "States.MathAdd($.n, 1)", "end.$": "$.end"}),
         More=choice(rule("$.n", "Done", NumericGreaterThan=5), default="Count"),
@@ -257,11 +257,11 @@ ODD: list[JsonObject] = [
 
 
 @pytest.mark.parametrize("definition", ODD)
-def test_a_definition_that_nobody_expects_is_no_fault_of_the_reader(definition: JsonObject) -> None:
+def test_no_definition_raises_an_error(definition: JsonObject) -> None:
     assert schema_of(definition)["type"] == "object"
 
 
-def test_states_inside_states_without_end_are_read_as_far_as_makes_sense() -> None:
+def test_deeply_nested_states_are_read_to_a_limited_depth() -> None:
     definition = machine(A=passed(Parameters={"x.$": "$.x"}))
     for _ in range(50):
         definition = machine(A={"Type": "Parallel", "Branches": [definition], "End": True})
@@ -269,7 +269,7 @@ def test_states_inside_states_without_end_are_read_as_far_as_makes_sense() -> No
     assert schema_of(definition) == {"type": "object"}
 
 
-def test_an_array_as_the_input_is_told() -> None:
+def test_an_array_as_the_input_is_reported() -> None:
     definition = machine(Each={"Type": "Map", "ItemProcessor": machine(A=passed()), "End": True})
 
     (told,) = drafted(definition).conflicts

@@ -36,7 +36,7 @@ _JSON = some.recursive(
 
 
 @given(some.dictionaries(_TEXT, _JSON, max_size=4), some.text(max_size=20))
-def test_every_value_reads_as_it_was(value: JsonObject, note: str) -> None:
+def test_every_value_is_read_back_unchanged(value: JsonObject, note: str) -> None:
     notes = {(name,): note for name in value}
 
     text = "\n".join(yaml_lines(value, notes)) + "\n"
@@ -44,7 +44,7 @@ def test_every_value_reads_as_it_was(value: JsonObject, note: str) -> None:
     assert yaml.safe_load(text) == (value or None)
 
 
-def test_the_text_says_where_each_part_comes_from() -> None:
+def test_the_text_names_the_source_of_each_part() -> None:
     made = drafted(DEFINITION, [{"customer": {"id": "a"}, "yes": True}] * 12, seconds=[30.0])
 
     assert made.text.splitlines()[:3] == [
@@ -72,13 +72,13 @@ def test_a_tool_is_named_after_its_machine(machine_name: str, expected: str) -> 
     assert tool_name(machine_name) == expected
 
 
-def test_no_two_tools_have_one_name_and_none_has_one_of_stepwire_s_own() -> None:
+def test_tool_names_are_unique_and_not_those_of_stepwire() -> None:
     assert tool_name("Orders", ["orders", "orders_2"]) == "orders_3"
     assert tool_name("x" * 80, ["x" * 64]) == "x" * 60 + "_2"
     assert all(tool_name(one) == f"{one}_2" for one in OWN_TOOLS)
 
 
-def test_a_description_is_the_author_s_or_names_the_states() -> None:
+def test_a_description_is_the_comment_of_the_definition_or_names_the_states() -> None:
     states = {f"S{number}": passed() for number in range(10)}
 
     assert description_of("Orders", {"Comment": " Ships \n orders. "}) == "Ships orders."
@@ -87,7 +87,7 @@ def test_a_description_is_the_author_s_or_names_the_states() -> None:
     )
 
 
-def test_a_manifest_is_registered_with_its_comments_while_that_is_free_and_always_fits() -> None:
+def test_a_manifest_is_registered_with_its_comments_if_it_fits_into_a_free_parameter() -> None:
     small = drafted(DEFINITION)
     names = [f"member_{number}_{'x' * 40}" for number in range(60)]
     middle = drafted(machine(A=passed(Parameters={f"{name}.$": f"$.{name}" for name in names[:40]})))
@@ -102,7 +102,7 @@ def test_a_manifest_is_registered_with_its_comments_while_that_is_free_and_alway
     assert json.loads(huge.parameter())["input_schema"] == {"type": "object"}
 
 
-def test_a_schema_that_no_manifest_may_have_is_cut_and_that_is_told() -> None:
+def test_a_schema_that_manifests_do_not_allow_is_cut_and_reported() -> None:
     made = drafted(machine(A=passed(Parameters={f"m{n}{'x' * 50}.$": f"$.m{n}{'x' * 50}" for n in range(600)})))
 
     assert made.manifest["input_schema"] == {"type": "object"}
@@ -130,7 +130,7 @@ def test_a_schema_is_cut_by_levels() -> None:
         (timedelta(), "PT0S"),
     ],
 )
-def test_durations_are_written_as_manifests_have_them(duration: timedelta, expected: str) -> None:
+def test_durations_are_written_in_the_form_of_manifests(duration: timedelta, expected: str) -> None:
     assert iso(duration) == expected
 
 
@@ -147,7 +147,7 @@ _Loader.add_constructor("!Sub", _text)
 
 
 def substituted(text: str) -> str:
-    """Do what Fn::Sub does."""
+    """Substitute as Fn::Sub does."""
     return re.sub(r"\$\{(!?)([^}]*)\}", lambda found: f"${{{found[2]}}}" if found[1] else ARN, text)
 
 
@@ -184,7 +184,7 @@ def _of_terraform(text: str) -> str:
     [(Tool.SAM, _of_sam), (Tool.CDK, _of_cdk), (Tool.TERRAFORM, _of_terraform), (Tool.SERVERLESS, _of_serverless)],
     ids=lambda one: getattr(one, "value", ""),
 )
-def test_a_snippet_registers_what_the_draft_says(tool: Tool, value_of: Any) -> None:
+def test_a_snippet_registers_the_draft(tool: Tool, value_of: Any) -> None:
     made = drafted(DEFINITION)
 
     manifest: Json = read_manifest(value_of(snippet(made, "live", tool)))

@@ -1,4 +1,4 @@
-"""What past runs add: types, what is required, times; and none of their values."""
+"""What past runs add to the inference: types, required properties, times; and none of their values."""
 
 import random
 from datetime import timedelta
@@ -17,7 +17,7 @@ FUNCTION = machine(Work=task(Parameters={"FunctionName": "f", "Payload.$": "$"})
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_inputs_held_back_are_judged_rightly_after_twenty_runs(workload: Workload) -> None:
+def test_after_twenty_runs_held_back_inputs_are_classified_correctly(workload: Workload) -> None:
     found = mean_shares(workload, 20, held_back=50, seeds=10)
 
     assert found.accepted >= 0.97
@@ -25,11 +25,11 @@ def test_inputs_held_back_are_judged_rightly_after_twenty_runs(workload: Workloa
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_few_runs_refuse_nothing_that_is_right(workload: Workload) -> None:
+def test_after_few_runs_no_valid_input_is_refused(workload: Workload) -> None:
     assert mean_shares(workload, 3, held_back=50, seeds=10).accepted == 1
 
 
-def test_what_every_run_had_is_required_and_few_runs_require_nothing() -> None:
+def test_a_property_of_every_run_is_required_after_enough_runs() -> None:
     def runs(number: int) -> list[Json]:
         return [{"a": "x", **({"b": 1} if one else {})} for one in range(number)]
 
@@ -37,7 +37,7 @@ def test_what_every_run_had_is_required_and_few_runs_require_nothing() -> None:
     assert "required" not in schema_of(FUNCTION, runs(9))
 
 
-def test_what_a_successful_run_did_without_is_not_required_whatever_the_definition_says() -> None:
+def test_a_property_that_a_successful_run_lacked_is_not_required() -> None:
     definition = machine(A=passed(Parameters={"x.$": "$.a", "y.$": "$.b"}))
 
     schema = schema_of(definition, [{"a": 1, "b": 2}, {"a": 1}])
@@ -45,7 +45,7 @@ def test_what_a_successful_run_did_without_is_not_required_whatever_the_definiti
     assert schema["required"] == ["a"]
 
 
-def test_a_contradiction_of_definition_and_runs_allows_both_and_is_told() -> None:
+def test_a_contradiction_of_definition_and_runs_allows_both_and_is_reported() -> None:
     definition = machine(A={"Type": "Wait", "SecondsPath": "$.pause", "Next": "B"}, B=passed())
 
     made = drafted(definition, [{"pause": "10"}] * 6)
@@ -54,7 +54,7 @@ def test_a_contradiction_of_definition_and_runs_allows_both_and_is_told() -> Non
     assert made.conflicts == ("pause: the definition reads number, runs that succeeded had string: both are allowed",)
 
 
-def test_no_value_and_no_name_that_is_data_leaves_a_run() -> None:
+def test_no_value_of_a_run_and_no_name_that_is_data_is_shown() -> None:
     chance = random.Random(7)
     secrets: list[str] = []
 
@@ -79,7 +79,7 @@ def test_no_value_and_no_name_that_is_data_leaves_a_run() -> None:
     assert [one for one in secrets if one in made.text or one in write(made.manifest)] == []
 
 
-def test_a_property_that_one_run_alone_had_is_left_out() -> None:
+def test_a_property_of_a_single_run_is_left_out() -> None:
     assert list(schema_of(FUNCTION, [{"a": 1, "typo": 2}, *([{"a": 1}] * 20)])["properties"]) == ["a"]
 
 
@@ -100,7 +100,7 @@ TYPES: list[tuple[list[Json], JsonObject]] = [
 
 
 @pytest.mark.parametrize(("values", "expected"), TYPES)
-def test_types_are_as_sure_as_the_runs_are_many(values: list[Json], expected: JsonObject) -> None:
+def test_types_are_stricter_after_more_runs(values: list[Json], expected: JsonObject) -> None:
     assert schema_of(FUNCTION, [{"x": value} for value in values])["properties"]["x"] == expected
 
 
@@ -120,7 +120,7 @@ def test_an_output_schema_is_loose_and_only_for_objects(outputs: list[Json], exp
     assert drafted(FUNCTION, [{}], outputs=seen_in(outputs)).manifest.get("output_schema") == expected
 
 
-def test_an_output_that_the_definition_writes_out_needs_no_run() -> None:
+def test_an_output_schema_of_a_literal_output_needs_no_run() -> None:
     definition = machine(A=passed(Parameters={"status": "done", "id.$": "$.id"}))
 
     made = drafted(definition)
@@ -141,7 +141,7 @@ def test_an_output_that_the_definition_writes_out_needs_no_run() -> None:
         ({}, [0.1], 7, 1),
     ],
 )
-def test_times_follow_timeouts_waits_and_runs(
+def test_durations_are_derived_from_timeouts_waits_and_runs(
     definition: JsonObject, seconds: list[float], ttl: int, poll: int
 ) -> None:
     found = timings_of(definition, seconds)
@@ -149,7 +149,7 @@ def test_times_follow_timeouts_waits_and_runs(
     assert (found.ttl, found.poll_interval) == (timedelta(days=ttl), timedelta(seconds=poll))
 
 
-def test_a_task_is_of_no_use_only_where_many_runs_were_quick_and_nothing_waits() -> None:
+def test_task_support_is_off_only_if_many_runs_were_quick_and_no_state_waits() -> None:
     waiting = machine(A={"Type": "Wait", "SecondsPath": "$.s", "End": True})
 
     assert timings_of(FUNCTION, [1.0] * 20).is_quick
@@ -168,9 +168,7 @@ def test_a_task_is_of_no_use_only_where_many_runs_were_quick_and_nothing_waits()
         ([Failure("Refused", 'Traceback (most recent call last): File "/var/task/app.py"')], "names"),
     ],
 )
-def test_causes_are_shown_only_if_the_definition_s_author_wrote_them(
-    failures: list[Failure], expected: str | None
-) -> None:
+def test_causes_are_shown_only_if_the_definition_contains_them(failures: list[Failure], expected: str | None) -> None:
     definition = machine(A={"Type": "Fail", "Error": "Refused", "Cause": "No money."})
 
     assert drafted(definition, failures=failures).manifest.get("show_errors") == expected

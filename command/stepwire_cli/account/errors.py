@@ -1,4 +1,4 @@
-"""What can be wrong with an account or with what was asked of it, each in one line that says what to do.
+"""Errors of an account or of a command, each with a message of one line that says what to do.
 
 AccountError
 ├── NoCredentials   no credentials, or expired ones
@@ -7,7 +7,7 @@ AccountError
 ├── NotAllowed      a permission is missing
 ├── NotThere        a state machine, a stack or an endpoint that does not exist
 ├── TooBusy         throttled for too long
-├── Unreadable      a definition that is no JSON, or that is encrypted
+├── Unreadable      a definition that is not JSON, or is encrypted
 └── NothingChosen   no state machine was named
 """
 

@@ -25,9 +25,9 @@ class AuditAction(Enum):
     CANCELLED = "cancelled"
     REFUSED = "refused"
     PRIMED = "primed"
-    """A response began without its end: the client must come back for it."""
+    """A response began without its end, so the client must resume it."""
     RESUMED = "resumed"
-    """A client came back for the first time for such a response."""
+    """A client resumed such a response for the first time."""
 
 
 class EndSource(Enum):

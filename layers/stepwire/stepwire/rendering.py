@@ -177,7 +177,7 @@ def modern_tool(tool: Tool, *, as_task: bool) -> JsonObject:
 
 
 def _with_unfinished(schema: JsonObject) -> JsonObject | None:
-    """Return the schema with an unfinished result as alternative; None if it has references, which would break."""
+    """Return a schema that also allows an unfinished result; None if nesting the schema would break its references."""
     if _has_references(schema):
         return None
     own = {name: value for name, value in schema.items() if name != "$schema"}

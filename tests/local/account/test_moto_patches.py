@@ -1,4 +1,4 @@
-"""The patches of moto as a whole: each is proven, and they are for the version that is installed."""
+"""Every patch of moto has a proof and a documented defect, and the patches are for the installed version."""
 
 import re
 from importlib.metadata import version
@@ -28,6 +28,6 @@ def test_the_patches_are_for_the_installed_version() -> None:
     assert version("moto") == MOTO_VERSION
 
 
-def test_another_version_is_refused() -> None:
+def test_another_version_of_moto_is_refused() -> None:
     with pytest.raises(EngineError, match=r"moto 5\.2\.6 is installed, but"):
         check_moto("5.2.6")

@@ -31,9 +31,7 @@ def test_executions_that_start_together_all_end(account: Account, impatient_thre
 
 
 @proof("definitions_are_parsed_once")
-def test_a_definition_is_parsed_once_however_many_executions_it_has(
-    account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_definition_is_parsed_once_for_all_its_executions(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[object] = []
     original = ASLParser.state_machine
 
@@ -51,7 +49,7 @@ def test_a_definition_is_parsed_once_however_many_executions_it_has(
 
 
 @proof("names_are_made_up_and_unique")
-def test_executions_without_a_name_get_names_of_their_own(account: Account) -> None:
+def test_executions_without_a_name_get_unique_names(account: Account) -> None:
     machine = account.machine(WAIT)
 
     first, second = account.start(machine), account.start(machine)
@@ -68,7 +66,7 @@ def test_a_bad_name_is_refused(account: Account, name: str) -> None:
         account.start(machine, name=name)
 
 
-def test_one_name_starts_one_execution_however_many_ask(account: Account, impatient_threads: None) -> None:
+def test_concurrent_starts_with_one_name_start_one_execution(account: Account, impatient_threads: None) -> None:
     machine = account.machine(WAIT)
 
     for name in map(str, range(20)):
@@ -95,7 +93,7 @@ def test_an_input_over_the_limit_is_refused(account: Account) -> None:
 
 
 @proof("errors_carry_their_code")
-def test_an_input_that_is_not_json_has_an_error_of_its_own(account: Account) -> None:
+def test_an_input_that_is_not_json_is_refused_with_its_own_error(account: Account) -> None:
     machine = account.machine(PASS)
 
     with pytest.raises(account.workflows.exceptions.InvalidExecutionInput):
@@ -155,7 +153,7 @@ def test_an_execution_can_be_stopped_the_moment_it_starts(account: Account) -> N
 
 
 @proof("describing_tells_all")
-def test_an_output_of_null_is_an_output(account: Account) -> None:
+def test_an_output_of_null_is_returned(account: Account) -> None:
     execution = account.start(account.machine({"Type": "Pass", "Result": None}))
 
     assert account.ended(execution)["output"] == "null"
@@ -208,7 +206,7 @@ def test_a_token_is_answered_once(account: Account) -> None:
     assert account.describe(execution)["status"] == "RUNNING"
 
 
-def test_a_token_dies_with_its_execution(account: Account) -> None:
+def test_a_token_is_invalid_after_its_execution_has_ended(account: Account) -> None:
     queue = account.queue()
     execution = account.start(account.machine(waiting_for_a_token(queue)))
     (message,) = account.messages(queue)
@@ -236,7 +234,7 @@ def test_a_token_that_was_never_issued_is_invalid(account: Account) -> None:
 
 
 @proof("heartbeats_find_their_task")
-def test_a_task_without_a_heartbeat_limit_may_beat(account: Account) -> None:
+def test_a_task_without_a_heartbeat_limit_may_send_heartbeats(account: Account) -> None:
     queue = account.queue()
     execution = account.start(account.machine(waiting_for_a_token(queue)))
     (message,) = account.messages(queue)

@@ -28,7 +28,7 @@ def test_an_execution_can_be_waited_for(account: Account) -> None:
 
 
 @proof("express_executions_are_their_own")
-def test_an_execution_is_neither_described_nor_stopped_nor_the_same_twice(account: Account) -> None:
+def test_an_execution_cannot_be_described_or_stopped_and_starts_anew_each_time(account: Account) -> None:
     machine = express(account)
 
     first, second = (account.start(machine, name="a") for _ in range(2))

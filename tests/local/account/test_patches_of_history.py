@@ -1,4 +1,4 @@
-"""The history of an execution reads as in AWS: its events have AWS's names, and their data can be left out."""
+"""The history of an execution is as in AWS: its events have AWS's names, and their data can be left out."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_a_history_includes_execution_data_by_default(account: Account) -> None:
     assert started["executionStartedEventDetails"]["input"] == '{"a": 1}'
 
 
-def test_each_kind_of_state_is_entered_under_its_own_name(account: Account) -> None:
+def test_entering_each_kind_of_state_has_its_own_event_type(account: Account) -> None:
     function = account.function()
     machine = account.machine(
         PASS,
@@ -75,14 +75,14 @@ def test_each_kind_of_state_is_entered_under_its_own_name(account: Account) -> N
         ({**WAIT, "End": True}, "ExecutionTimedOut"),
     ],
 )
-def test_the_last_event_is_how_it_ended(account: Account, state: dict[str, Any], last: str) -> None:
+def test_the_last_event_is_the_end_of_the_execution(account: Account, state: dict[str, Any], last: str) -> None:
     execution = account.start(account.machine_of({"S0": state}, TimeoutSeconds=1))
     account.ended(execution)
 
     until(lambda: history(account, execution, maxResults=1)[0]["type"] == last)
 
 
-def test_choices_and_ends_are_entered_too(account: Account) -> None:
+def test_choice_and_end_states_have_events_too(account: Account) -> None:
     always = {"Variable": "$.a", "IsPresent": True, "Next": "S1"}
     machine = account.machine_of({"S0": {"Type": "Choice", "Choices": [always]}, "S1": {"Type": "Succeed"}})
     execution = account.start(machine, {"a": 1})
@@ -93,7 +93,7 @@ def test_choices_and_ends_are_entered_too(account: Account) -> None:
     assert [kind for kind in kinds if kind.endswith("Entered")] == ["ChoiceStateEntered", "SucceedStateEntered"]
 
 
-def test_an_execution_that_runs_has_a_history(account: Account) -> None:
+def test_a_running_execution_has_a_history(account: Account) -> None:
     execution = account.start(account.machine(WAIT))
 
     newest = until(lambda: [event for event in history(account, execution) if event["type"] == "WaitStateEntered"])
@@ -101,7 +101,7 @@ def test_an_execution_that_runs_has_a_history(account: Account) -> None:
     assert newest[0]["stateEnteredEventDetails"]["name"] == "S0"
 
 
-def test_an_execution_that_does_not_exist_has_none(account: Account) -> None:
+def test_an_unknown_execution_has_no_history(account: Account) -> None:
     execution = account.start(account.machine(PASS))
     gone = execution.rpartition(":")[0] + ":gone"
 

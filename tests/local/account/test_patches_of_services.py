@@ -1,4 +1,4 @@
-"""What executions call, and the other services, behave as in AWS, thanks to the patches of moto."""
+"""Task states and the other services behave as in AWS, thanks to the patches of moto."""
 
 import json
 import threading
@@ -59,7 +59,7 @@ def test_variables_keep_what_was_assigned_to_them(account: Account) -> None:
         ("$exists($states.input.nothing)", False),
     ],
 )
-def test_an_expression_has_its_value(account: Account, expression: str, value: Any) -> None:
+def test_an_expression_is_evaluated(account: Account, expression: str, value: Any) -> None:
     state = {"Type": "Pass", "Output": f"{{% {expression} %}}"}
     execution = account.start(account.machine(state, QueryLanguage="JSONata"), {"numbers": [1, 2, 3]})
 
@@ -124,10 +124,10 @@ def test_a_disabled_rule_invokes_nothing(account: Account) -> None:
     assert json.loads(function.invoke("{}").payload)["calls"] == 1
 
 
-def heard(account: Account, pattern: dict[str, Any]) -> Callable[[], list[Any]]:
-    """Put a queue behind a rule, and give what reads it; a rule writes to a queue at once."""
+def reader_of_events(account: Account, pattern: dict[str, Any]) -> Callable[[], list[Any]]:
+    """Connect a queue to a rule, and return a function that reads it; rules write to a queue at once."""
     queues: Any = aws_client("sqs", "us-east-1")
-    name = f"heard-{uuid.uuid4()}"
+    name = f"reader_of_events-{uuid.uuid4()}"
     url = queues.create_queue(QueueName=name)["QueueUrl"]
     account.rule_to(f"arn:aws:sqs:us-east-1:123456789012:{name}", pattern)
 
@@ -139,9 +139,9 @@ def heard(account: Account, pattern: dict[str, Any]) -> Callable[[], list[Any]]:
 
 
 @proof("changes_of_parameters_are_events")
-def test_a_rule_hears_of_each_change_of_a_parameter(account: Account) -> None:
+def test_a_rule_matches_each_change_of_a_parameter(account: Account) -> None:
     name = f"/of/{uuid.uuid4()}"
-    read = heard(account, {"source": ["aws.ssm"], "detail": {"name": [name]}})
+    read = reader_of_events(account, {"source": ["aws.ssm"], "detail": {"name": [name]}})
     parameters: Any = aws_client("ssm", "us-east-1")
 
     parameters.put_parameter(Name=name, Value="1", Type="String")
@@ -154,9 +154,11 @@ def test_a_rule_hears_of_each_change_of_a_parameter(account: Account) -> None:
 
 
 @proof("changes_of_tags_are_events")
-def test_a_rule_hears_of_each_change_of_a_state_machine_s_tags(account: Account) -> None:
+def test_a_rule_matches_each_change_of_the_tags_of_a_state_machine(account: Account) -> None:
     machine = account.machine(PASS)
-    read = heard(account, {"source": ["aws.tag"], "resources": [machine], "detail": {"changed-tag-keys": ["mine"]}})
+    read = reader_of_events(
+        account, {"source": ["aws.tag"], "resources": [machine], "detail": {"changed-tag-keys": ["mine"]}}
+    )
     states: Any = aws_client("stepfunctions", "us-east-1")
 
     states.tag_resource(resourceArn=machine, tags=[{"key": "mine", "value": "1"}])
@@ -165,23 +167,12 @@ def test_a_rule_hears_of_each_change_of_a_state_machine_s_tags(account: Account)
     assert sorted(one["tags"].get("mine", "") for one in read()) == ["", "1"]
 
 
-def table(account: Account) -> str:
-    name = f"table-{uuid.uuid4()}"
-    account.tables.create_table(
-        TableName=name,
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    return name
-
-
 @proof("calls_take_turns")
 def test_calls_to_tables_take_turns(
     account: Account, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    name = table(account)
-    # Without the patch a second call enters eventually; with it none does.
+    name = account.table()
+    # Without the patch, a second call soon enters; with it, none does.
     patience = HANG_GUARD if request.node.callspec.params["account"] else 0.02
     another = threading.Event()
     inside: list[int] = []
@@ -204,7 +195,7 @@ def test_calls_to_tables_take_turns(
 
 
 def test_one_of_several_conditional_writes_wins(account: Account, impatient_threads: None) -> None:
-    name = table(account)
+    name = account.table()
 
     def put(key: str) -> Any:
         item = {"pk": {"S": key}}
@@ -216,8 +207,8 @@ def test_one_of_several_conditional_writes_wins(account: Account, impatient_thre
 
 
 @proof("transactions_are_idempotent")
-def test_a_transaction_that_is_repeated_counts_once(account: Account) -> None:
-    name = table(account)
+def test_a_repeated_transaction_is_written_once(account: Account) -> None:
+    name = account.table()
     update = {
         "TableName": name,
         "Key": {"pk": {"S": "a"}},

@@ -1,6 +1,5 @@
 """The streams of tables behave as in AWS, thanks to the patches of moto."""
 
-import uuid
 from typing import Any
 
 import pytest
@@ -13,15 +12,8 @@ from tests.local.simulated import Account
 
 
 def table(account: Account) -> str:
-    name = f"table-{uuid.uuid4()}"
-    account.tables.create_table(
-        TableName=name,
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-    )
-    return name
+    stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    return account.table(StreamSpecification=stream)
 
 
 def shard(name: str) -> Any:
@@ -52,7 +44,7 @@ def test_an_item_that_an_update_creates_is_inserted_once(account: Account) -> No
 
 
 @proof("transactions_share_the_records")
-def test_a_transaction_does_not_copy_what_was_written_before(account: Account) -> None:
+def test_a_transaction_does_not_copy_earlier_records(account: Account) -> None:
     name = table(account)
     add(account, name, "x")
     before = shard(name).items[0]

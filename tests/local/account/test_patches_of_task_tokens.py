@@ -60,7 +60,7 @@ def test_a_refusal_before_the_function_returns_can_be_caught(account: Account, a
 
 
 @pytest.mark.parametrize("how", ["parallel", "map"])
-def test_each_branch_has_a_token_of_its_own(account: Account, answerer: Answerer, how: str) -> None:
+def test_each_branch_has_its_own_token(account: Account, answerer: Answerer, how: str) -> None:
     branches = [one(answerer.state({"succeed": number})) for number in range(4)]
     item = one(answerer.state({"succeed": "{% $states.input %}"}))
     around: dict[str, dict[str, Any]] = {
@@ -132,7 +132,7 @@ def test_a_time_limit_counts_from_the_start_of_the_task(account: Account, answer
 
 
 @proof("tokens_live_for_one_attempt")
-def test_a_retry_has_a_token_of_its_own(account: Account) -> None:
+def test_a_retry_has_its_own_token(account: Account) -> None:
     answerer = Answerer(account)
     again = [{"ErrorEquals": ["Again"], "IntervalSeconds": 1, "MaxAttempts": 1}]
     execution = account.start(account.machine(answerer.state({}, Retry=again)))
@@ -147,7 +147,7 @@ def test_a_retry_has_a_token_of_its_own(account: Account) -> None:
 
 
 @proof("early_answers_end_the_wait")
-def test_an_early_answer_counts_where_heartbeats_are_due(account: Account) -> None:
+def test_an_early_answer_counts_in_a_task_with_heartbeats(account: Account) -> None:
     answerer = Answerer(account)
     execution = account.start(account.machine(answerer.state({"succeed": 1}, HeartbeatSeconds=1)))
 
@@ -168,7 +168,7 @@ def test_heartbeats_keep_a_task_alive(account: Account, answerer: Answerer, monk
 
     def beat() -> bool:
         account.workflows.send_task_heartbeat(taskToken=given["token"])
-        return len(waits) > 3  # each beat is waited for as long as the first
+        return len(waits) > 3  # each heartbeat restarts the time limit
 
     until(beat)
     account.workflows.send_task_success(taskToken=given["token"], output='"well"')
@@ -189,7 +189,7 @@ def test_a_missed_heartbeat_is_a_timeout(account: Account, answerer: Answerer) -
 
 
 @pytest.mark.parametrize("how", ["alone", "parallel", "map"])
-def test_no_token_outlives_a_stop(account: Account, answerer: Answerer, how: str) -> None:
+def test_no_token_is_valid_after_a_stop(account: Account, answerer: Answerer, how: str) -> None:
     asking = answerer.state({})
     states: dict[str, dict[str, Any]] = {
         "alone": asking,
@@ -206,7 +206,7 @@ def test_no_token_outlives_a_stop(account: Account, answerer: Answerer, how: str
     assert account.describe(execution)["status"] == "ABORTED"
 
 
-def test_no_token_outlives_its_siblings_failure(account: Account, answerer: Answerer) -> None:
+def test_no_token_is_valid_after_another_branch_has_failed(account: Account, answerer: Answerer) -> None:
     branches = [one(answerer.state({"name": "left"})), one(answerer.state({"name": "right"}))]
     around = {"Type": "Parallel", "Branches": branches, "Catch": caught("Enough")}
     execution = account.start(account.machine(around, CAUGHT, **JSONATA))

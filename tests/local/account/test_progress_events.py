@@ -15,7 +15,7 @@ DETAIL_TYPE = "Stepwire Task Progress"
 
 
 class Listener:
-    """A function that a rule leads to, and what it was given."""
+    """The target function of a rule, and the events that it received."""
 
     def __init__(self, account: Account, *resources: str) -> None:
         self._account = account
@@ -25,12 +25,12 @@ class Listener:
         account.rule_to(function.settings.arn, pattern)
 
     def heard(self) -> Any:
-        """Return the one event that came."""
+        """Return the only event that arrived."""
         (event,) = self._account.messages(self._queue)
         return event
 
 
-def telling(detail: Any, **entry: Any) -> dict[str, Any]:
+def progress_state(detail: Any, **entry: Any) -> dict[str, Any]:
     """Return a state that reports progress."""
     entries = [{"Source": "stepwire", "DetailType": DETAIL_TYPE, "Detail": detail, **entry}]
     arguments = {"Entries": entries}
@@ -48,7 +48,7 @@ def telling(detail: Any, **entry: Any) -> dict[str, Any]:
     ],
 )
 def test_progress_arrives_as_an_object(account: Account, detail: Any) -> None:
-    machine = account.machine(telling(detail))
+    machine = account.machine(progress_state(detail))
     listener = Listener(account, machine)
 
     account.start(machine, {"done": 1})
@@ -57,7 +57,7 @@ def test_progress_arrives_as_an_object(account: Account, detail: Any) -> None:
 
 
 def test_an_event_has_the_fields_that_aws_gives_it(account: Account) -> None:
-    machine = account.machine(telling({"progress": 1}, Resources=["arn:aws:s3:::data"]))
+    machine = account.machine(progress_state({"progress": 1}, Resources=["arn:aws:s3:::data"]))
     listener = Listener(account, machine)
 
     before = datetime.now(UTC).replace(microsecond=0)
@@ -78,8 +78,8 @@ def test_an_event_has_the_fields_that_aws_gives_it(account: Account) -> None:
     }
 
 
-def test_one_rule_hears_several_machines_and_no_other(account: Account) -> None:
-    first, second, other = (account.machine(telling({"of": name})) for name in ("first", "second", "other"))
+def test_a_rule_for_several_state_machines_matches_only_those(account: Account) -> None:
+    first, second, other = (account.machine(progress_state({"of": name})) for name in ("first", "second", "other"))
     listener = Listener(account, first, second)
 
     account.ended(account.start(other))
@@ -90,10 +90,10 @@ def test_one_rule_hears_several_machines_and_no_other(account: Account) -> None:
     assert listener.heard()["detail"] == {"of": "first"}
 
 
-def test_an_event_of_another_kind_is_not_heard(account: Account) -> None:
-    other_source = telling({"n": 1}, Source="other")
-    other_type = telling({"n": 2}, DetailType="Other")
-    machine = account.machine(other_source, other_type, telling({"n": 3}))
+def test_an_event_of_another_type_does_not_match(account: Account) -> None:
+    other_source = progress_state({"n": 1}, Source="other")
+    other_type = progress_state({"n": 2}, DetailType="Other")
+    machine = account.machine(other_source, other_type, progress_state({"n": 3}))
     listener = Listener(account, machine)
 
     account.start(machine)
@@ -102,7 +102,7 @@ def test_an_event_of_another_kind_is_not_heard(account: Account) -> None:
 
 
 def test_each_branch_of_a_map_reports_its_own_progress(account: Account) -> None:
-    state = telling({"item": "{% $states.input %}"})
+    state = progress_state({"item": "{% $states.input %}"})
     processor = {"StartAt": "Tell", "States": {"Tell": {**state, "End": True}}}
     machine = account.machine({"Type": "Map", "Items": [1], "ItemProcessor": processor}, QueryLanguage="JSONata")
     listener = Listener(account, machine)

@@ -1,4 +1,4 @@
-"""The services over HTTP: the command that serves them, from another process; and who is turned away."""
+"""The simulated services over HTTP, served by a command in another process; and the requests that are refused."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tests.integration.stacks import ROOT, until
 from tests.local.conftest import TEMPLATE
 from tests.waiting import HANG_GUARD
 
-# As a developer's own would be: neither the key nor the Region is that of the stack.
+# As on a developer's machine: neither the key nor the Region is that of the stack.
 DEVELOPER = {
     "region_name": "eu-central-1",
     "aws_access_key_id": "AKIAIOSFODNN7EXAMPLE",
@@ -33,19 +33,19 @@ DEVELOPER = {
 
 @dataclass(frozen=True)
 class Outside:
-    """The services in another process, seen from this one."""
+    """The services in another process, as a client sees them."""
 
     url: str
     variables: dict[str, dict[str, str]]
-    """What the command has written for `sam local`."""
+    """The environment variables that the command has written for `sam local`."""
 
     def client(self, service: str) -> Any:
-        """Make a client such as a function in a container has."""
+        """Return a client such as a function in a container has."""
         session: Any = boto3.session.Session()
         return session.client(service, endpoint_url=self.url, **DEVELOPER)
 
     def of_mcp(self, name: str) -> str:
-        """Give a variable of function mcp."""
+        """Return a variable of function mcp."""
         return self.variables["McpFunction"][name]
 
     def machine(self, name: str) -> str:
@@ -160,32 +160,32 @@ def test_the_queue_exists(outside: Outside) -> None:
     assert letter["Body"] == "a letter"
 
 
-def test_a_service_that_is_not_here_says_so(services: LocalStack) -> None:
+def test_a_service_that_is_not_simulated_is_refused_by_name(services: LocalStack) -> None:
     answer = list_tables(services, "sts")
 
     assert (answer.status_code, answer.json()["__type"]) == (501, "NotServedLocally")
     assert all(service in answer.json()["message"] for service in SERVED)
 
 
-def test_an_operation_that_is_not_simulated_is_an_error_and_no_end(services: LocalStack) -> None:
+def test_an_operation_that_is_not_simulated_is_an_error_and_does_not_stop_the_command(services: LocalStack) -> None:
     unknown = {"x-amz-target": "DynamoDB_20120810.ReadMyMind"}
 
     assert list_tables(services, **unknown).status_code in (400, 500, 501)
     assert list_tables(services).status_code == 200
 
 
-def test_a_container_finds_them_under_the_name_of_its_host(services: LocalStack) -> None:
+def test_a_container_may_address_them_by_the_name_of_its_host(services: LocalStack) -> None:
     assert services.services_url == f"http://host.docker.internal:{services.port}"
     assert list_tables(services, host=f"host.docker.internal:{services.port}").status_code == 200
 
 
 @pytest.mark.parametrize("host", ["rebound.example", "rebound.example:3000", "localhost.rebound.example", ""])
-def test_a_page_that_rebinds_a_name_does_not_get_in(services: LocalStack, host: str) -> None:
+def test_a_request_with_an_unknown_host_is_refused(services: LocalStack, host: str) -> None:
     assert list_tables(services, host=host).json()["__type"] == "ForbiddenHost"
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer token", "AWS4-HMAC-SHA256 Credential=x"])
-def test_a_request_without_a_signature_does_not_get_in(services: LocalStack, authorization: str) -> None:
+def test_a_request_without_a_signature_is_refused(services: LocalStack, authorization: str) -> None:
     answer = list_tables(services, authorization=authorization)
 
     assert (answer.status_code, answer.json()["__type"]) == (403, "MissingAuthenticationToken")
@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_env_vars(stack, tmp_path)
 
 
-def test_a_function_with_a_false_condition_gets_only_the_endpoint(outside: Outside) -> None:
+def test_a_function_that_a_condition_excludes_gets_only_the_endpoint(outside: Outside) -> None:
     assert set(outside.variables["MetadataFunction"]) == {"AWS_ENDPOINT_URL"}
 
 

@@ -1,4 +1,4 @@
-"""Status events: what they say, and how a test can make them travel."""
+"""Status change events: their content, and how a test can lose, repeat, delay and reorder them."""
 
 import json
 import time
@@ -88,7 +88,7 @@ def test_an_event_has_the_fields_that_aws_gives_it(fresh: LocalStack) -> None:
     }
 
 
-def test_a_running_execution_has_no_end(fresh: LocalStack) -> None:
+def test_the_event_of_a_running_execution_has_no_stop_date(fresh: LocalStack) -> None:
     execution = start(fresh, {"x": 1})
 
     detail = event_of(fresh, execution, "RUNNING")["detail"]
@@ -96,7 +96,7 @@ def test_a_running_execution_has_no_end(fresh: LocalStack) -> None:
     assert (detail["stopDate"], detail["output"], detail["outputDetails"]) == (None, None, None)
 
 
-def test_a_failed_execution_says_why(fresh: LocalStack) -> None:
+def test_the_event_of_a_failed_execution_has_its_error_and_cause(fresh: LocalStack) -> None:
     execution = start(fresh, {"break": "it"})
 
     detail = event_of(fresh, execution, "FAILED")["detail"]
@@ -119,7 +119,7 @@ def test_a_stopped_execution_is_reported_once(fresh: LocalStack) -> None:
     ("size", "input_included", "output_included"),
     [(100_000, True, True), (130_000, False, True), (254_500, False, False)],
 )
-def test_what_is_too_long_is_left_out(
+def test_data_above_the_size_limit_are_left_out(
     fresh: LocalStack, size: int, input_included: bool, output_included: bool
 ) -> None:
     execution = start(fresh, {"text": "a" * size})
@@ -176,7 +176,7 @@ def test_events_can_overtake_each_other(fresh: LocalStack) -> None:
     assert statuses(fresh, execution)["RUNNING"] == 0
 
 
-def test_each_stack_has_its_own_way_with_events() -> None:
+def test_each_stack_has_its_own_delivery_of_events() -> None:
     with LocalStack(TEMPLATE, events=never) as silent, LocalStack(TEMPLATE) as usual:
         lost, kept = start(silent, {}), start(usual, {})
         until(lambda: statuses(usual, kept)["SUCCEEDED"])

@@ -1,4 +1,4 @@
-"""Answers the task token of its event before it returns, as the event asks; tells a queue of every event."""
+"""A function that answers the task token of its event before it returns, and sends every event to a queue."""
 
 import json
 import os

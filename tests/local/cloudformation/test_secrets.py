@@ -1,4 +1,4 @@
-"""Secrets of a template: given or made up, read by a handler as in AWS."""
+"""Secrets of a template: given or generated, and read by a function as in AWS."""
 
 import json
 import string
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def template(folder: Path, **properties: Any) -> Path:
-    """Write a template of one secret, and a function that reads it."""
+    """Write a template of one secret and a function that reads it."""
     reader = {
         "CodeUri": "f",
         "Handler": "app.handler",
@@ -62,14 +62,14 @@ def test_a_handler_reads_a_secret_by_its_arn(folder: Path) -> None:
     assert not any("Secret: " in note for note in stack.not_served)
 
 
-def test_a_password_is_as_long_and_as_plain_as_asked(folder: Path) -> None:
+def test_a_generated_password_has_the_requested_length_and_characters(folder: Path) -> None:
     password = value(folder, GenerateSecretString={"PasswordLength": 64, "ExcludePunctuation": True})
 
     assert len(password) == 64
     assert password.isalnum()
 
 
-def test_numbers_and_booleans_may_be_text(folder: Path) -> None:
+def test_numbers_and_booleans_may_be_strings(folder: Path) -> None:
     wanted = {
         "PasswordLength": "40",
         "ExcludePunctuation": "true",
@@ -83,7 +83,7 @@ def test_numbers_and_booleans_may_be_text(folder: Path) -> None:
     assert set(password) <= set(string.ascii_letters + string.digits) - {"1"}
 
 
-def test_a_password_has_32_characters_of_its_own_each_time(folder: Path) -> None:
+def test_each_generated_password_has_32_random_characters(folder: Path) -> None:
     first, second = (value(folder, GenerateSecretString={}) for _ in range(2))
 
     assert (len(first), len(second)) == (32, 32)
@@ -99,7 +99,7 @@ def test_a_password_can_be_part_of_an_object(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("properties", [{}, {"Name": {"Fn::Sub": "${AWS::StackName}/key"}}])
-def test_stacks_at_the_same_time_have_secrets_of_their_own(folder: Path, properties: dict[str, Any]) -> None:
+def test_concurrent_stacks_have_separate_secrets(folder: Path, properties: dict[str, Any]) -> None:
     path = template(folder, GenerateSecretString={}, **properties)
 
     with LocalStack(path) as first, LocalStack(path) as second:

@@ -1,4 +1,4 @@
-"""What a template says, and what is wrong with it: parameters, conditions, intrinsic functions, references."""
+"""Parameters, conditions, intrinsic functions and references of a template, and the errors in them."""
 
 import json
 from pathlib import Path
@@ -16,20 +16,20 @@ def queue(**properties: Any) -> dict[str, Any]:
 
 
 class Bench:
-    """A folder to write templates into."""
+    """A folder for templates."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def outputs(self, *, given: dict[str, str] | None = None, **sections: Any) -> dict[str, str]:
-        """Serve a template of these sections, and return its outputs."""
+        """Serve a template with these sections; return its outputs."""
         path = self.folder / "template.yaml"
         path.write_text(yaml.safe_dump({"Resources": {"Base": queue()}, **sections}), encoding="utf-8")
         with LocalStack(path, parameters=given) as stack:
             return stack.outputs
 
     def refused(self, **sections: Any) -> str:
-        """Return the line that says why the template is not served."""
+        """Return the line that says why the template is refused."""
         with pytest.raises(TemplateError) as caught:
             self.outputs(**sections)
         return str(caught.value)
@@ -55,7 +55,7 @@ def bench(tmp_path: Path) -> Bench:
         ({"Fn::Sub": "${Queue.Arn}"}, "arn:aws:sqs:us-east-1:123456789012:the-queue"),
     ],
 )
-def test_intrinsic_functions_have_their_values(bench: Bench, value: Any, result: str) -> None:
+def test_intrinsic_functions_are_evaluated(bench: Bench, value: Any, result: str) -> None:
     outputs = bench.outputs(
         given={"Name": "given"},
         Parameters={"Name": {"Type": "String"}},
@@ -70,7 +70,7 @@ def test_intrinsic_functions_have_their_values(bench: Bench, value: Any, result:
     assert outputs["Value"] == result
 
 
-def test_what_a_condition_excludes_is_not_made(bench: Bench) -> None:
+def test_a_resource_that_a_condition_excludes_is_not_created(bench: Bench) -> None:
     outputs = bench.outputs(
         Conditions={"Never": {"Fn::Equals": ["a", "b"]}},
         Resources={"Queue": {**queue(), "Condition": "Never"}},
@@ -99,7 +99,7 @@ def test_an_alias_leads_to_its_function(bench: Bench) -> None:
     assert outputs["Version"] == f"{outputs['Function']}:1"
 
 
-def test_a_circle_of_references_is_named(bench: Bench) -> None:
+def test_a_circular_reference_is_named(bench: Bench) -> None:
     resources = {
         "First": queue(QueueName={"Fn::GetAtt": ["Second", "QueueName"]}),
         "Second": queue(QueueName={"Fn::GetAtt": ["First", "QueueName"]}),
@@ -139,7 +139,7 @@ def test_a_circle_of_references_is_named(bench: Bench) -> None:
         ),
     ],
 )
-def test_an_error_is_one_line(bench: Bench, sections: dict[str, Any], words: str) -> None:
+def test_each_error_is_one_line(bench: Bench, sections: dict[str, Any], words: str) -> None:
     line = bench.refused(**sections)
 
     assert words in line

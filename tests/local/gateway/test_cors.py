@@ -1,4 +1,4 @@
-"""Web pages of other origins: what API Gateway's CorsConfiguration does for them, over HTTP."""
+"""CORS: what API Gateway's CorsConfiguration does for web pages of other origins, over HTTP."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,11 +68,11 @@ def test_the_preflight_of_another_origin_gets_no_cors_headers(shared: LocalStack
     assert (response.status_code, of_cors(response)) == (204, {})
 
 
-def test_a_route_for_any_method_wants_its_sign_in_from_a_preflight_too(shared: LocalStack) -> None:
+def test_a_preflight_to_a_route_for_any_method_needs_sign_in(shared: LocalStack) -> None:
     assert preflight(shared, "/any").status_code == 401
 
 
-def test_other_requests_than_preflights_are_served_as_usual(shared: LocalStack) -> None:
+def test_requests_other_than_preflights_are_served_as_usual(shared: LocalStack) -> None:
     assert httpx.options(shared.url).status_code == 404
     assert httpx.options(shared.url, headers={"origin": PAGE}).status_code == 404
 
@@ -91,27 +91,29 @@ def test_a_page_may_read_the_response(shared: LocalStack, issuer: TestIssuer) ->
 
 
 @pytest.mark.parametrize("origin", [{}, {"origin": "https://evil.example"}])
-def test_the_functions_own_headers_do_not_count(shared: LocalStack, issuer: TestIssuer, origin: dict[str, str]) -> None:
+def test_cors_headers_of_the_function_are_replaced(
+    shared: LocalStack, issuer: TestIssuer, origin: dict[str, str]
+) -> None:
     response = httpx.post(shared.url, headers={**issuer.bearer(), "x-do": "answer", **origin}, timeout=HANG_GUARD)
 
     assert (response.status_code, of_cors(response)) == (201, {})
 
 
-def test_without_a_configuration_the_function_speaks_for_itself(stack: LocalStack) -> None:
+def test_without_a_configuration_the_headers_of_the_function_are_sent(stack: LocalStack) -> None:
     response = httpx.post(stack.url, headers={"origin": PAGE, "x-do": "answer"}, timeout=HANG_GUARD)
 
     assert of_cors(response) == {"access-control-allow-origin": "the function's own"}
     assert preflight(stack).status_code == 404
 
 
-def test_a_challenge_of_the_functions_arrives_under_another_name(stack: LocalStack) -> None:
+def test_the_challenge_header_of_a_function_is_renamed(stack: LocalStack) -> None:
     response = httpx.post(stack.url, headers={"x-do": "answer"}, timeout=HANG_GUARD)
 
     assert response.headers["x-amzn-remapped-www-authenticate"] == "Bearer"
     assert "www-authenticate" not in response.headers
 
 
-def test_every_page_may_call_where_all_are_allowed() -> None:
+def test_every_origin_may_call_if_all_are_allowed() -> None:
     with LocalStack(TEMPLATE, parameters={"CorsOrigins": "*"}) as stack:
         response = httpx.post(stack.url, headers={"origin": PAGE}, timeout=HANG_GUARD)
 
@@ -119,7 +121,7 @@ def test_every_page_may_call_where_all_are_allowed() -> None:
     assert "access-control-allow-credentials" not in response.headers
 
 
-def test_credentials_and_every_page_do_not_go_together() -> None:
+def test_credentials_and_a_wildcard_origin_are_refused() -> None:
     parameters = {"CorsOrigins": "*", "CorsCredentials": "true"}
 
     with pytest.raises(TemplateError, match="Api: CorsConfiguration cannot allow"):

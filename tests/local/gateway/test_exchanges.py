@@ -1,4 +1,4 @@
-"""What a line says of a request and its answer."""
+"""The line that the terminal shows of a request and its answer."""
 
 import json
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ def test_the_line_of_a_modern_call_has_the_client_the_tool_and_the_task() -> Non
     )
 
 
-def test_a_legacy_session_is_known_by_its_first_request() -> None:
+def test_the_client_of_a_legacy_session_is_known_from_its_first_request() -> None:
     reader = Reader()
     params = {"protocolVersion": "2099-01-01", "clientInfo": {"name": "vscode"}}
     opened = {"id": 1, "result": {"protocolVersion": "2025-11-25"}}
@@ -88,7 +88,7 @@ def test_the_answer_is_found_in_a_body_of_events() -> None:
         ({"result": {}}, 200, ""),
     ],
 )
-def test_a_call_that_failed_says_why(answered: Json | bytes, status: int, error: str) -> None:
+def test_the_line_of_a_failed_call_has_the_reason(answered: Json | bytes, status: int, error: str) -> None:
     assert line_of({"id": 1, "method": "tools/call"}, answered, status).error == error
 
 
@@ -102,7 +102,7 @@ def test_a_request_outside_mcp_is_named_by_its_path(body: bytes) -> None:
     assert (line.client, line.tool, line.task, line.error) == (NONE, NONE, NONE, "not json either")
 
 
-def test_nothing_that_was_sent_can_move_the_cursor_or_begin_a_line() -> None:
+def test_control_characters_of_a_request_are_escaped() -> None:
     asked = {"method": "tools/call", "params": {"name": "a\x1b[2Jb\nc\r\u202ed", "taskId": "t" * 5_000}}
 
     line = line_of(asked)

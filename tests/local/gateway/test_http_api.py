@@ -1,4 +1,4 @@
-"""The pure half of the HTTP front: requests become events, results become responses, as the API Gateway guide says."""
+"""The pure part of the HTTP front: requests become events, and results become responses, as API Gateway documents."""
 
 import base64
 import json
@@ -88,7 +88,7 @@ def test_query_parameters_are_decoded_and_joined() -> None:
     assert seen["queryStringParameters"] == {"a": "1,2", "b": "ü", "c": ""}
 
 
-def test_what_a_request_does_not_have_is_absent() -> None:
+def test_the_event_leaves_out_what_the_request_does_not_have() -> None:
     absent = {"body", "cookies", "pathParameters", "queryStringParameters", "stageVariables"}
 
     assert not absent & set(made())
@@ -146,13 +146,13 @@ def test_path_parameters_are_decoded() -> None:
     assert found.parameters == {"id": "a/b c"}
 
 
-def test_no_route_serves_what_none_matches() -> None:
+def test_a_request_that_matches_no_route_is_not_served() -> None:
     assert find_route(routes("POST /mcp"), "GET", "/mcp") is None
     assert find_route(routes("POST /mcp"), "POST", "/mcp/") is None
 
 
 @pytest.mark.parametrize(("authorization", "status"), [("JWT", 401), ("CUSTOM", 401), ("AWS_IAM", 403), ("NEW", 403)])
-def test_a_route_that_needs_sign_in_refuses_everybody(authorization: str, status: int) -> None:
+def test_a_route_with_an_unsupported_authorizer_refuses_every_request(authorization: str, status: int) -> None:
     refused = refusal(Route("POST /mcp", INTEGRATION, authorization))
 
     assert refused is not None
@@ -163,7 +163,7 @@ def returned(value: Any) -> Any:
     return response(Returned(json.dumps(value)))
 
 
-def test_a_response_is_what_the_function_says() -> None:
+def test_a_response_has_the_status_headers_and_body_of_the_function() -> None:
     seen = returned({"statusCode": "201", "headers": {"X-Number": 1}, "cookies": ["a=1"], "body": "ü"})
 
     assert seen.status == 201
@@ -175,7 +175,7 @@ def test_a_base64_body_is_decoded() -> None:
     assert returned({"statusCode": 200, "body": "aGk=", "isBase64Encoded": True}).body == b"hi"
 
 
-def test_the_headers_of_the_connection_are_not_the_functions() -> None:
+def test_a_function_cannot_set_connection_headers() -> None:
     seen = returned({"statusCode": 401, "headers": {"WWW-Authenticate": "Bearer", "Content-Length": "7"}, "body": ""})
 
     assert dict(seen.headers)["x-amzn-remapped-www-authenticate"] == "Bearer"

@@ -1,4 +1,4 @@
-"""Which `Host` headers name this machine."""
+"""The `Host` headers that name this machine."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from local.gateway.loopback import is_loopback
     "name", ["localhost", "LocalHost", "127.0.0.1", "127.0.0.2", "127.255.255.254", "[::1]", "[0:0:0:0:0:0:0:1]"]
 )
 @pytest.mark.parametrize("port", ["", ":80", ":3000", ":65535"])
-def test_every_loopback_name_is_ours_whatever_the_port(name: str, port: str) -> None:
+def test_every_loopback_name_names_this_machine_whatever_the_port(name: str, port: str) -> None:
     assert is_loopback(name + port)
 
 
@@ -45,5 +45,5 @@ def test_every_loopback_name_is_ours_whatever_the_port(name: str, port: str) -> 
         "localhost\n",
     ],
 )
-def test_no_other_name_is(host: str) -> None:
+def test_no_other_name_names_this_machine(host: str) -> None:
     assert not is_loopback(host)

@@ -14,7 +14,7 @@ from local import LocalStack
 from local.gateway.issuers import Issuer, is_on_this_machine
 from local.gateway.jwt_tokens import InvalidToken, token_of
 from tests.local.conftest import TEMPLATE
-from tests.local.issuer import AUDIENCE, DISCOVERY, KID, TestIssuer, own_key, public_jwk, signed, strangers_key
+from tests.local.issuer import AUDIENCE, DISCOVERY, KID, TestIssuer, own_key, public_jwk, signed, unknown_key
 from tests.waiting import HANG_GUARD
 
 INVALID = 'Bearer scope="" error="invalid_token" error_description='
@@ -92,12 +92,12 @@ def test_the_algorithms_of_rsa_are_taken(entrance: LocalStack, issuer: TestIssue
     assert post(entrance, signed(issuer.claims(), algorithm=algorithm)).status_code == 200
 
 
-def test_client_id_stands_in_for_an_audience_that_is_not_there(entrance: LocalStack, issuer: TestIssuer) -> None:
+def test_the_client_id_replaces_a_missing_audience(entrance: LocalStack, issuer: TestIssuer) -> None:
     assert post(entrance, issuer.valid(aud=None, client_id=AUDIENCE)).status_code == 200
     assert "valid audience" in refused(entrance, issuer.valid(aud="other", client_id=AUDIENCE))
 
 
-def test_a_token_counts_without_bearer_too(entrance: LocalStack, issuer: TestIssuer) -> None:
+def test_a_token_is_accepted_without_the_word_bearer(entrance: LocalStack, issuer: TestIssuer) -> None:
     response = httpx.post(entrance.url, headers={"authorization": issuer.valid()}, json={}, timeout=HANG_GUARD)
 
     assert response.status_code == 200
@@ -139,16 +139,16 @@ BAD = {
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
-def test_a_token_that_does_not_hold_is_refused(entrance: LocalStack, issuer: TestIssuer, bad: Bad) -> None:
+def test_an_invalid_token_is_refused(entrance: LocalStack, issuer: TestIssuer, bad: Bad) -> None:
     challenge = refused(entrance, bad.mint(issuer))
 
     assert challenge.startswith(INVALID)
     assert bad.reason in challenge
 
 
-def test_an_algorithm_cannot_break_out_of_the_challenge(entrance: LocalStack, issuer: TestIssuer) -> None:
+def test_the_algorithm_of_a_token_is_escaped_in_the_challenge(entrance: LocalStack, issuer: TestIssuer) -> None:
     rest = issuer.valid().partition(".")[2]
-    header = "eyJhbGciOiJ4XCIsIGVycm9yPVwieVxyXG4iLCJraWQiOiJ0aGUta2V5In0"  # alg: x", error="y and a line's end
+    header = "eyJhbGciOiJ4XCIsIGVycm9yPVwieVxyXG4iLCJraWQiOiJ0aGUta2V5In0"  # alg: x", error="y and a line end
 
     challenge = refused(entrance, f"{header}.{rest}")
 
@@ -176,7 +176,7 @@ def test_a_token_without_a_scope_of_the_route_is_forbidden(scoped: LocalStack, i
     )
 
 
-def test_a_token_that_does_not_hold_has_no_scopes(scoped: LocalStack, issuer: TestIssuer) -> None:
+def test_the_scopes_of_an_invalid_token_do_not_count(scoped: LocalStack, issuer: TestIssuer) -> None:
     assert "expired" in refused(scoped, issuer.expired(scope="tools:call"))
 
 
@@ -196,16 +196,16 @@ def test_keys_are_fetched_once(issuer: TestIssuer) -> None:
     assert issuer.asked == [DISCOVERY, "/keys"]
 
 
-def test_a_new_key_is_unknown_until_the_kept_ones_are_old(issuer: TestIssuer) -> None:
+def test_a_new_key_is_unknown_until_the_cached_keys_expire(issuer: TestIssuer) -> None:
     with TestIssuer() as rotating, guarded(rotating.url) as stack:
         assert post(stack, rotating.valid()).status_code == 200
 
-        rotating.documents["/keys"]["keys"].append(public_jwk(strangers_key(), "new"))
+        rotating.documents["/keys"]["keys"].append(public_jwk(unknown_key(), "new"))
 
-        assert "unknown key" in refused(stack, signed(rotating.claims(), key=strangers_key(), kid="new"))
+        assert "unknown key" in refused(stack, signed(rotating.claims(), key=unknown_key(), kid="new"))
 
 
-def test_an_unavailable_issuer_is_asked_again() -> None:
+def test_an_unavailable_issuer_is_tried_again() -> None:
     with TestIssuer() as late:
         keys = late.documents.pop("/keys")
         with guarded(late.url) as stack:
@@ -225,7 +225,7 @@ def test_an_unreachable_issuer_means_401(issuer: TestIssuer) -> None:
     assert challenge == f'{INVALID}"OIDC discovery endpoint communication error"'
 
 
-def test_an_issuer_elsewhere_is_not_asked(issuer: TestIssuer) -> None:
+def test_an_issuer_on_another_machine_is_not_contacted(issuer: TestIssuer) -> None:
     with guarded("https://issuer.example") as stack:
         challenge = refused(stack, issuer.valid(iss="https://issuer.example"))
 
@@ -235,7 +235,7 @@ def test_an_issuer_elsewhere_is_not_asked(issuer: TestIssuer) -> None:
     )
 
 
-def test_a_discovery_document_cannot_send_us_elsewhere() -> None:
+def test_a_discovery_document_cannot_redirect_to_another_machine() -> None:
     with TestIssuer() as astray:
         astray.documents[DISCOVERY]["jwks_uri"] = "http://keys.example/keys"
 
@@ -244,7 +244,7 @@ def test_a_discovery_document_cannot_send_us_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("document", [[], {"jwks_uri": 7}, {}, "text"])
-def test_a_discovery_document_that_makes_no_sense_is_an_error(document: Any) -> None:
+def test_an_invalid_discovery_document_is_an_error(document: Any) -> None:
     with TestIssuer() as confused:
         confused.documents[DISCOVERY] = document
 
@@ -253,7 +253,7 @@ def test_a_discovery_document_that_makes_no_sense_is_an_error(document: Any) -> 
 
 
 @pytest.mark.parametrize("document", [[], {"keys": 7}, {"keys": ["x"]}, {"keys": [{"kty": "RSA", "kid": "x"}]}])
-def test_keys_that_make_no_sense_are_an_error(document: Any) -> None:
+def test_invalid_keys_are_an_error(document: Any) -> None:
     with TestIssuer() as confused:
         confused.documents["/keys"] = document
 
@@ -261,7 +261,7 @@ def test_keys_that_make_no_sense_are_an_error(document: Any) -> None:
             Issuer(confused.url).keys()
 
 
-def test_keys_of_other_kinds_are_passed_over() -> None:
+def test_keys_of_other_types_are_ignored() -> None:
     with TestIssuer() as rich:
         others: list[Any] = [{"kty": "EC", "kid": "ec"}, public_jwk(own_key(), "enc") | {"use": "enc"}, {"kty": "RSA"}]
         rich.documents["/keys"]["keys"] += others
@@ -283,7 +283,7 @@ def test_keys_of_other_kinds_are_passed_over() -> None:
         ("nonsense", False),
     ],
 )
-def test_only_plain_http_to_a_loopback_address_is_this_machine(url: str, here: bool) -> None:
+def test_only_http_to_a_loopback_address_is_this_machine(url: str, here: bool) -> None:
     assert is_on_this_machine(url) is here
 
 

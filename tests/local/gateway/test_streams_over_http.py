@@ -1,4 +1,4 @@
-"""Answers that are event streams, and the methods of /mcp, pass the HTTP front as they pass API Gateway."""
+"""SSE answers and all methods of /mcp pass the HTTP front as they pass API Gateway."""
 
 import json
 import socket
@@ -74,7 +74,7 @@ def template(*methods: str) -> dict[str, Any]:
 
 
 def told(response: httpx.Response) -> Any:
-    """Return what the last event of a stream says."""
+    """Return the message of the last event of a stream."""
     return json.loads(response.text.rpartition("data: ")[2])
 
 
@@ -119,14 +119,14 @@ def test_a_hundred_streams_are_served_at_once(stack: LocalStack, tmp_path: Path)
     assert answers == [str(number) for number in range(100)]
 
 
-def test_a_client_that_leaves_does_not_stop_the_others(stack: LocalStack) -> None:
+def test_a_client_that_disconnects_does_not_affect_the_others(stack: LocalStack) -> None:
     with pytest.raises(httpx.ReadTimeout):
         CLIENT.get(stack.url, headers={"x-seconds": "60"}, timeout=httpx.Timeout(HANG_GUARD, read=0.1))
 
     assert CLIENT.get(stack.url).status_code == 200
 
 
-def test_only_this_machine_is_listened_to(stack: LocalStack) -> None:
+def test_the_server_listens_on_the_loopback_address_only(stack: LocalStack) -> None:
     with listen(0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
 

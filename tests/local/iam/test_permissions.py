@@ -1,4 +1,4 @@
-"""What a role may do: the policies of a template are enforced where its functions and workflows call AWS."""
+"""The policies of a template are enforced when its functions and workflows call AWS."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ KEY = {"pk": {"S": "a"}}
 
 
 def template(folder: Path, *policies: Any, **more: Any) -> Path:
-    """Write a template of a table, a function with these policies, and whatever more."""
+    """Write a template of a table, a function with these policies, and more sections."""
     (folder / "f").mkdir()
     (folder / "f" / "app.py").write_text(HANDLER, encoding="utf-8")
     function = {"CodeUri": "f", "Handler": "app.handler", "Runtime": "python3.13", "Timeout": 20}
@@ -68,7 +68,7 @@ def test_a_function_may_do_what_its_policies_allow_and_nothing_else(tmp_path: Pa
     refusals.clear()
 
 
-def test_a_policy_of_its_own_counts_for_the_roles_that_it_names(tmp_path: Path) -> None:
+def test_a_separate_policy_applies_to_the_roles_that_it_names(tmp_path: Path) -> None:
     policy = {"PolicyName": "p", "PolicyDocument": {"Statement": [READ]}, "Roles": [{"Ref": "CallerRole"}]}
     apart = {"Type": "AWS::IAM::Policy", "Properties": policy}
 
@@ -76,7 +76,7 @@ def test_a_policy_of_its_own_counts_for_the_roles_that_it_names(tmp_path: Path) 
         assert call(stack, "dynamodb", "get_item", TableName=stack.physical_ids["Table"], Key=KEY) == 200
 
 
-def test_an_operation_that_the_local_stack_does_not_know_is_named_and_not_let_through(tmp_path: Path) -> None:
+def test_an_operation_that_the_local_stack_does_not_know_is_denied_and_named(tmp_path: Path) -> None:
     everything = {"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}
 
     with (
@@ -86,7 +86,7 @@ def test_an_operation_that_the_local_stack_does_not_know_is_named_and_not_let_th
         call(stack, "dynamodb", "delete_table", TableName=stack.physical_ids["Table"])
 
 
-def test_a_statement_that_is_not_understood_allows_nothing_and_is_reported(tmp_path: Path, refusals: list[str]) -> None:
+def test_an_unsupported_statement_allows_nothing_and_is_reported(tmp_path: Path, refusals: list[str]) -> None:
     narrowed = {**READ, "Sid": "OnSundays", "Condition": {"Bool": {"aws:Sunday": True}}}
 
     with LocalStack(template(tmp_path, {"Statement": narrowed})) as stack:
@@ -97,7 +97,7 @@ def test_a_statement_that_is_not_understood_allows_nothing_and_is_reported(tmp_p
     refusals.clear()
 
 
-def test_a_url_is_signed_without_a_permission_as_it_calls_nothing(tmp_path: Path) -> None:
+def test_signing_a_url_needs_no_permission(tmp_path: Path) -> None:
     signing = {"ClientMethod": "get_object", "Params": {"Bucket": "b", "Key": "k"}}
 
     with LocalStack(template(tmp_path)) as stack:
@@ -122,7 +122,7 @@ def test_a_workflow_may_call_what_its_role_allows(tmp_path: Path, refusals: list
         until(lambda: states.describe_execution(executionArn=arn)["status"] != "RUNNING")
         ended = states.describe_execution(executionArn=arn)
 
-    # Once it gets there, the function fails for want of an event.
+    # The invocation is allowed; the function then fails because it got no event.
     assert ended["status"] == "FAILED"
     assert ("AccessDenied" in json.dumps([ended["error"], ended["cause"]])) is not granted
     assert bool(refusals) is not granted
@@ -148,14 +148,14 @@ def test_a_dead_letter_queue_that_the_role_may_not_write_to_stops_the_start(
     refusals.clear()
 
 
-def test_a_denial_counts_whatever_else_allows_it() -> None:
+def test_an_explicit_deny_overrides_every_allow() -> None:
     role = Role("arn:aws:iam::1:role/r", [Statement(True, ["dynamodb:*"], ["*"]), Statement(False, ["*"], [TABLE])])
 
     assert role.may(Need("dynamodb:GetItem", "another"))
     assert not role.may(Need("dynamodb:GetItem", TABLE))
 
 
-def test_actions_match_in_any_case_and_resources_in_their_own() -> None:
+def test_actions_are_case_insensitive_and_resources_are_not() -> None:
     spelled = {"Effect": "Allow", "Action": "DynamoDB:getitem", "Resource": "arn:T-?"}
     role = Role("arn:aws:iam::1:role/r", statements_of({"Statement": spelled}))
 
@@ -164,7 +164,7 @@ def test_actions_match_in_any_case_and_resources_in_their_own() -> None:
     assert may == [True, False, False]
 
 
-def test_a_transaction_needs_what_its_parts_need() -> None:
+def test_a_transaction_needs_the_permissions_of_its_parts() -> None:
     parts = [{"Put": {"TableName": "T"}}, {"ConditionCheck": {"TableName": TABLE}}]
 
     needed = needs("dynamodb.TransactWriteItems", {"TransactItems": parts}, PLACE)
@@ -191,11 +191,13 @@ NEEDED: list[tuple[str, dict[str, Any], Need]] = [
 
 
 @pytest.mark.parametrize(("operation", "params", "need"), NEEDED)
-def test_a_call_needs_an_action_on_what_it_names(operation: str, params: dict[str, Any], need: Need) -> None:
+def test_a_call_needs_its_action_on_the_resource_that_it_names(
+    operation: str, params: dict[str, Any], need: Need
+) -> None:
     assert needs(operation, params, PLACE) == (need,)
 
 
-def test_an_operation_without_a_line_is_an_error_that_names_it() -> None:
+def test_an_operation_without_known_actions_is_an_error_that_names_it() -> None:
     with pytest.raises(UnknownOperation, match=r"kms\.Decrypt"):
         needs("kms.Decrypt", {}, PLACE)
 
@@ -216,7 +218,7 @@ def machine(**tags: str) -> Any:
     }
 
 
-def test_a_condition_on_a_tag_is_held_against_the_tags_of_the_moment(tmp_path: Path, refusals: list[str]) -> None:
+def test_a_condition_on_a_tag_uses_the_current_tags(tmp_path: Path, refusals: list[str]) -> None:
     machines = {
         "Tagged": machine(stepwire_endpoint="mine"),
         "Foreign": machine(stepwire_endpoint="another"),
@@ -257,7 +259,7 @@ def test_an_execution_has_the_tags_of_its_state_machine(tmp_path: Path, refusals
         {"StringEquals": {"aws:ResourceTag/a": "b", "aws:SourceIp": "192.0.2.1"}},
     ],
 )
-def test_another_condition_allows_nothing_and_is_named(condition: Any) -> None:
+def test_an_unsupported_condition_allows_nothing_and_is_named(condition: Any) -> None:
     document = {"Statement": {**START_TAGGED, "Sid": "Narrow", "Condition": condition}}
 
     assert statements_of(document) == []

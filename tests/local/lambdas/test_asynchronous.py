@@ -1,4 +1,4 @@
-"""Events for functions: how many are worked on at once."""
+"""Asynchronous invocations: how many run at the same time."""
 
 import threading
 from typing import cast
@@ -9,7 +9,7 @@ from tests.waiting import HANG_GUARD, until
 
 
 class Held:
-    """Stands for a function: its invocations go on until it is let go."""
+    """A function whose invocations run until the test releases them."""
 
     def __init__(self) -> None:
         self.running = self.most = self.done = 0
@@ -27,7 +27,7 @@ class Held:
         return Returned("null")
 
 
-def test_of_many_events_at_once_some_wait_for_their_turn_and_none_is_forgotten() -> None:
+def test_of_many_concurrent_events_some_are_queued_and_none_is_lost() -> None:
     function, count = Held(), 3 * CONCURRENCY
 
     for _ in range(count):

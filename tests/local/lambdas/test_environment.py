@@ -1,4 +1,4 @@
-"""The environment variables of a function are its own."""
+"""Each function has its own environment variables."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def test_a_function_sees_only_its_own_variables(monkeypatch: pytest.MonkeyPatch)
     assert looked_up == (None, "2", True, 1)
 
 
-def test_what_a_function_sets_stays_its_own() -> None:
+def test_a_variable_that_a_function_sets_is_visible_to_it_only() -> None:
     variables = {"GONE": "1"}
 
     with variables_of(variables):
@@ -40,12 +40,12 @@ def test_what_a_function_sets_stays_its_own() -> None:
     assert not {"SET", "MORE"} & set(os.environ)
 
 
-def test_an_environ_that_was_imported_before_is_covered() -> None:
+def test_an_environ_that_was_imported_before_is_separate_too() -> None:
     with variables_of({"OWN": "2"}):
         assert taken_before["OWN"] == "2"
 
 
-def test_functions_at_the_same_time_do_not_see_each_other() -> None:
+def test_concurrent_functions_do_not_see_the_variables_of_each_other() -> None:
     seen: dict[str, str] = {}
     gate = threading.Barrier(8)
 
@@ -63,7 +63,7 @@ def test_functions_at_the_same_time_do_not_see_each_other() -> None:
     assert seen == {str(number): str(number) for number in range(8)}
 
 
-def test_outside_a_function_nothing_is_different() -> None:
+def test_outside_a_function_the_environment_is_unchanged() -> None:
     os.environ["SET_OUTSIDE_A_FUNCTION"] = "1"
 
     in_a_child = subprocess.run(

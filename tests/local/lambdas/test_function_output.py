@@ -1,4 +1,4 @@
-"""What functions write is kept in a file, with the name of the function, and nothing of it on the screen."""
+"""The output of functions goes to a file, with the name of the function, and not to the screen."""
 
 import json
 import logging
@@ -63,7 +63,7 @@ def test_lines_of_threads_are_not_mixed(tmp_path: Path) -> None:
     assert [one["text"] for one in records_in(output.path)] == ["other", "begun"]
 
 
-def test_a_logger_that_outlives_the_file_writes_to_the_process_again(
+def test_a_logger_writes_to_the_process_again_after_the_file_is_closed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with kept_in(tmp_path, "run") as output:

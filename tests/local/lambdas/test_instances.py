@@ -1,4 +1,4 @@
-"""A function may have several instances: they take turns, and have nothing in memory in common."""
+"""A function may have several instances, which take turns and share no memory."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -95,12 +95,12 @@ def test_instances_share_no_environment(template: Path) -> None:
         assert [stack.invoke("F", {})["environment"] for _ in range(4)] == ["1", "1", "2", "2"]
 
 
-def test_what_an_instance_imports_is_of_one_piece(template: Path) -> None:
+def test_all_modules_of_an_instance_share_their_state(template: Path) -> None:
     with LocalStack(template, instances=2) as stack:
         assert all(stack.invoke("F", {})["whole"] for _ in range(2))
 
 
-def test_a_failure_is_a_turn_too(template: Path) -> None:
+def test_a_failed_invocation_counts_as_a_turn(template: Path) -> None:
     with LocalStack(template, instances=2) as stack:
         modules: list[str] = []
         for _ in range(2):
@@ -111,7 +111,7 @@ def test_a_failure_is_a_turn_too(template: Path) -> None:
     assert len(set(modules)) == 2
 
 
-def test_requests_take_turns_however_they_come(template: Path) -> None:
+def test_concurrent_requests_take_turns(template: Path) -> None:
     def calls(_: int) -> int:
         return httpx.post(stack.url, json={}, timeout=HANG_GUARD).json()["calls"]
 

@@ -1,4 +1,4 @@
-"""Event source mappings in a template: what is wrong, what is not served, and those that SAM makes."""
+"""Event source mappings in a template: invalid ones, unsupported properties, and those that SAM creates."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.local.changes import TEMPLATE, Table
 
 
 class Bench:
-    """Changes the template of these tests, and says what comes of it."""
+    """Changes the template of these tests, and returns the result."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "template.yaml"
@@ -46,7 +46,7 @@ def bench(tmp_path: Path) -> Bench:
         ),
     ],
 )
-def test_a_mapping_that_is_wrong_stops_the_start(bench: Bench, before: str, now: str, words: str) -> None:
+def test_an_invalid_mapping_stops_the_start(bench: Bench, before: str, now: str, words: str) -> None:
     with pytest.raises(TemplateError, match=words), bench.with_mapping(before, now):
         pass
 
@@ -76,12 +76,12 @@ def test_a_mapping_that_is_wrong_stops_the_start(bench: Bench, before: str, now:
         ),
     ],
 )
-def test_what_a_mapping_does_not_do_here_is_reported(bench: Bench, before: str, now: str, note: str) -> None:
+def test_an_unsupported_property_of_a_mapping_is_reported(bench: Bench, before: str, now: str, note: str) -> None:
     with bench.with_mapping(before, now) as stack:
         assert note in stack.not_served
 
 
-def test_a_mapping_that_is_not_enabled_carries_nothing(bench: Bench) -> None:
+def test_a_disabled_mapping_delivers_nothing(bench: Bench) -> None:
     with bench.with_mapping("BatchSize: 10", "Enabled: false") as stack:
         table = Table(stack)
         table.put("a")
@@ -89,7 +89,7 @@ def test_a_mapping_that_is_not_enabled_carries_nothing(bench: Bench) -> None:
         assert table.batches() == []
 
 
-def test_a_function_of_sam_names_its_stream_as_an_event(tmp_path: Path) -> None:
+def test_a_stream_event_of_a_sam_function_becomes_a_mapping(tmp_path: Path) -> None:
     template = yaml.safe_load(_SAM.replace("CODE", f"{TEMPLATE.parent}/listener"))
     path = tmp_path / "template.yaml"
     path.write_text(yaml.safe_dump(template), encoding="utf-8")

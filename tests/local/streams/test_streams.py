@@ -1,4 +1,4 @@
-"""The stream of a table: what its records say, how they get to a function, and where they end if they do not."""
+"""The stream of a table: the content of its records, their delivery to a function, and the records that fail."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ def serve() -> Iterator[Serve]:
         yield served
 
 
-def test_a_record_says_what_aws_says(serve: Serve) -> None:
+def test_a_record_has_the_fields_of_aws(serve: Serve) -> None:
     table = serve()
     before = int(time.time())
 
@@ -89,7 +89,7 @@ def test_each_change_has_its_record(serve: Serve) -> None:
         ("NEW_AND_OLD_IMAGES", {"NewImage", "OldImage"}),
     ],
 )
-def test_a_record_shows_what_the_stream_is_to_show(serve: Serve, view: str, images: set[str]) -> None:
+def test_a_record_has_the_images_of_the_stream_view_type(serve: Serve, view: str, images: set[str]) -> None:
     table = serve(View=view)
 
     table.put("a")
@@ -108,7 +108,7 @@ def test_changes_arrive_in_their_order(serve: Serve) -> None:
     assert numbers == list(range(40))
 
 
-def test_a_batch_holds_no_more_than_its_size(serve: Serve) -> None:
+def test_a_batch_has_at_most_its_configured_size(serve: Serve) -> None:
     table = serve()
 
     table.put_together(*(f"{number:02}" for number in range(25)))
@@ -116,9 +116,9 @@ def test_a_batch_holds_no_more_than_its_size(serve: Serve) -> None:
     assert [len(batch) for batch in table.batches()] == [10, 10, 5]
 
 
-def test_a_batch_holds_no_more_than_an_event_can(serve: Serve) -> None:
+def test_a_batch_does_not_exceed_the_size_of_an_event(serve: Serve) -> None:
     table = serve(View="NEW_IMAGE")
-    text = {"S": "é" * 190_000}  # six bytes each in JSON, as it is written here
+    text = {"S": "é" * 190_000}  # each takes six bytes in JSON
     items = [{"PutRequest": {"Item": {"pk": {"S": name}, "text": text}}} for name in "abcdefg"]
 
     table.client.batch_write_item(RequestItems={table.name: items})
@@ -143,7 +143,7 @@ def test_a_transaction_that_fails_leaves_no_record(serve: Serve) -> None:
     assert [name for names in table.named() for name in names] == ["a", "c"]
 
 
-def test_a_failure_is_tried_again_from_the_item_that_failed(serve: Serve) -> None:
+def test_a_reported_failure_is_retried_from_the_failed_item(serve: Serve) -> None:
     table = serve()
 
     table.put_together("a", "shy", "c")
@@ -152,7 +152,7 @@ def test_a_failure_is_tried_again_from_the_item_that_failed(serve: Serve) -> Non
     assert not table.letters()
 
 
-def test_a_failure_that_is_raised_is_tried_again_with_the_whole_batch(serve: Serve) -> None:
+def test_a_raised_failure_is_retried_with_the_whole_batch(serve: Serve) -> None:
     table = serve(Reports="no")
 
     table.put_together("a", "shy", "c")
@@ -161,7 +161,7 @@ def test_a_failure_that_is_raised_is_tried_again_with_the_whole_batch(serve: Ser
     assert not table.letters()
 
 
-def test_what_fails_for_good_is_given_up_and_said_so(serve: Serve) -> None:
+def test_a_batch_that_always_fails_is_dropped_and_reported(serve: Serve) -> None:
     table = serve()
 
     table.put_together("a", "poison", "c")
@@ -195,7 +195,7 @@ def test_what_fails_for_good_is_given_up_and_said_so(serve: Serve) -> None:
     }
 
 
-def test_a_batch_that_is_split_loses_the_bad_item_only(serve: Serve) -> None:
+def test_bisecting_a_batch_drops_the_bad_item_only(serve: Serve) -> None:
     table = serve(Reports="no", Bisects="true", Retries="0")
 
     table.put_together("a", "b", "poison", "d")
@@ -208,7 +208,7 @@ def test_a_batch_that_is_split_loses_the_bad_item_only(serve: Serve) -> None:
     assert letter["requestContext"]["approximateInvokeCount"] == 1
 
 
-def test_records_that_are_too_old_are_given_up(serve: Serve) -> None:
+def test_records_above_the_maximum_age_are_dropped(serve: Serve) -> None:
     table = serve(Reports="no", Retries="-1", MaxAge="0")
 
     table.put("poison")
@@ -235,7 +235,7 @@ def test_records_that_are_too_old_are_given_up(serve: Serve) -> None:
         (REMOVED_BY_TTL, []),
     ],
 )
-def test_a_filter_lets_through_what_it_matches(serve: Serve, pattern: str, arrived: list[str]) -> None:
+def test_only_records_that_match_a_filter_are_delivered(serve: Serve, pattern: str, arrived: list[str]) -> None:
     table = serve(Filter=pattern)
 
     table.put("a", n={"N": "1"})
@@ -264,7 +264,7 @@ def test_an_expired_item_is_removed_by_the_service(serve: Serve) -> None:
     assert record["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
-def test_a_sweep_can_be_made_for_another_moment(serve: Serve) -> None:
+def test_expiry_can_be_run_for_another_time(serve: Serve) -> None:
     table = serve()
     soon = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
     table.put("soon", expires_at={"N": str(int(soon.timestamp()))})
@@ -282,11 +282,11 @@ def test_a_ttl_that_is_not_a_time_never_expires(serve: Serve, value: Any) -> Non
     assert table.stack.expire() == 0
 
 
-def test_expired_items_stay_for_good_unless_a_policy_is_given() -> None:
+def test_expired_items_are_kept_unless_a_policy_is_given() -> None:
     assert LocalStack(TEMPLATE).expiry is never
 
 
-def test_a_policy_says_when_expired_items_go(serve: Serve) -> None:
+def test_a_policy_decides_when_expired_items_are_removed(serve: Serve) -> None:
     table = serve()
     table.put("old", expires_at={"N": LONG_AGO})
     asked: list[ExpiredItem] = []
@@ -304,7 +304,7 @@ def test_a_policy_says_when_expired_items_go(serve: Serve) -> None:
     until(lambda: not table.names())
 
 
-def test_nothing_is_carried_or_removed_when_the_stack_has_stopped() -> None:
+def test_a_stopped_stack_delivers_and_removes_nothing() -> None:
     of_others = machinery()
 
     with LocalStack(TEMPLATE, parameters={"Retries": "-1"}, expiry=at_once) as stack:

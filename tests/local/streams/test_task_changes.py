@@ -40,5 +40,5 @@ def test_a_change_of_status_is_reported(old: Json | None, new: Json | None, stat
         {"dynamodb": {"Keys": {"id": {"N": "1"}}, "NewImage": {"id": {"N": "1"}}}},
     ],
 )
-def test_anything_else_is_not(other: Json) -> None:
+def test_other_changes_are_not_reported(other: Json) -> None:
     assert change_of(other) is None

@@ -1,4 +1,4 @@
-"""`make logs`: the records of a file as lines for people."""
+"""`make logs`: the records of a log file as lines for people."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def line(**content: Any) -> str:
 
 
 def words_of(text: str) -> str:
-    """Leave out the time, which is that of the machine's own zone."""
+    """Return the text without the time, which depends on the machine's time zone."""
     return text_of(text).plain.partition(" ")[2]
 
 
@@ -60,7 +60,7 @@ def test_a_line_that_is_not_a_record_is_shown_unchanged(text: str) -> None:
 
 
 @pytest.mark.parametrize(("level", "style"), [("ERROR", "red"), ("WARNING", "yellow"), ("INFO", "")])
-def test_faults_have_a_colour(level: str, style: str) -> None:
+def test_errors_have_a_colour(level: str, style: str) -> None:
     assert text_of(line(record={"level": level, "message": "m"})).spans[-1].style == style or not style
 
 
@@ -77,7 +77,7 @@ def test_the_newest_file_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "old" not in shown
 
 
-def test_new_lines_are_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_lines_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run-1.jsonl"
     path.write_text(line(text="first") + "\n")
     parts = iter([line(text="second")[:20], line(text="second")[20:] + "\n"])
@@ -96,7 +96,7 @@ def test_new_lines_are_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("arguments", [[], ["gone.jsonl"]])
-def test_without_a_file_it_says_what_writes_one(
+def test_without_a_file_the_error_names_the_command_that_writes_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     code = main(["--folder", str(tmp_path), *arguments])

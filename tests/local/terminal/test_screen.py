@@ -1,4 +1,4 @@
-"""What the terminal shows: lines that fit it, in colour where it has colours, and JSON for programs."""
+"""What the terminal shows: lines that fit it, in colour if it has colours, and JSON for programs."""
 
 import io
 import json
@@ -71,7 +71,7 @@ def test_nothing_is_shortened_in_a_pipe_or_a_wide_terminal(console: Any) -> None
         assert word in line
 
 
-def test_the_reason_of_an_error_has_a_line_of_its_own_where_the_terminal_is_narrow() -> None:
+def test_on_a_narrow_terminal_the_reason_of_an_error_has_its_own_line() -> None:
     failed = exchange(error={"code": -32602, "message": LONG})
 
     narrow = shown(failed, force_terminal=True, width=80, color_system=None)
@@ -96,7 +96,7 @@ def test_errors_are_red_on_a_terminal_with_colours_only(variables: dict[str, str
     assert not any("\x1b" in line for line in shown(exchange(error={"code": 1, "message": "no"}), width=200))
 
 
-def test_a_poll_names_the_tool_that_its_task_was_created_by() -> None:
+def test_a_poll_names_the_tool_of_its_task() -> None:
     body = json.dumps({"method": "tasks/get", "params": {"taskId": TASK}}).encode()
     poll = Exchange(Request("POST", "/mcp", "", [], body, ""), Response(200), datetime.now(UTC), 0.01)
 
@@ -105,7 +105,7 @@ def test_a_poll_names_the_tool_that_its_task_was_created_by() -> None:
     assert "wait_and_echo" in line
 
 
-def test_json_has_one_object_a_line() -> None:
+def test_json_has_one_object_per_line() -> None:
     lines = shown(exchange(result={"taskId": TASK, "status": "working"}), CREATED, as_json=True, width=20)
 
     request, task = map(json.loads, lines)
@@ -119,7 +119,7 @@ def test_json_has_one_object_a_line() -> None:
 
 
 def warned(record_of: str, folder: Path, *, within: str = "") -> tuple[str, str]:
-    """Log a warning with a traceback; return what the screen and what the file have of it."""
+    """Log a warning with a traceback; return what the screen and the file show of it."""
     file, output = io.StringIO(), FunctionOutput(folder / "a.jsonl")
     handler = Warnings(Screen(Console(file=file, width=80)), output)
     error = KeyError("colour\nred")
@@ -130,7 +130,7 @@ def warned(record_of: str, folder: Path, *, within: str = "") -> tuple[str, str]
     return file.getvalue(), (folder / "a.jsonl").read_text()
 
 
-def test_a_failure_is_one_line_on_the_screen_and_whole_in_the_file(tmp_path: Path) -> None:
+def test_a_failure_is_one_line_on_the_screen_and_complete_in_the_file(tmp_path: Path) -> None:
     screen, file = warned("local.lambdas.functions", tmp_path, within="local-1-F")
 
     assert screen.endswith("warning: F failed. KeyError: 'colour\\nred'\n")

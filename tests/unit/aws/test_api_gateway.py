@@ -1,4 +1,4 @@
-"""API Gateway's events: what they ask, and what goes back."""
+"""API Gateway's events become HTTP requests, and HTTP responses become its responses."""
 
 import pytest
 
@@ -31,7 +31,7 @@ class TestARequest:
         assert (request.principal, request.scopes) == (ALICE, {"tools:call"})
 
     def test_has_its_headers_in_lower_case(self) -> None:
-        """M10: their names are compared without regard to case."""
+        """M10: header names are case-insensitive."""
         event = recorded("http_post_modern")
         event["headers"] = {"MCP-Protocol-Version": "2026-07-28", "Mcp-NAME": "Greet"}
 
@@ -41,7 +41,7 @@ class TestARequest:
         assert request_of(recorded("http_post_headers_null"), CALLER).headers == {}
 
     @pytest.mark.parametrize(("raw", "query"), [("resume=1&a=%20b", "resume=1&a=%20b"), ("", ""), (None, "")])
-    def test_has_the_query_of_its_url_as_it_came(self, raw: str | None, query: str) -> None:
+    def test_has_the_query_of_its_url_unchanged(self, raw: str | None, query: str) -> None:
         event = recorded("http_post_legacy") | {"rawQueryString": raw}
 
         assert request_of(event, CALLER).query == query

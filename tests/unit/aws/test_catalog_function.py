@@ -1,4 +1,4 @@
-"""What function catalog makes of its events, and what it writes of tools that it refuses."""
+"""What function catalog compiles from its events, and what it logs about tools that it refuses."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def environment(table: str) -> dict[str, str]:
         "AUTHORIZER": "none",
         "STATE_MACHINE_PREFIX": MACHINES + f"{table}-",
         "STATE_MACHINE_ARNS": "",
-        "POWERTOOLS_SERVICE_NAME": table,  # a logger of its own, which writes where this test reads
+        "POWERTOOLS_SERVICE_NAME": table,  # a separate logger, whose output this test reads
     }
 
 
@@ -97,7 +97,7 @@ def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(
     assert (summary["message"], summary["tools"], summary["refused"]) == ("the catalog was compiled", 0, 1)
 
 
-def test_a_parameter_that_the_event_says_is_gone_is_gone_though_the_list_still_has_it(table: str) -> None:
+def test_a_deleted_parameter_is_ignored_even_if_the_list_still_has_it(table: str) -> None:
     machine(table, "M", endpoint=table)
     path = register(table, "gone")
     compile_at(SCHEDULED)
@@ -108,9 +108,7 @@ def test_a_parameter_that_the_event_says_is_gone_is_gone_though_the_list_still_h
 
 
 @pytest.mark.parametrize("tags", [{}, {"stepwire:endpoint": "other"}, {"a": "b"}])
-def test_a_tag_that_the_event_says_is_gone_is_gone_though_the_list_still_has_it(
-    table: str, tags: dict[str, str]
-) -> None:
+def test_a_removed_tag_is_ignored_even_if_the_list_still_has_it(table: str, tags: dict[str, str]) -> None:
     arn = machine(table, "M", endpoint=table)
     register(table, "tool")
     compile_at(SCHEDULED)
@@ -237,7 +235,7 @@ def test_a_missing_setting_is_named() -> None:
 @pytest.mark.parametrize(
     ("authorizer", "unchecked", "checks"), [("jwt", "", True), ("iam", "", False), ("iam", "allow", True)]
 )
-def test_scopes_are_registered_where_somebody_checks_them_or_nobody_need(
+def test_tools_with_scopes_are_registered_only_if_scopes_are_checked_or_deliberately_unchecked(
     authorizer: str, unchecked: str, checks: bool
 ) -> None:
     settings = read_catalog_settings({**environment("t"), "AUTHORIZER": authorizer, "UNCHECKED_SCOPES": unchecked})

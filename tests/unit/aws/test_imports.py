@@ -1,4 +1,4 @@
-"""What a cold start pays for: the import of a function loads and builds nothing that the first request may not need."""
+"""The cost of a cold start: importing a function loads and builds nothing that the first request may not need."""
 
 import json
 import os
@@ -12,10 +12,10 @@ import pytest
 from tests.cold_start import SETTINGS
 
 FUNCTIONS = Path(__file__).parents[3] / "functions"
-# The local stack and its server, the clients, the slow validator, and what compiles catalogs.
+# The local stack and its server, the clients, the slow validator, and the compiler of catalogs.
 NOT_IN_A_FUNCTION = (
     *("moto", "mcp", "mcp_types", "uvicorn", "jsonschema", "yaml", "local", "stepwire.catalog.manifests"),
-    "stepwire.background.status_changes",  # which belongs to what nobody waits for
+    "stepwire.background.status_changes",  # only functions for which no client waits may import it
 )
 
 ENVIRONMENT = {**SETTINGS, "STATE_MACHINES": "{}"}
@@ -33,7 +33,7 @@ print(json.dumps({
 
 
 def after(code: str, function: str, environment: dict[str, str] | None = None) -> dict[str, Any]:
-    """Run some code in a fresh interpreter in a function's folder, and report what there is in it afterwards."""
+    """Run code in a new interpreter in a function's folder; return what it reports about the interpreter."""
     done = subprocess.run(
         [sys.executable, "-c", code + REPORT],
         cwd=FUNCTIONS / function,
@@ -64,7 +64,7 @@ def test_importing_a_function_needs_no_environment_and_builds_nothing(function: 
 
 
 def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
-    """Write the catalog of one tool, and give an environment in which it is found."""
+    """Write a catalog of one tool; return an environment in which it is found."""
     entry = {
         "name": "greet",
         "description": "Greets.",

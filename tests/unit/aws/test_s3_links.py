@@ -1,4 +1,4 @@
-"""URLs of objects in S3: signed with Signature Version 4, and at the Region's own host, in every Region of AWS."""
+"""URLs of objects in S3: signed with Signature Version 4, and on the Region's own host, in every Region of AWS."""
 
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -9,7 +9,7 @@ from boto3.session import Session
 from stepwire.aws.clients import s3_client
 from stepwire.aws.s3 import PresignedUrls
 
-SESSION = Session()  # one: each would read what botocore knows of S3 and of all Regions
+SESSION = Session()  # one session, because each new session loads botocore's data of S3 and of all Regions
 REGIONS = [
     region
     for partition in SESSION.get_available_partitions()
@@ -19,14 +19,14 @@ REGIONS = [
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A URL is signed with whatever credentials there are; nothing is asked of AWS."""
+    """Set fake credentials, because signing needs no call to AWS."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a-key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
 
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_a_url_is_signed_with_version_4_for_its_own_region(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S3 refuses Signature Version 2 for objects that a key of KMS encrypts."""
+    """S3 refuses Signature Version 2 for objects that a KMS key encrypts."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", region)
 
     url = urlsplit(PresignedUrls(timedelta(minutes=15), s3_client)("my-reports", "2026/a report.csv"))
@@ -40,7 +40,7 @@ def test_a_url_is_signed_with_version_4_for_its_own_region(region: str, monkeypa
 
 
 def test_a_bucket_whose_name_has_dots_is_in_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The certificate of S3 has no name for such a host."""
+    """The certificate of S3 does not cover such a host."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
 
     url = urlsplit(PresignedUrls(timedelta(minutes=15), s3_client)("my.reports", "a.csv"))

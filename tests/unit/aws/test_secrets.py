@@ -1,4 +1,4 @@
-"""The secret that seals what clients keep for us: nobody asks Secrets Manager before, or twice."""
+"""The secret that seals a requestState: read from Secrets Manager at its first use, and once."""
 
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -14,17 +14,17 @@ ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal"
 
 @dataclass
 class SecretsManager:
-    """Secrets Manager with one secret; says what it was asked."""
+    """A fake Secrets Manager with one secret, which records the calls."""
 
     value: str = "grüße"
     previous: str | None = None
     refusal: str = "ResourceNotFoundException"
-    """What is answered where there is no secret before this one."""
+    """The error if there is no previous version of the secret."""
     built: int = 0
     asked: list[str] = field(default_factory=list[str])
 
     def client(self) -> SecretsManagerClient:
-        """Build a client, which is itself."""
+        """Return this object as its own client."""
         self.built += 1
         return cast(SecretsManagerClient, self)
 
@@ -59,7 +59,7 @@ def test_a_secret_is_read_once_per_instance() -> None:
 
 
 def test_another_function_instance_reads_the_secret_itself() -> None:
-    """A secret that was changed meanwhile counts from the next instance on."""
+    """A secret that was changed meanwhile counts for new instances."""
     manager = SecretsManager()
     before = Secret(ARN, manager.client)()
     manager.value = "another"

@@ -47,7 +47,7 @@ ENVIRONMENT = {
 OPTIONAL = {"STATE_MACHINES", "ALLOWED_ORIGINS", "RESUMING_CLIENTS", "PRINCIPAL_CLAIMS", "RESOURCE", "REQUIRED_SCOPE"}
 
 
-def test_the_tools_that_fetch_are_offered_unless_they_are_turned_off() -> None:
+def test_the_tools_for_clients_without_tasks_are_offered_unless_turned_off() -> None:
     assert not read_mcp_settings(ENVIRONMENT | {"FETCH_TOOLS": "off"}).fetch_tools
 
 
@@ -116,7 +116,7 @@ def test_without_allowed_origins_no_web_page_may_call(origins: dict[str, str]) -
     ("authorizer", "is_open"), [("jwt", False), ("cognito", False), ("iam", False), ("nonsense", False), ("none", True)]
 )
 def test_a_stack_is_open_only_if_configured_explicitly(authorizer: str, *, is_open: bool) -> None:
-    """M4, T21: and then nobody is shown a list of what are everybody's tasks."""
+    """M4, T21: and then tasks are not listed, because all callers share one principal."""
     settings = read_mcp_settings(ENVIRONMENT | {"AUTHORIZER": authorizer})
 
     assert (settings.sign_in.is_open, settings.access.knows_callers) == (is_open, not is_open)
@@ -170,6 +170,6 @@ def test_the_other_functions_need_only_the_table() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["sw", "SW-", "sw-a-", "-", "a-name-that-is-long-", "swé-", "sw_-", "sw-\n"])
-def test_an_execution_prefix_that_could_begin_another_ones_names_is_refused(prefix: str) -> None:
+def test_an_execution_prefix_that_other_names_could_start_with_is_refused(prefix: str) -> None:
     with pytest.raises(SettingsError, match="EXECUTION_PREFIX must be 1 to 11 lower-case letters and digits"):
         read_mcp_settings({**ENVIRONMENT, "EXECUTION_PREFIX": prefix})

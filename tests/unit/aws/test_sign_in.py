@@ -1,4 +1,4 @@
-"""Who calls: named by what the authorizer vouches for, all of it, and by nothing that a caller can choose."""
+"""The principal of a caller: derived only from what the authorizer verified."""
 
 from typing import Any
 
@@ -21,14 +21,14 @@ def caller(event: dict[str, Any], sign_in: SignIn = SIGN_IN) -> Caller:
 
 
 def with_token(told: object = None, **claims: object) -> dict[str, Any]:
-    """Make an event whose token has these claims and no others; `told` are the scopes that a route asks for."""
+    """Return an event whose token has exactly these claims; `told` are the scopes that the route requires."""
     event = recorded("http_post_jwt")
     event["requestContext"]["authorizer"]["jwt"] = {"claims": claims, "scopes": told}
     return event
 
 
 def signed(**identity: object) -> dict[str, Any]:
-    """Make an event that was signed with IAM; the recorded one is of a session `alice` of a role."""
+    """Return an event that was signed with IAM; the recorded one is of the session `alice` of a role."""
     event = recorded("http_post_iam")
     event["requestContext"]["authorizer"]["iam"] |= identity
     return event
@@ -48,14 +48,14 @@ class TestATokensOwner:
         assert machine.principal == principal_of(identity, SALT)
 
     def test_is_never_identified_by_the_client_alone_by_default(self) -> None:
-        """An issuer may leave `sub` out of the tokens of people, too."""
+        """An issuer may also leave `sub` out of the tokens of people."""
         with pytest.raises(IncompleteIdentity) as refused:
             caller(recorded("http_post_jwt_without_subject"))
 
         assert refused.value.data == {"missing": ["sub"]}
 
     def test_with_a_subject_is_the_same_with_or_without_alternatives(self) -> None:
-        """So that no task is lost where an operator lets machines in."""
+        """No task is lost if an operator admits machines later."""
         person = with_token(iss=ISSUER, sub="alice", client_id="an app")
 
         assert caller(person) == caller(person, WITH_MACHINES)
@@ -73,7 +73,7 @@ class TestATokensOwner:
         assert one.principal == other.principal
 
     def test_differs_by_issuer_subject_and_kind(self) -> None:
-        """T24: nobody becomes somebody else by choosing a name."""
+        """T24: nobody becomes another principal by choosing a name."""
         events = [
             with_token(iss=ISSUER, sub="alice"),
             with_token(iss=ISSUER, sub="bob"),
@@ -99,7 +99,7 @@ class TestATokensOwner:
 
     @pytest.mark.parametrize("tenant", [{}, {"org_id": ""}, {"org_id": None}, {"org_id": "<nil>"}])
     def test_without_a_required_claim_is_refused_with_its_name(self, tenant: dict[str, object]) -> None:
-        """Never a weaker principal: all without a tenant would be in one."""
+        """There is no weaker principal: it would contain all callers without a tenant."""
         with pytest.raises(IncompleteIdentity) as refused:
             caller(with_token(iss=ISSUER, sub="alice", **tenant), WITH_TENANT)
 
@@ -124,7 +124,7 @@ class TestATokensOwner:
         assert refused.value.data == {"missing": missing}
 
     def test_must_send_the_access_token(self) -> None:
-        """F4: the ID tokens of Cognito pass API Gateway too."""
+        """F4: API Gateway also accepts the ID tokens of Cognito."""
         with pytest.raises(InvalidToken) as refused:
             caller(with_token(iss=ISSUER, sub="alice", aud="client", token_use="id"))
 
@@ -148,7 +148,7 @@ class TestScopes:
         "scope", ["a\u00a0reports", "a\treports", "a\nreports", "[reports", "reports]", "[reports] ", "[[reports]]"]
     )
     def test_are_separated_by_spaces_and_lose_brackets_only_in_pairs(self, scope: str) -> None:
-        """RFC 6749 knows one separator."""
+        """RFC 6749 has one separator."""
         assert "reports" not in (caller(with_token(iss=ISSUER, sub="alice", scope=scope)).scopes or ())
 
     def test_may_come_from_the_route(self) -> None:
@@ -164,7 +164,7 @@ class TestScopes:
 
 class TestASigner:
     def test_is_identified_by_the_role_without_the_session(self) -> None:
-        """A session's name is its caller's to choose, and another for each new session."""
+        """The caller chooses the name of a session."""
         sessions = [
             signed(
                 userId=f"AROAIOSFODNN7EXAMPLE:{name}", userArn=f"arn:aws:sts::123456789012:assumed-role/Agents/{name}"
@@ -183,7 +183,7 @@ class TestASigner:
         assert caller(user).principal == principal_of(("iam", "AIDAIOSFODNN7EXAMPLE"), SALT)
 
     def test_that_a_broker_has_named_keeps_the_name(self) -> None:
-        """The account's id stands before it, which by itself is the root user's."""
+        """The account's id comes first, because the id alone is that of the root user."""
         alice, bob, root = (signed(userId=user) for user in ("123456789012:alice", "123456789012:bob", "123456789012"))
 
         assert len({caller(event).principal for event in (alice, bob, root)}) == 3
@@ -227,7 +227,7 @@ class TestNobody:
             caller(event)
 
     def test_cannot_be_identified_by_a_header(self) -> None:
-        """M4: only what the authorizer says counts."""
+        """M4: only the authorizer's data count."""
         event = recorded("http_post_legacy")
         event["headers"] |= {"authorization": "Bearer forged", "x-amzn-oidc-identity": "alice"}
 

@@ -1,4 +1,4 @@
-"""What may be in a snapshot: everything that all copies share, and nothing that makes one copy another."""
+"""What a snapshot may contain: everything that all copies share, and nothing that must differ between copies."""
 
 import ast
 from collections.abc import Generator
@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cold_start import CREDENTIALS, ROOT, Aws, agreeable_aws, run, write_catalog
+from tests.cold_start import CREDENTIALS, ROOT, Aws, always_succeeding_aws, run, write_catalog
 
 SNAP_START: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 ON_DEMAND: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand"}
 
-# Before anything is imported: what is random, what says who we are, and what leads outside. They note who asks.
+# Before any import: guards around randomness, credentials and connections, which record each use.
 GUARD: Final = """
 import os, sys, traceback
 touched = []
@@ -53,7 +53,7 @@ print(json.dumps({
 }))
 """
 
-# Two processes go on from the moment after the start, as two copies of one snapshot do.
+# Two processes continue from the end of the initialization, as two copies of one snapshot do.
 COPIES: Final = (
     START
     + """
@@ -94,7 +94,7 @@ def task_root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def aws() -> Generator[Aws]:
-    with agreeable_aws() as started:
+    with always_succeeding_aws() as started:
         yield started
 
 
@@ -102,7 +102,7 @@ def test_shareable_parts_are_built_before_the_snapshot(task_root: Path) -> None:
     found = run(START + REPORT, task_root, SNAP_START)
 
     assert found["built"]
-    assert found["schemas"] >= 4, "the tools have four schemas at least"
+    assert found["schemas"] >= 4, "the catalog must have at least four compiled schemas"
     assert found["session"]
     assert found["metrics"]
 
@@ -110,7 +110,7 @@ def test_shareable_parts_are_built_before_the_snapshot(task_root: Path) -> None:
 def test_nothing_unique_secret_or_connected_is_touched_before_the_snapshot(task_root: Path) -> None:
     found = run(START + REPORT, task_root, SNAP_START)
 
-    # Python makes a key for child processes when it is told of them, and a function has none.
+    # Importing multiprocessing creates a random key, which functions never use.
     touched = {touch for touch in found["touched"] if not touch.endswith("multiprocessing/process.py")}
     assert touched == set()
     assert not found["credentials"]
@@ -147,14 +147,14 @@ def test_two_copies_of_a_snapshot_have_different_ids_and_credentials(task_root: 
     first, second = run(COPIES, task_root, {**SNAP_START, **endpoint(aws)})
 
     assert first["session"] != second["session"]
-    assert first["task"][10:] != second["task"][10:], "the random part, after the time"
+    assert first["task"][10:] != second["task"][10:], "the random part of the ids must differ"
     assert set(aws.signed_by) == {"FIRST", "SECOND"}
 
 
 def test_two_copies_of_a_snapshot_share_no_request_state(task_root: Path, aws: Aws) -> None:
     first, second = run(COPIES, task_root, {**SNAP_START, **endpoint(aws)})
 
-    assert first["codes"][-1] == -31002, "this copy was polled too often"
+    assert first["codes"][-1] == -31002, "each copy must count polls on its own"
     assert second["codes"][-1] == -32602
 
 

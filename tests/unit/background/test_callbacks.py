@@ -1,4 +1,4 @@
-"""The events with which states of a workflow ask: read from their sample, and brought to their task."""
+"""The events of states that ask a question: read from the sample event, and recorded in their task."""
 
 from dataclasses import replace
 from datetime import timedelta

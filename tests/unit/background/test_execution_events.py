@@ -1,4 +1,4 @@
-"""The end of an execution finds its task, however often, late and wrongly the news of it come."""
+"""The end of an execution reaches its task, even if events are duplicated, late or wrong."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -37,7 +37,7 @@ def change(name: str) -> ExecutionStatusChange:
 
 @pytest.fixture
 def world() -> World:
-    """A world whose first task is the one that the sample events are about."""
+    """A world whose first task is the task of the sample events."""
     return World()
 
 

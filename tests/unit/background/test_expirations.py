@@ -1,4 +1,4 @@
-"""Tasks that expired while they ran: what the table's stream says of them, and what is done about it."""
+"""Tasks that expired while they ran: the stream records of their removal, and the clean-up."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,12 +24,12 @@ def expirations_of(world: World) -> Expirations:
 
 
 def gone(world: World, task: Task) -> Task:
-    """Let DynamoDB remove a task, and give it as it was last saved."""
+    """Remove a task as DynamoDB's TTL does; return it as it was last saved."""
     return world.store.tasks.pop(task.key)
 
 
 def removal(task: Task) -> dict[str, Any]:
-    """Make the record of a task that DynamoDB removed because its time was over."""
+    """Return the stream record of a TTL deletion."""
     item = item_of(replace(task, version=1))
     keys = {name: item[name] for name in ("pk", "sk")}
     return {"eventName": "REMOVE", "userIdentity": BY_TTL, "dynamodb": {"Keys": keys, "OldImage": item}}

@@ -1,4 +1,4 @@
-"""What workflows ask reaches their tasks, or their states fail with a name that can be caught."""
+"""Questions of workflows reach their tasks, or fail their states with an error name that a Catch can match."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ INVALID = "Stepwire.InvalidInputRequest"
 
 
 def large_form(size: int) -> JsonObject:
-    """Give a form whose parameters take that many bytes."""
+    """Return a form whose params have this many bytes."""
     params: JsonObject = {"mode": "form", "message": "", "requestedSchema": {"type": "object", "properties": {}}}
     field = {"type": "string", "description": ""}
     params = {**params, "message": "m", "requestedSchema": {"type": "object", "properties": {"a": field}}}
@@ -29,8 +29,8 @@ def large_form(size: int) -> JsonObject:
     return params
 
 
-def broken_off(world: World) -> tuple[str | None, str | None]:
-    """Give the error and the cause with which the only state failed that had been waiting."""
+def failure_of_the_only_state(world: World) -> tuple[str | None, str | None]:
+    """Return the error and the cause with which the only waiting state failed."""
     (resumption,) = world.workflows.resumptions
     assert resumption.output is None
     return resumption.error, resumption.cause
@@ -77,7 +77,7 @@ class TestAQuestion:
         assert keys == ["approval", "approval-2", "approval-3"]
 
     def test_asked_twice_concurrently_is_one_question(self) -> None:
-        """Lambda may be called twice for one state."""
+        """Lambda may run the function twice for one state."""
         world = World()
         task = world.call()
         world.store.before_save = lambda: world.ask(task.task_id, token="the same")
@@ -145,7 +145,7 @@ class TestNobodyCanAnswer:
         world.ask(task.task_id, elicitation=elicitation)
 
         cause = f"The client that called the tool does not support elicitation in mode '{mode}'."
-        assert broken_off(world) == (NOT_SUPPORTED, cause)
+        assert failure_of_the_only_state(world) == (NOT_SUPPORTED, cause)
         assert world.stored(task) == task
 
     def test_because_the_task_has_ended(self) -> None:
@@ -155,7 +155,10 @@ class TestNobodyCanAnswer:
 
         world.ask(task.task_id)
 
-        assert broken_off(world) == (NOT_SUPPORTED, "The task has ended, so the question cannot be answered.")
+        assert failure_of_the_only_state(world) == (
+            NOT_SUPPORTED,
+            "The task has ended, so the question cannot be answered.",
+        )
 
     @pytest.mark.parametrize("how", ["deleted", "expired", "somebody else's name", "another state machine", "no ARN"])
     def test_because_the_execution_belongs_to_no_task(self, how: str) -> None:
@@ -174,7 +177,7 @@ class TestNobodyCanAnswer:
 
         world.requests.record(Question(executions.get(how, task.execution), "token", "approval", FORM))
 
-        error, cause = broken_off(world)
+        error, cause = failure_of_the_only_state(world)
         assert error == NOT_SUPPORTED
         assert (cause or "").startswith(
             "The execution does not belong to a task, so the question cannot be shown to a client."
@@ -202,7 +205,7 @@ class TestWhatCannotBeAsked:
 
         world.ask(task.task_id, key, token="token")
 
-        error, cause = broken_off(world)
+        error, cause = failure_of_the_only_state(world)
         assert error == INVALID
         assert cause == (
             "The input request cannot be asked: its key must be 1 to 64 of the characters A-Z a-z 0-9 _ . -."
@@ -226,7 +229,7 @@ class TestWhatCannotBeAsked:
 
         world.ask(task.task_id, elicitation=elicitation)
 
-        error, cause = broken_off(world)
+        error, cause = failure_of_the_only_state(world)
         assert error == INVALID
         assert place in (cause or "")
         assert world.stored(task) == task
@@ -239,7 +242,10 @@ class TestWhatCannotBeAsked:
         world.ask(task.task_id, "too-many")
 
         assert [one.key for one in world.stored(task).input_requests] == ["last"]
-        assert broken_off(world) == (INVALID, "The task has asked 100 questions, the most that a task may ask.")
+        assert failure_of_the_only_state(world) == (
+            INVALID,
+            "The task has asked 100 questions, the most that a task may ask.",
+        )
 
     def test_is_too_large_together_with_what_is_open(self) -> None:
         world = World()
@@ -250,7 +256,7 @@ class TestWhatCannotBeAsked:
         world.ask(task.task_id, "too-large", large_form(16_000))
 
         cause = f"The open questions of the task would be larger than {LARGEST_OPEN} bytes of JSON together."
-        assert broken_off(world) == (INVALID, cause)
+        assert failure_of_the_only_state(world) == (INVALID, cause)
         assert len(world.stored(task).input_requests) == 3
 
     def test_can_be_asked_when_others_have_been_answered(self) -> None:
@@ -278,7 +284,7 @@ class TestWhatCannotBeAsked:
 
 
 class TestAskedAgainWithTheSameToken:
-    """Lambda may be called twice for one state, long after the first call has asked."""
+    """Lambda may run the function twice for one state, the second time long after the first."""
 
     def test_changes_nothing_at_the_limit_of_questions(self) -> None:
         world = World()
@@ -318,7 +324,7 @@ class TestAskedAgainWithTheSameToken:
 
 
 def asked_often(world: World, times: int) -> Task:
-    """Give a task that has asked so often, and got its answers."""
+    """Return a task that has asked this many questions and got the answers."""
     task = world.call(modes=BOTH_MODES)
     for number in range(times):
         world.ask(task.task_id, f"question-{number}")
@@ -364,14 +370,14 @@ class TestANestedQuestion:
         self.ask(world, self.CHILD)
 
         assert world.stored(task).input_requests == ()
-        assert broken_off(world)[0] == NOT_SUPPORTED
+        assert failure_of_the_only_state(world)[0] == NOT_SUPPORTED
 
     def test_of_an_execution_that_nobody_started_fails_its_state_and_says_what_is_missing(self) -> None:
         world = World()
 
         self.ask(world, self.CHILD)
 
-        error, cause = broken_off(world)
+        error, cause = failure_of_the_only_state(world)
         assert error == NOT_SUPPORTED
         assert "needs AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID in its input" in (cause or "")
 
@@ -382,7 +388,7 @@ class TestANestedQuestion:
         self.ask(world, self.CHILD)
 
         assert len(world.workflows.starters_asked) == MOST_GENERATIONS
-        assert broken_off(world)[0] == NOT_SUPPORTED
+        assert failure_of_the_only_state(world)[0] == NOT_SUPPORTED
 
     def test_of_a_task_s_own_execution_asks_step_functions_nothing(self) -> None:
         world = World()

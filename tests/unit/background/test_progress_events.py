@@ -1,4 +1,4 @@
-"""What workflows say of their progress reaches their tasks; what nobody understands is dropped and named."""
+"""Progress that workflows report reaches their tasks; an invalid report is dropped and logged."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,14 +19,14 @@ ANOTHER = "arn:aws:states:eu-central-1:123456789012:execution:Another:a-name"
 
 
 def made(event: dict[str, Any]) -> ExecutionProgress:
-    """Read an event that must be about progress."""
+    """Parse an event that must be a progress report."""
     news = execution_event_of(event)
     assert isinstance(news, ExecutionProgress)
     return news
 
 
 def event_of(**changes: Any) -> dict[str, Any]:
-    """Give the sample event with another detail."""
+    """Return the sample event with another detail."""
     event = recorded("progress_reported")
     event["detail"] = {name: value for name, value in {**event["detail"], **changes}.items() if value is not ...}
     return event
@@ -65,7 +65,7 @@ def test_a_workflow_may_report_on_behalf_of_another() -> None:
     assert news.execution == Execution(state_machine_arn("Another"), "a-name")
 
 
-def test_the_execution_is_found_wherever_it_stands_among_the_resources() -> None:
+def test_the_execution_is_found_at_any_position_among_the_resources() -> None:
     event = recorded("progress_reported")
     event["resources"] = ["arn:aws:s3:::data", *reversed(event["resources"])]
 
@@ -75,13 +75,13 @@ def test_the_execution_is_found_wherever_it_stands_among_the_resources() -> None
 @pytest.mark.parametrize("name", ["progress", "total"])
 @pytest.mark.parametrize("value", ["40", -1, -0.1, True, [40], float("nan"), float("inf"), 2**53, 1e300])
 def test_an_invalid_amount_is_named(name: str, value: Any) -> None:
-    """An amount travels in event ids, which every JSON reader must hold."""
+    """An amount is part of event ids, which every JSON parser must read."""
     with pytest.raises(MalformedProgress, match="progress must be a number from 0 to"):
         execution_event_of(event_of(**{name: value}))
 
 
 @pytest.mark.parametrize("progress", [None, ...])
-def test_progress_itself_must_be_there(progress: Any) -> None:
+def test_the_progress_is_required(progress: Any) -> None:
     with pytest.raises(MalformedProgress, match="progress must be a number"):
         execution_event_of(event_of(progress=progress))
 
@@ -107,7 +107,7 @@ def test_an_event_put_outside_an_execution_must_name_one() -> None:
 
 
 @pytest.mark.parametrize("detail", [None, [], "40", 40])
-def test_a_detail_that_is_no_object_is_no_progress(detail: Any) -> None:
+def test_a_detail_that_is_not_an_object_is_refused(detail: Any) -> None:
     event = {**recorded("progress_reported"), "detail": detail}
 
     with pytest.raises(MalformedProgress):
@@ -117,7 +117,7 @@ def test_a_detail_that_is_no_object_is_no_progress(detail: Any) -> None:
 def test_an_invalid_event_is_dropped_without_a_retry(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A logger keeps the stream that it was made with, and there is one for each name.
+    # Loggers are cached by name and keep their first stream.
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "dropped progress")
     ExecutionEventsHandler()(event_of(progress="all"), None)
 

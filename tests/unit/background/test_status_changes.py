@@ -1,4 +1,4 @@
-"""What the event bus hears of: the changes of a task's status, as the stream of the table has them."""
+"""The status changes of tasks that are published to the event bus, from the stream of the table."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ _numbers = count(1)
 
 
 def record(kind: str, before: Task | None, after: Task | None, **more: Any) -> Record:
-    """Make the record of a change of the table."""
+    """Return the stream record of a change of an item."""
     images = {"OldImage": before, "NewImage": after}
     return {
         "eventName": kind,
@@ -65,12 +65,12 @@ def record(kind: str, before: Task | None, after: Task | None, **more: Any) -> R
 
 
 def task_with(status: Status, version: int = 1) -> Task:
-    """Make a task that stands so."""
+    """Return a task with this status."""
     return replace(World().call(), status=status, version=version)
 
 
 def ended(number: int) -> Record:
-    """Make the record of a task that ended; the number tells it from others."""
+    """Return the stream record of a task that ended; the number identifies it."""
     tool = replace(OPTIONAL, name=f"tool {number}")
     task = World().call(tool)
     return record("MODIFY", replace(task, version=1), replace(task, status=Cancelled(), version=2))
@@ -78,13 +78,13 @@ def ended(number: int) -> Record:
 
 @dataclass
 class Bus:
-    """EventBridge; keeps what it is told, and refuses some of it."""
+    """A fake EventBridge, which records entries and rejects some of them."""
 
     told: list[Record] = field(default_factory=list[Record])
     calls: list[int] = field(default_factory=list[int])
-    """How many entries each call had."""
+    """The number of entries of each call."""
     deaf_to: set[str] = field(default_factory=set[str])
-    """The tools of which it takes nothing."""
+    """The tools whose entries are rejected."""
     is_available: bool = True
 
     def client(self) -> EventBridgeClient:
@@ -109,13 +109,13 @@ class Bus:
 
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch) -> Bus:
-    """The bus that the function is told of."""
+    """The bus to which the function publishes."""
     monkeypatch.setenv("EVENT_BUS", "agents")
     return Bus()
 
 
 def handle(bus: Bus, *records: Record) -> list[str]:
-    """Give a batch to the function; the sequence numbers that it reports as failed."""
+    """Run the function with a batch; return the sequence numbers that it reports as failed."""
     answer = StatusChangesHandler(bus.client)({"Records": list(records)}, None)
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -267,7 +267,7 @@ def test_a_record_of_a_change_has_both_statuses() -> None:
     ],
 )
 def test_a_task_removed_after_its_ttl_is_published_as_expired(identity: Any, ttl: timedelta, status: str) -> None:
-    """The sweep removes too; the time of a record is rounded down to a second, AT."""
+    """The sweep deletes tasks too; the time of a record is rounded down to a second."""
     more = {} if identity is None else {"userIdentity": identity}
 
     change = status_change_of(record("REMOVE", replace(task_with(Working()), ttl=ttl), None, **more))
@@ -304,7 +304,7 @@ def test_records_from_the_first_rejected_event_on_are_retried(bus: Bus) -> None:
     failed = handle(bus, *records)
 
     assert failed == [number_of(records[12])]
-    assert bus.calls == [10, 10], "what comes after a failure comes again anyway"
+    assert bus.calls == [10, 10], "the records after a failure are delivered again"
     bus.deaf_to = set()
     assert handle(bus, *records[12:]) == []
     assert set(bus.tools()) == {f"tool {number}" for number in range(30)}
@@ -330,7 +330,7 @@ def test_the_earlier_of_two_failures_is_reported(bus: Bus) -> None:
 
 
 def test_a_batch_fails_if_the_call_fails(bus: Bus) -> None:
-    """Lambda then tries it again, in halves."""
+    """Lambda then retries the batch in halves."""
     bus.is_available = False
 
     with pytest.raises(TimeoutError):

@@ -1,4 +1,4 @@
-"""The tasks that nobody reads: repaired by the sweep, without any client."""
+"""Tasks that no client reads are repaired by the sweep."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def sweep_of(world: World) -> Sweep:
 
 
 def unchecked_since(world: World) -> Task:
-    """Call a tool, and let nobody look after it."""
+    """Call a tool, and let time pass without a check."""
     task = world.call()
     world.clock.time += INTERVAL
     return task
@@ -180,7 +180,7 @@ BUDGET = timedelta(minutes=14)
 
 
 def many(count: int) -> tuple[World, list[Task]]:
-    """Call a tool so often, and let nobody look after any."""
+    """Call a tool this many times, and let time pass without a check."""
     world = World(limits=MANY)
     tasks = [world.call() for _ in range(count)]
     world.clock.time += INTERVAL
@@ -210,7 +210,7 @@ def test_running_executions_are_listed_and_not_described_one_by_one() -> None:
 
 
 def test_a_run_continues_until_its_deadline() -> None:
-    """Once, 300 in a run were all, whatever time was left."""
+    """The number of tasks in a run has no fixed limit."""
     world, tasks = many(1_000)
     end_unheard(world, tasks)
 
@@ -246,12 +246,12 @@ def test_the_next_run_continues_where_the_last_one_stopped() -> None:
         runs.append(sweep_of(world).run(deadline).is_done)
         assert world.clock.now() <= deadline + timedelta(seconds=1)
 
-    assert len(runs) == 3  # 50 at once, and 5 a second
+    assert len(runs) == 3  # a burst of 50, then 5 a second
     assert runs == [False, False, True]
 
 
 def test_running_tasks_do_not_delay_the_others() -> None:
-    """Tasks that run stay where they are in the list: without a bookmark, each run would end among them."""
+    """Running tasks keep their place in the list: without a bookmark, each run would end among them."""
     world, tasks = many(500)
     end_unheard(world, tasks[400:])
     slow = world.store.load

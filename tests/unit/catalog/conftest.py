@@ -1,4 +1,4 @@
-"""A folder for manifests."""
+"""An empty folder for manifests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Manifests in a folder of their own, and what compiling them gives."""
+"""Write manifests into a folder, and compile them."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -28,20 +28,20 @@ def put(folder: Path, text: str, name: str = "greet") -> Path:
 
 
 def with_line(line: str) -> str:
-    """Give the smallest manifest with one more line, which replaces the line of the same key."""
+    """Return the smallest manifest with one more line, which replaces the line of the same key."""
     key = line.partition(":")[0]
     kept = [known for known in dedent(SMALLEST).splitlines() if not known.startswith(f"{key}:")]
     return "\n".join([*kept, dedent(line)])
 
 
-def compiled(folder: Path) -> Tool:
-    """Compile the folder and read its only tool as the function does."""
-    (tool,) = read_catalog(compile_directory(folder), STATE_MACHINES).in_order
+def compiled(folder: Path, machine: str = "Greet") -> Tool:
+    """Compile the folder and read its only tool as the function does; `machine` is the name of its state machine."""
+    (tool,) = read_catalog(compile_directory(folder), {machine: state_machine_arn(machine)}).in_order
     return tool
 
 
 def faults(folder: Path) -> list[str]:
-    """Give what is wrong with a folder, line by line, without the path of the folder."""
+    """Return the faults of a folder, line by line, without the path of the folder."""
     with pytest.raises(CatalogError) as error:
         compile_directory(folder)
     return [line.replace(f"{folder}/", "") for line in str(error.value).splitlines()]

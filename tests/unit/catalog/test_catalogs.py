@@ -75,7 +75,7 @@ def test_a_catalog_of_another_format_stops_the_start() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"tools":[]}'])
-def test_what_is_no_catalog_stops_the_start(text: str) -> None:
+def test_an_invalid_catalog_stops_the_start(text: str) -> None:
     with pytest.raises(CatalogError, match="make catalog"):
         read_catalog(text, {})
 
@@ -100,14 +100,14 @@ def test_a_tool_may_need_scopes(folder: Path) -> None:
     assert compiled(folder).scopes == ("refunds:write", "https://mcp.example/mcp/audit")
 
 
-def test_a_tool_needs_none_by_default(folder: Path) -> None:
+def test_a_tool_needs_no_scope_by_default(folder: Path) -> None:
     put(folder, SMALLEST)
 
     assert compiled(folder).scopes == ()
 
 
 @pytest.mark.parametrize("scope", ["''", "'two words'", "'quo\"ted'", "'back\\slash'", "ümlaut", "7", "null"])
-def test_a_scope_is_one_word_that_a_header_can_hold(folder: Path, scope: str) -> None:
+def test_a_scope_is_one_word_that_is_valid_in_a_header(folder: Path, scope: str) -> None:
     put(folder, with_line(f"scopes: [{scope}]"))
 
     assert faults(folder)[0].startswith("greet.yaml: scopes.0: ")

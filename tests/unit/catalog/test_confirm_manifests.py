@@ -1,22 +1,20 @@
-"""What a manifest says of the question before the work, and of its states; and how the question is put."""
+"""The field `confirm` of a manifest, and the question that it becomes; and whether states are shown."""
 
 from pathlib import Path
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.tools import Confirmation, Tool, read_catalog
-from stepwire.errors import CatalogError
+from stepwire.catalog.tools import Confirmation
 from stepwire.json_text import Json, write
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
 from stepwire.tasks.task import Causes
-from tests.kits import state_machine_arn
+from tests.unit.catalog.manifest_files import compiled, faults
 
 EMPTY_FORM = '{"type":"object","properties":{}}'
 
 
 def manifest(folder: Path, *lines: str) -> None:
-    """Write a manifest of a tool that takes `text` and `count`, with some more lines."""
+    """Write a manifest of a tool with the arguments `text` and `count`, with some more lines."""
     text = """\
 name: wipe
 description: Wipes.
@@ -26,48 +24,42 @@ input_schema: {type: object, properties: {text: {type: string}, count: {type: in
     (folder / "wipe.yaml").write_text(text + "\n".join(lines), encoding="utf-8")
 
 
-def compiled(folder: Path) -> Tool:
-    (tool,) = read_catalog(compile_directory(folder), {"Wipe": state_machine_arn("Wipe")}).in_order
-    return tool
-
-
 def fault(folder: Path) -> str:
-    """Give what is wrong with the manifest."""
-    with pytest.raises(CatalogError) as error:
-        compile_directory(folder)
-    return str(error.value).replace(f"{folder}/", "")
+    """Return the only fault of the manifest."""
+    (found,) = faults(folder)
+    return found
 
 
 def question(message: str, **arguments: Json) -> str:
-    """Put a question about a call."""
+    """Return the question about a call."""
     return Confirmation("confirm", message, EMPTY_FORM, None).elicitation(arguments).message
 
 
 # ------------------------------------------------------------------------------------------------------ the manifest
 
 
-def test_without_a_word_of_it_nothing_is_asked_and_states_are_named(tmp_path: Path) -> None:
+def test_by_default_nothing_is_asked_and_states_are_shown(tmp_path: Path) -> None:
     manifest(tmp_path)
 
-    tool = compiled(tmp_path)
+    tool = compiled(tmp_path, "Wipe")
 
     assert tool.confirmation is None
     assert tool.shows_state
 
 
-def test_names_of_states_can_be_kept_back(tmp_path: Path) -> None:
+def test_names_of_states_can_be_hidden(tmp_path: Path) -> None:
     manifest(tmp_path, "show_state: false")
 
-    assert not compiled(tmp_path).shows_state
+    assert not compiled(tmp_path, "Wipe").shows_state
 
 
-def test_a_question_needs_words_and_no_more(tmp_path: Path) -> None:
+def test_a_question_needs_only_a_message(tmp_path: Path) -> None:
     manifest(tmp_path, "confirm: {message: 'Really?'}")
 
-    assert compiled(tmp_path).confirmation == Confirmation("confirm", "Really?", EMPTY_FORM, None)
+    assert compiled(tmp_path, "Wipe").confirmation == Confirmation("confirm", "Really?", EMPTY_FORM, None)
 
 
-def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
+def test_a_complete_question_is_compiled(tmp_path: Path) -> None:
     manifest(
         tmp_path,
         "confirm:",
@@ -77,7 +69,7 @@ def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
         "  input_key: confirmation",
     )
 
-    assert compiled(tmp_path).confirmation == Confirmation(
+    assert compiled(tmp_path, "Wipe").confirmation == Confirmation(
         "sure",
         "Really wipe {text}, {count} times?",
         '{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"string"}},"required":["b"]}',
@@ -119,7 +111,7 @@ def test_a_whole_question_is_what_the_function_reads(tmp_path: Path) -> None:
         ("show_state: sometimes", "show_state: Input should be a valid boolean"),
     ],
 )
-def test_a_question_that_cannot_be_put_is_named_with_its_place(line: str, words: str, tmp_path: Path) -> None:
+def test_an_invalid_question_is_named_with_its_place(line: str, words: str, tmp_path: Path) -> None:
     """M47."""
     manifest(tmp_path, line)
 
@@ -129,10 +121,10 @@ def test_a_question_that_cannot_be_put_is_named_with_its_place(line: str, words:
     assert words in found
 
 
-def test_braces_around_anything_but_a_name_are_words(tmp_path: Path) -> None:
+def test_braces_around_anything_but_a_name_are_text(tmp_path: Path) -> None:
     manifest(tmp_path, "confirm: {message: 'Really {} { text } {text.a} {{text}}?'}")
 
-    confirmation = compiled(tmp_path).confirmation
+    confirmation = compiled(tmp_path, "Wipe").confirmation
 
     assert confirmation is not None
     assert confirmation.elicitation({"text": "x"}).message == 'Really {} { text } {text.a} {"x"}?'
@@ -163,12 +155,12 @@ def test_braces_around_anything_but_a_name_are_words(tmp_path: Path) -> None:
         (list(range(100)), "[" + ",".join(map(str, range(100)))[:199] + "..."),
     ],
 )
-def test_an_argument_is_shown_where_its_name_stands(argument: Json, shown: str) -> None:
-    """X-M7: what is confirmed is what is shown."""
+def test_an_argument_is_shown_at_its_placeholder(argument: Json, shown: str) -> None:
+    """X-M7: the user sees exactly what is confirmed."""
     assert question("Wipe {text}?", text=argument) == f"Wipe {shown}?"
 
 
-def test_an_argument_that_is_missing_is_said_to_be() -> None:
+def test_a_missing_argument_is_shown_as_missing() -> None:
     assert question("Wipe {text}?") == "Wipe not given?"
 
 
@@ -177,8 +169,8 @@ def test_an_argument_may_be_shown_twice() -> None:
 
 
 @pytest.mark.parametrize("text", ["{count}", "{text}", "\\g<0>", "\\1", "{{count}}", "%s", "{0}"])
-def test_an_argument_is_text_and_never_a_place_for_another(text: str) -> None:
-    """Nobody hides an argument in another."""
+def test_placeholders_in_an_argument_are_text(text: str) -> None:
+    """An argument cannot hide another argument."""
     assert question("Wipe {text} {count} times?", text=text, count=3) == f"Wipe {write(text)} 3 times?"
 
 
@@ -188,7 +180,7 @@ def test_a_question_with_its_arguments_is_no_longer_than_any_other() -> None:
     assert question(message, text="x" * 300) == (f'"{"x" * 200}"...' * 20)[:LONGEST_QUESTION]
 
 
-def test_the_form_is_the_manifests_whatever_the_arguments() -> None:
+def test_the_form_does_not_depend_on_the_arguments() -> None:
     asked = Confirmation("confirm", "m", EMPTY_FORM, None).elicitation({"text": "x"})
 
     assert asked.requested_schema == EMPTY_FORM
@@ -198,8 +190,10 @@ def test_the_form_is_the_manifests_whatever_the_arguments() -> None:
     ("lines", "causes"),
     [((), Causes.REDACTED), (("show_errors: names",), Causes.HIDDEN), (("show_errors: causes",), Causes.SHOWN)],
 )
-def test_how_much_of_a_failure_is_told_is_the_manifests(lines: tuple[str, ...], causes: Causes, tmp_path: Path) -> None:
+def test_the_manifest_decides_how_much_of_a_failure_is_shown(
+    lines: tuple[str, ...], causes: Causes, tmp_path: Path
+) -> None:
     """B16."""
     manifest(tmp_path, *lines)
 
-    assert compiled(tmp_path).causes is causes
+    assert compiled(tmp_path, "Wipe").causes is causes

@@ -1,14 +1,12 @@
-"""What a manifest says of repeated calls: the arguments that make them equal, and for how long."""
+"""The field `idempotency` of a manifest: the arguments that make calls equal, and for how long."""
 
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.tools import Idempotency, Tool, read_catalog
-from stepwire.errors import CatalogError
-from tests.kits import state_machine_arn
+from stepwire.catalog.tools import Idempotency
+from tests.unit.catalog.manifest_files import compiled, faults
 
 PLAIN = "{customer: {type: string}, month: {type: [integer, 'null']}, size: {enum: [s, 1]}, unit: {const: eur}}"
 PROPERTIES = (
@@ -18,7 +16,7 @@ REQUIRED = "[customer, month, size, unit, any, all, items, part, odd]"
 
 
 def manifest(folder: Path, *lines: str) -> None:
-    """Write a manifest of a tool that takes arguments of each kind, with some more lines."""
+    """Write a manifest of a tool with arguments of each type, with some more lines."""
     text = f"""\
 name: settle
 description: Settles.
@@ -28,23 +26,16 @@ input_schema: {{type: object, properties: {PROPERTIES}, required: {REQUIRED}}}
     (folder / "settle.yaml").write_text(text + "\n".join(lines), encoding="utf-8")
 
 
-def compiled(folder: Path) -> Tool:
-    """Compile the folder and read its only tool as the function does."""
-    (tool,) = read_catalog(compile_directory(folder), {"Settle": state_machine_arn("Settle")}).in_order
-    return tool
-
-
 def fault(folder: Path) -> str:
-    """Give what is wrong with the manifest."""
-    with pytest.raises(CatalogError) as error:
-        compile_directory(folder)
-    return str(error.value).replace(f"{folder}/settle.yaml: ", "")
+    """Return the only fault of the manifest."""
+    (found,) = faults(folder)
+    return found.removeprefix("settle.yaml: ")
 
 
 def test_without_the_field_no_calls_are_equal(tmp_path: Path) -> None:
     manifest(tmp_path)
 
-    assert compiled(tmp_path).idempotency is None
+    assert compiled(tmp_path, "Settle").idempotency is None
 
 
 @pytest.mark.parametrize(
@@ -58,19 +49,19 @@ def test_without_the_field_no_calls_are_equal(tmp_path: Path) -> None:
         (["idempotency: [customer, month]", "ttl: PT5M"], timedelta(minutes=5)),
     ],
 )
-def test_the_arguments_are_a_list_and_the_window_is_an_hour_or_as_it_says(
+def test_the_arguments_are_a_list_and_the_window_is_an_hour_by_default(
     tmp_path: Path, lines: list[str], window: timedelta
 ) -> None:
     manifest(tmp_path, *lines)
 
-    assert compiled(tmp_path).idempotency == Idempotency(("customer", "month"), window)
+    assert compiled(tmp_path, "Settle").idempotency == Idempotency(("customer", "month"), window)
 
 
 @pytest.mark.parametrize("name", ["customer", "month", "size", "unit"])
 def test_an_argument_of_any_plain_type_can_be_in_a_key(tmp_path: Path, name: str) -> None:
     manifest(tmp_path, f"idempotency: [{name}]")
 
-    found = compiled(tmp_path).idempotency
+    found = compiled(tmp_path, "Settle").idempotency
 
     assert found is not None
     assert found.arguments == (name,)
@@ -100,7 +91,7 @@ def test_an_argument_of_any_plain_type_can_be_in_a_key(tmp_path: Path, name: str
         ("{arguments: [customer], window: soon}", "idempotency.window: Input should be a valid timedelta"),
     ],
 )
-def test_what_makes_no_key_is_refused_by_name(tmp_path: Path, value: str, words: str) -> None:
+def test_an_argument_that_cannot_be_in_a_key_is_named(tmp_path: Path, value: str, words: str) -> None:
     manifest(tmp_path, f"idempotency: {value}")
 
     assert words in fault(tmp_path)

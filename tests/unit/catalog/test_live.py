@@ -1,4 +1,4 @@
-"""The catalog of the moment: read when tools are wanted, and at most once in 30 seconds."""
+"""The live catalog: read when tools are needed, and at most once in 30 seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Live:
         return [tool.name for tool in self.catalog.in_order]
 
 
-def test_registered_tools_stand_among_those_of_the_release_by_name() -> None:
+def test_registered_tools_are_sorted_among_those_of_the_release() -> None:
     live = Live(Source(Published("1", (shard("a", "z"), shard("zz")))))
 
     assert live.names() == ["a", "optional", "z", "zz"]
@@ -68,13 +68,13 @@ def test_registered_tools_stand_among_those_of_the_release_by_name() -> None:
     assert set(live.catalog.tools) == set(live.names())
 
 
-def test_a_tool_of_the_release_wins_over_a_registered_one_of_its_name() -> None:
+def test_a_tool_of_the_release_hides_a_registered_one_of_its_name() -> None:
     live = Live(Source(Published("1", (shard("optional"),))))
 
     assert live.catalog.find("optional").state_machine_arn == OPTIONAL.state_machine_arn
 
 
-def test_nothing_is_read_before_tools_are_wanted_and_then_once_in_30_seconds() -> None:
+def test_the_catalog_is_read_when_tools_are_needed_and_once_in_30_seconds() -> None:
     live = Live()
     assert live.source.reads == []
 
@@ -103,7 +103,7 @@ def test_a_change_is_seen_after_30_seconds() -> None:
     assert live.source.reads == [None, "1"]
 
 
-def test_tools_stay_as_they_are_while_the_table_gives_no_answer() -> None:
+def test_tools_are_unchanged_while_the_table_is_unavailable() -> None:
     live = Live(Source(Published("1", (shard("a"),))))
     live.names()
 
@@ -114,7 +114,7 @@ def test_tools_stay_as_they_are_while_the_table_gives_no_answer() -> None:
     assert [type(trouble) for trouble in live.troubles] == [StoreBusy]
 
 
-def test_an_instance_that_has_read_nothing_yet_denies_no_tool_but_fails() -> None:
+def test_an_instance_that_could_not_read_the_catalog_fails_instead_of_denying_a_tool() -> None:
     live = Live(Source(is_silent=True))
 
     with pytest.raises(StoreBusy):
@@ -124,14 +124,14 @@ def test_an_instance_that_has_read_nothing_yet_denies_no_tool_but_fails() -> Non
     assert live.catalog.find("a").name == "a"
 
 
-def test_what_another_version_compiled_is_not_served_and_hinders_nothing() -> None:
+def test_a_catalog_of_another_version_is_ignored() -> None:
     live = Live(Source(Published("1", (shard("a").replace(f'"format":{FORMAT}', '"format":0'), shard("b")))))
 
     assert live.names() == ["b", "optional"]
     assert [type(trouble) for trouble in live.troubles] == [CatalogError]
 
 
-def test_a_catalog_and_the_live_one_are_used_alike() -> None:
+def test_a_catalog_and_the_live_catalog_have_the_same_interface() -> None:
     catalog: Catalog = catalog_of(OPTIONAL)
     tools: Mapping[str, object] = Live().catalog.tools
 

@@ -1,4 +1,4 @@
-"""Manifests: what is taken, and that every fault is named with its file and field, all at once."""
+"""Manifests: what is accepted, and that all faults are reported at once, each with its file and field."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -17,7 +17,7 @@ from tests.unit.catalog.manifest_files import SMALLEST, STATE_MACHINES, compiled
 # -------------------------------------------------------------------------------------------------------- what is taken
 
 
-def test_the_smallest_manifest_gets_all_the_rest_by_default(folder: Path) -> None:
+def test_the_smallest_manifest_gets_all_defaults(folder: Path) -> None:
     put(folder, SMALLEST)
 
     tool = compiled(folder)
@@ -29,7 +29,7 @@ def test_the_smallest_manifest_gets_all_the_rest_by_default(folder: Path) -> Non
     assert (tool.keep_result.days, tool.result_bucket, tool.result_prefix) == (1, None, None)
 
 
-def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
+def test_a_complete_manifest_is_compiled(folder: Path) -> None:
     put(
         folder,
         f"""\
@@ -64,7 +64,7 @@ def test_a_whole_manifest_is_what_the_function_reads(folder: Path) -> None:
     assert tool.client_capabilities == {"elicitation": {"form": {}}}
 
 
-def test_the_compiled_form_is_the_same_whenever_it_is_compiled(folder: Path) -> None:
+def test_compiling_is_deterministic(folder: Path) -> None:
     """M33: a stable order."""
     for name in ("b", "c", "a"):
         put(folder, with_line(f"name: {name}"), name)
@@ -182,7 +182,7 @@ def test_a_wrong_field_is_named_with_its_file(line: str, fault: str, folder: Pat
         "a//{task_id}/",
     ],
 )
-def test_a_prefix_that_is_not_a_tasks_or_its_callers_own_is_refused(prefix: str, folder: Path) -> None:
+def test_a_prefix_without_the_task_or_its_caller_is_refused(prefix: str, folder: Path) -> None:
     put(folder, f"{dedent(SMALLEST)}result_bucket: my-reports\nresult_prefix: '{prefix}'\n")
 
     (found,) = faults(folder)
@@ -197,7 +197,7 @@ def test_a_field_that_is_missing_is_named(field: str, folder: Path) -> None:
     assert faults(folder) == [f"greet.yaml: {field}: Field required"]
 
 
-def test_all_faults_of_all_files_are_said_at_once(folder: Path) -> None:
+def test_all_faults_of_all_files_are_reported_at_once(folder: Path) -> None:
     put(folder, "name: a b\nttl: never", "one")
     put(folder, with_line("task_support: sometimes"), "two")
     put(folder, with_line("name: good"), "three")
@@ -214,7 +214,7 @@ def test_all_faults_of_all_files_are_said_at_once(folder: Path) -> None:
     ]
 
 
-def test_two_tools_of_one_name_are_both_named(folder: Path) -> None:
+def test_two_tools_with_one_name_are_both_named(folder: Path) -> None:
     """M34."""
     put(folder, SMALLEST, "first")
     put(folder, SMALLEST, "second")
@@ -222,7 +222,7 @@ def test_two_tools_of_one_name_are_both_named(folder: Path) -> None:
     assert faults(folder) == ["second.yaml: name: 'greet' is also the name in first.yaml"]
 
 
-def test_a_tag_of_cloudformation_means_nothing_also_where_a_template_was_read_before(
+def test_a_cloudformation_tag_is_a_fault_even_after_a_template_was_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def learnt(*_: Any) -> str:
@@ -236,7 +236,7 @@ def test_a_tag_of_cloudformation_means_nothing_also_where_a_template_was_read_be
     assert found.startswith("greet.yaml: line 1: the tag !Ref means nothing here")
 
 
-def test_names_are_told_apart_by_case(folder: Path) -> None:
+def test_names_are_case_sensitive(folder: Path) -> None:
     """M34."""
     put(folder, SMALLEST, "first")
     put(folder, with_line("name: Greet"), "second")
@@ -272,7 +272,7 @@ def test_names_are_told_apart_by_case(folder: Path) -> None:
         ("name: a\n---\nname: b", "greet.yaml: line 2: "),
     ],
 )
-def test_what_is_no_manifest_at_all_is_named_with_its_file(text: str, fault: str, folder: Path) -> None:
+def test_an_invalid_file_is_named(text: str, fault: str, folder: Path) -> None:
     put(folder, text)
 
     (found,) = faults(folder)
@@ -296,7 +296,7 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
     assert found.startswith("greet.yaml: ")
 
 
-def test_a_manifest_with_another_ending_is_not_passed_over_in_silence(folder: Path) -> None:
+def test_a_manifest_with_another_extension_is_named(folder: Path) -> None:
     put(folder, SMALLEST)
     (folder / "other.yml").write_text(dedent(SMALLEST))
 

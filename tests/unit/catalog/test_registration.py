@@ -1,4 +1,4 @@
-"""What becomes of what owners register: a bad manifest disables its own tool alone, and consent is the owner's."""
+"""Registered tools: an invalid manifest disables only its own tool, and the owner of a state machine must consent."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ GOOD: Final = {
 
 @dataclass
 class Machines:
-    """State machines with the consent of their owners, and what each is."""
+    """State machines, the consent of their owners, and their types."""
 
     kinds: dict[str, Kind] = field(default_factory=lambda: {state_machine_arn("Settle"): Kind.STANDARD})
     consenting: set[str] = field(default_factory=lambda: {state_machine_arn("Settle")})
@@ -80,7 +80,7 @@ def test_a_registered_tool_is_served_with_the_arn_of_its_state_machine() -> None
     assert found.refusals == ()
 
 
-def test_a_version_or_an_alias_is_described_as_such_and_consent_is_the_state_machine_s() -> None:
+def test_a_version_or_alias_needs_the_consent_on_its_state_machine() -> None:
     alias = state_machine_arn("Settle") + ":live"
     machines = Machines(kinds={alias: Kind.STANDARD})
 
@@ -113,7 +113,7 @@ BROKEN: Final[dict[str, tuple[Registered, str]]] = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_a_bad_manifest_disables_its_own_tool_alone_and_says_why(how: str) -> None:
+def test_an_invalid_manifest_disables_only_its_own_tool_with_a_reason(how: str) -> None:
     bad, words = BROKEN[how]
 
     found = compiled(bad, registered(tool="fine", name="fine"))
@@ -124,7 +124,7 @@ def test_a_bad_manifest_disables_its_own_tool_alone_and_says_why(how: str) -> No
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_the_last_good_manifest_goes_on_serving(how: str) -> None:
+def test_the_last_valid_manifest_continues_to_serve(how: str) -> None:
     before = compiled(registered())
 
     after = compiled(BROKEN[how][0], previous=before)
@@ -159,7 +159,7 @@ def test_a_state_machine_that_cannot_be_started_is_not_served(change: Callable[[
 
 
 @pytest.mark.parametrize("recheck", [True, False])
-def test_a_tool_whose_owner_consents_no_more_is_gone_though_its_manifest_is_good(recheck: bool) -> None:
+def test_a_tool_without_consent_is_removed_although_its_manifest_is_valid(recheck: bool) -> None:
     before = compiled(registered())
 
     after = compiled(registered(), machines=Machines(consenting=set()), previous=before, recheck=recheck)
@@ -168,7 +168,7 @@ def test_a_tool_whose_owner_consents_no_more_is_gone_though_its_manifest_is_good
     assert not after.refusals[0].serves_previous
 
 
-def test_a_bad_manifest_does_not_keep_a_tool_whose_owner_consents_no_more() -> None:
+def test_a_tool_without_consent_is_removed_although_its_manifest_is_invalid() -> None:
     before = compiled(registered())
 
     after = compiled(registered("a: [b"), machines=Machines(consenting=set()), previous=before)
@@ -176,7 +176,7 @@ def test_a_bad_manifest_does_not_keep_a_tool_whose_owner_consents_no_more() -> N
     assert after.tools == {}
 
 
-def test_a_tool_stays_while_aws_gives_no_answer() -> None:
+def test_a_tool_is_kept_while_aws_is_unavailable() -> None:
     before = compiled(registered())
 
     after = compiled(registered(title="New"), machines=Machines(silence=WorkflowsUnavailable()), previous=before)
@@ -185,13 +185,13 @@ def test_a_tool_stays_while_aws_gives_no_answer() -> None:
     assert "tried again later" in reason(after)
 
 
-def test_a_tool_that_is_registered_no_more_is_gone_without_a_word() -> None:
+def test_a_deregistered_tool_is_removed_without_a_log_line() -> None:
     before = compiled(registered())
 
     assert compiled(previous=before) == Compiled({})
 
 
-def test_what_has_not_changed_is_not_described_again_but_by_the_schedule() -> None:
+def test_only_the_schedule_checks_unchanged_state_machines_again() -> None:
     before = compiled(registered())
     machines = Machines()
 
@@ -203,14 +203,14 @@ def test_what_has_not_changed_is_not_described_again_but_by_the_schedule() -> No
     assert machines.described == [state_machine_arn("Settle")]
 
 
-def test_scopes_that_nobody_would_check_keep_their_tool_from_being_served() -> None:
+def test_a_tool_with_scopes_is_not_served_if_scopes_are_not_checked() -> None:
     found = compiled(registered(scopes=["refunds"]), checks_scopes=False)
 
     assert "the endpoint's sign-in knows no scopes" in reason(found)
     assert set(compiled(registered(scopes=["refunds"])).tools) == {"settle"}
 
 
-def test_five_hundred_tools_of_8_kb_fit_the_items_of_the_table() -> None:
+def test_five_hundred_tools_of_8_kb_fit_into_the_items_of_the_table() -> None:
     names = [f"tool_{number:03}" for number in range(500)]
     filler = {f"property_{number}": {"type": "string", "description": "é" * 60} for number in range(40)}
     manifests = [
@@ -223,10 +223,10 @@ def test_five_hundred_tools_of_8_kb_fit_the_items_of_the_table() -> None:
     shards = found.shards()
     assert max(len(shard.encode()) for shard in shards) < 409_600
     assert [name for shard in shards for name in entries_in(shard)] == names
-    assert len(shards) < 100, "one BatchGetItem reads them"
+    assert len(shards) < 100, "one BatchGetItem must read them"
 
 
-def test_a_change_of_one_tool_leaves_the_other_shards_as_they_are() -> None:
+def test_a_change_of_one_tool_does_not_change_the_other_shards() -> None:
     names = [f"tool_{number:03}" for number in range(100)]
     manifests = [registered(tool=name, name=name, description="x" * 9_000) for name in names]
     changed = [*manifests[:-1], registered(tool=names[-1], name=names[-1], description="y" * 9_000)]
@@ -238,7 +238,7 @@ def test_a_change_of_one_tool_leaves_the_other_shards_as_they_are() -> None:
     assert max(map(len, before)) < LARGEST_SHARD + 10_000
 
 
-def test_reasons_fit_one_item_however_many_there_are() -> None:
+def test_any_number_of_reasons_fits_into_one_item() -> None:
     refusals = tuple(Refusal(f"tool_{number}", "s" * 1_000, "ü" * 10_000, False) for number in range(1_000))
 
     text = Compiled({}, refusals).refusals_text()

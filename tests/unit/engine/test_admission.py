@@ -1,4 +1,4 @@
-"""Admitting a caller's next task: what a refused call costs, and how slots come free again."""
+"""Admitting a caller's next task: the cost of a refused call, and how slots are freed again."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ MANY = 100
 
 
 class Watched(InMemoryTaskStore):
-    """A store that notes how many tasks are read at once, and may be busy."""
+    """A store that records how many tasks are read at once, and may be busy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Watched(InMemoryTaskStore):
 
 
 def full(store: InMemoryTaskStore) -> World:
-    """Make a caller have as many active tasks as they may."""
+    """Give a caller as many active tasks as are allowed."""
     world = World(limits=Limits(active=MANY, per_minute=60_000), store=store)
     for _ in range(MANY):
         world.call()
@@ -68,7 +68,7 @@ def test_refused_calls_read_tasks_at_most_once_in_10_seconds(seconds: float, rea
     assert store.calls == (["reserve"] if reads == 1 else ["reserve", "begin_reclaim", "load_many"])
 
 
-# The newest were never looked at where a caller had more than a hundred.
+# Every active task must be checked, even if a caller has more than a hundred.
 @pytest.mark.parametrize("ended", [0, 40, MANY - 1])
 def test_every_active_task_is_checked_in_turn(ended: int) -> None:
     world = full(Watched())
@@ -97,7 +97,7 @@ def test_a_call_at_the_limit_is_refused_with_the_limit_while_the_store_is_busy()
 
 
 class Crowded:
-    """DynamoDB where the tasks are so large that one answer has no room for all."""
+    """A DynamoDB whose tasks are so large that one response has no room for all."""
 
     def __init__(self, answers: int) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""What is written down: one entry for each thing that was done, and nothing in it that a caller has sent."""
+"""The audit log: one entry for each action, which contains nothing that a caller has sent."""
 
 import json
 from datetime import timedelta
@@ -33,7 +33,7 @@ def actions(world: World) -> list[AuditAction]:
 
 
 def unconfirmed(world: World) -> Task:
-    """Call a tool that asks first."""
+    """Call a tool that needs a confirmation."""
     assert CONFIRMED.confirmation is not None
     call = ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES))
     return world.operations.call_after_confirmation(call, CONFIRMED.confirmation)
@@ -164,7 +164,7 @@ class TestEntries:
 
 
 class TestRefusals:
-    """T28: the name of an error, never its words."""
+    """T28: the name of an error, never its message."""
 
     @pytest.mark.parametrize("era", ["legacy", "modern"])
     @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ class TestRefusals:
         assert world.audit == [AuditEntry(AuditAction.REFUSED, ALICE, outcome="UnsupportedMediaType")]
 
     def test_arguments_that_a_model_can_correct_write_no_entry(self) -> None:
-        """They are no error of the protocol, and no task."""
+        """They are no protocol error and create no task."""
         world = World()
 
         ModernClient(world).call("optional", BAD_ARGUMENTS)
@@ -217,14 +217,14 @@ class TestRefusals:
 
 
 def written(capsys: pytest.CaptureFixture[str], entry: AuditEntry) -> dict[str, Any]:
-    """Write an entry down and read the one line of it."""
+    """Write an entry, and parse its one line."""
     write_audit_entry(entry)
     (line,) = capsys.readouterr().out.splitlines()
     return json.loads(line)
 
 
 class TestLines:
-    """T28: a line of the log, which CloudWatch counts."""
+    """T28: lines of the log, from which CloudWatch makes metrics."""
 
     def test_a_task_appears_by_its_id_when_callers_sign_in(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -313,15 +313,13 @@ class TestLines:
 
         assert services == ["stepwire", "stepwire-dev"]
 
-    def test_an_end_says_how_long_the_task_took(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_end_has_the_duration_of_the_task(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = written(capsys, AuditEntry(AuditAction.ENDED, ALICE, "optional", "the id", "completed", HOW_LONG))
 
         assert {"Name": "Duration", "Unit": "Seconds"} in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]
         assert line["Duration"] == [90.0]
 
-    def test_a_line_names_the_caller_and_the_task_and_holds_nothing_else(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_line_names_only_the_caller_and_the_task(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = written(capsys, AuditEntry(AuditAction.ENDED, ALICE, "optional", "the id", "completed", HOW_LONG))
 
         told = {name: line[name] for name in ("audit", "principal", "task_id", "outcome")}

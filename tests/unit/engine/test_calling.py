@@ -1,4 +1,4 @@
-"""Calling a tool: write, start, answer; and what breaks in between."""
+"""Calling a tool: write, start, answer; and failures in between."""
 
 from datetime import timedelta
 
@@ -124,7 +124,7 @@ class TestAStartThatIsRefused:
         )
 
     def test_during_a_repair_fails_the_task(self) -> None:
-        """X12: the handle is out, so the task says it."""
+        """X12: the client has the task id, so the task shows the failure."""
         world = World()
         task = world.overdue()
         world.workflows.states.clear()
@@ -180,7 +180,7 @@ class TestAStartThatIsUnclear:
         assert world.workflows.running() == (task.execution,)
 
     def test_leaves_nothing_running_when_the_task_is_cancelled_while_a_reader_repairs_it(self) -> None:
-        """T23: what is cancelled stays so, and its work does not go on."""
+        """T23: a cancelled task stays cancelled, and its execution does not run."""
         world = World()
         world.workflows.start_fault = StartUnclear()
         task = world.call()

@@ -1,4 +1,4 @@
-"""Tools that ask before they begin, where the question is a task's own: yes starts the work once, no starts nothing."""
+"""Tools that need a confirmation in their task: yes starts the work once, no starts nothing."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ INPUT = '{"text":"hello","confirmation":{"reason":"tidy up"}}'
 
 
 def unconfirmed(world: World, tool: Tool = CONFIRMED, arguments: JsonObject = ARGUMENTS) -> Task:
-    """Call a tool that asks first."""
+    """Call a tool that needs a confirmation."""
     assert tool.confirmation is not None
     return world.operations.call_after_confirmation(
         ToolCall(ALICE, tool, arguments, None, Origin(BOTH_MODES)), tool.confirmation
@@ -34,7 +34,7 @@ def respond(world: World, task: Task, answer: Any) -> Task:
 
 
 def words_of(task: Task) -> str:
-    """Give what an ended task answers."""
+    """Return the text of an ended task's result."""
     assert isinstance(task.status, Completed)
     assert isinstance(task.status.result, ToolResult)
     assert task.status.result.is_error
@@ -53,7 +53,7 @@ class TestATaskThatWaitsToBeConfirmed:
         assert world.workflows.starts == []
 
     def test_is_not_checked_however_long_it_takes(self) -> None:
-        """Nothing runs that could be lost."""
+        """Nothing is running that could be lost."""
         world = World()
         task = unconfirmed(world)
         world.clock.advance(minutes=14)
@@ -119,7 +119,7 @@ class TestYes:
         assert world.stored(task).status == Working()
         assert len(world.workflows.starts) == 1
 
-    def test_that_is_wrong_is_asked_for_again(self) -> None:
+    def test_that_is_wrong_repeats_the_question(self) -> None:
         world = World()
         task = unconfirmed(world)
 
@@ -130,7 +130,7 @@ class TestYes:
         assert "at content/reason: " in (request.refusal or "")
         assert world.dialogue.respond(ALICE, task.task_id, {"confirm#2": YES}).status == Working()
 
-    def test_that_makes_the_input_too_large_is_asked_for_again_and_starts_nothing(self) -> None:
+    def test_that_makes_the_input_too_large_repeats_the_question_and_starts_nothing(self) -> None:
         world = World()
         arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
         task = unconfirmed(world, arguments=arguments)
@@ -141,7 +141,7 @@ class TestYes:
         assert world.workflows.starts == []
 
     def test_fails_the_task_when_step_functions_refuses_for_good(self) -> None:
-        """X12: the handle is out, so the task says it."""
+        """X12: the client has the task id, so the task shows the failure."""
         world = World()
         task = unconfirmed(world)
         world.workflows.start_fault = StartRefused("its state machine no longer exists")
@@ -236,7 +236,7 @@ class TestTwoAtOnce:
         assert world.workflows.starts == []
 
     def test_a_confirmation_first_starts_the_work(self) -> None:
-        """Nobody is told that nothing was started while it runs."""
+        """No result may say that nothing was started while the work runs."""
         world = World()
         task = unconfirmed(world)
         world.store.before_save = lambda: respond(world, task, YES)
@@ -279,7 +279,7 @@ class TestTwoAtOnce:
 
 
 def test_the_users_answer_overrides_an_argument_of_the_same_name() -> None:
-    """Where the tool takes any argument, nobody answers in the user's place."""
+    """Even if the tool accepts any argument, a caller cannot answer instead of the user."""
     answer = InputResponse(Action.ACCEPT, '{"sure":true}')
 
     assert merged_input('{"confirm":{"sure":false},"a":1}', "confirm", answer) == '{"confirm":{"sure":true},"a":1}'

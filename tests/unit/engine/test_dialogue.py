@@ -1,4 +1,4 @@
-"""Answers of callers: held against their questions, recorded, then delivered; nothing that was taken is lost."""
+"""Answers of callers: validated, recorded, then delivered; no accepted answer is lost."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ DELIVERED_YES = '{"action":"accept","content":{"amount":25}}'
 
 
 def asking(world: World, *keys: str) -> Task:
-    """Give a task that asks these."""
+    """Return a task that asks these questions."""
     task = world.call()
     for key in keys:
         world.ask(task.task_id, key)
@@ -31,7 +31,7 @@ def respond(world: World, task: Task, **responses: Any) -> Task:
 
 
 def got(world: World) -> dict[str, str | None]:
-    """Give what the states got that had been waiting, by their tokens."""
+    """Return what waiting states got, by their tokens."""
     return {one.token: one.output for one in world.workflows.resumptions}
 
 
@@ -49,7 +49,7 @@ class TestAnAnswer:
 
     @pytest.mark.parametrize("action", ["decline", "cancel"])
     def test_that_is_a_decline_or_cancel_reaches_the_state_too(self, action: str) -> None:
-        """T29: what to make of it is for the workflow."""
+        """T29: the workflow decides what it means."""
         world = World()
         task = asking(world, "approval")
 
@@ -67,7 +67,7 @@ class TestAnAnswer:
         assert got(world) == {"token of signature": '{"action":"accept"}'}
 
     def test_is_recorded_before_it_is_delivered(self) -> None:
-        """X8: whoever dies in between has lost nothing."""
+        """X8: nothing is lost if the process dies in between."""
         world = World()
         task = asking(world, "approval")
         world.store.calls.clear()
@@ -108,7 +108,7 @@ class TestAWrongAnswer:
     @pytest.mark.parametrize(
         "answer", [{"action": "accept", "content": {"amount": 0}}, {"action": "accept"}, {}, None, "yes"]
     )
-    def test_is_asked_for_again_under_another_key(self, answer: Any) -> None:
+    def test_repeats_the_question_under_another_key(self, answer: Any) -> None:
         world = World()
         task = asking(world, "approval")
 
@@ -119,8 +119,8 @@ class TestAWrongAnswer:
         assert got(world) == {}
         assert world.dialogue.respond(ALICE, task.task_id, {"approval#2": YES}).status == Working()
 
-    def test_that_comes_twice_is_asked_for_again_once(self) -> None:
-        """X16: a client may repeat a request whose answer was lost."""
+    def test_that_comes_twice_repeats_the_question_once(self) -> None:
+        """X16: a client may repeat a request whose response was lost."""
         world = World()
         task = asking(world, "approval")
 
@@ -129,7 +129,7 @@ class TestAWrongAnswer:
         assert twice == once
 
     def test_together_with_a_valid_one_keeps_the_valid_one(self) -> None:
-        """Clients answer a key once, so what they have answered well is not asked for again."""
+        """Clients answer a key once, so a valid answer must not be requested again."""
         world = World()
         task = asking(world, "a", "b")
 

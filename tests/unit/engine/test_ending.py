@@ -197,8 +197,8 @@ class TestAnswerOf:
         assert world.operations.result_of(world.stored(task)) == TaskError(4711, "Not today")
 
 
-def test_a_tool_that_is_gone_from_the_catalog_still_ends_its_tasks() -> None:
-    """Whatever is needed to understand the end is in the task."""
+def test_tasks_of_a_tool_that_was_removed_still_end() -> None:
+    """The task contains everything that is needed to interpret its end."""
     world = World()
     task = world.call(STRUCTURED)
     later = World(catalog=catalog_of(), store=world.store, workflows=world.workflows, clock=world.clock)

@@ -1,4 +1,4 @@
-"""Looking at a task: steady, overdue, gone; and waiting for its end."""
+"""Reading a task: steady, overdue, unknown; and waiting for its end."""
 
 from datetime import timedelta
 
@@ -83,7 +83,7 @@ class TestGet:
         assert after.status == Completed(ResultInExecution(is_error=False))
 
     def test_repairs_a_task_whose_start_was_lost_in_a_crash(self) -> None:
-        """X8: written, never started, and the function instance gone."""
+        """X8: written, never started, and the process died."""
         world = World()
         task = world.overdue()
         world.workflows.states.clear()
@@ -172,7 +172,7 @@ class TestGet:
 
 
 def waited(world: World, task: Task) -> Task:
-    """Follow a task to its end, or to the end of patience."""
+    """Follow a task until it ends or the wait is over."""
     return list(world.operations.watch(task, world.patience.unresumable_request, has_ended))[-1]
 
 

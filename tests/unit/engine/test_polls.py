@@ -1,4 +1,4 @@
-"""The limit of polls: what is remembered of callers is bounded, whatever they send."""
+"""The limit of polls: the memory for callers is bounded, whatever they send."""
 
 import pytest
 
@@ -11,7 +11,7 @@ TASK_ID = "0" * 36
 
 
 def remembered(limit: PollLimit) -> int:
-    """Count the characters of the ids that a limit keeps."""
+    """Return the number of characters of the ids in a limit."""
     return sum(len(task_id) for _, task_id in limit._paced_until)  # pyright: ignore[reportPrivateUsage]
 
 

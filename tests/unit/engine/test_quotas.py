@@ -1,4 +1,4 @@
-"""Quotas of Step Functions are weather: a look that is throttled is put off, and costs nobody anything (A6)."""
+"""Quotas of Step Functions: a throttled check is postponed, and no caller gets an error for it (A6)."""
 
 import json
 from datetime import timedelta
@@ -21,7 +21,7 @@ INTERVALS = Intervals()
 
 
 def due(world: World, *, count: int = 1) -> list[Task]:
-    """Call a tool that tells its state, and let time pass until somebody asks for it."""
+    """Call a tool that shows its state, and let time pass until the state must be read."""
     tasks = [world.call(TELLING) for _ in range(count)]
     for task in tasks:
         world.workflows.current_states[task.execution] = "Counting"
@@ -36,7 +36,7 @@ def test_a_throttled_history_does_not_prevent_finding_an_end() -> None:
     world = World()
     (task,) = due(world)
     world.workflows.throttled = {"current_state"}
-    world.workflows.succeed(task.execution, OUTPUT)  # and its event is lost
+    world.workflows.succeed(task.execution, OUTPUT)  # its event is lost
 
     after = world.operations.get(ALICE, task.task_id)
 
@@ -82,7 +82,7 @@ def test_a_throttled_instance_pauses_history_calls_and_still_repairs() -> None:
 
 
 def test_an_instance_uses_only_its_share_of_the_history_quota() -> None:
-    """600 tasks a minute in an account that allows 20 looks a second, of which this instance takes one."""
+    """600 tasks a minute, in an account with a quota of 20 history calls a second, of which this instance uses one."""
     world = World()
     tasks = [world.call(TELLING) for _ in range(100)]
     for task in tasks:
@@ -97,7 +97,7 @@ def test_an_instance_uses_only_its_share_of_the_history_quota() -> None:
 
 
 def test_a_state_is_not_refreshed_early_when_the_quota_is_low() -> None:
-    """The interval of the state is shorter than that of repairs: there is nothing else to look for yet."""
+    """The interval of the state is shorter than that of repairs, so no repair is due yet."""
     world = World(intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)))
     task = world.call(TELLING)
     world.clock.advance(seconds=30)
@@ -110,7 +110,7 @@ def test_a_state_is_not_refreshed_early_when_the_quota_is_low() -> None:
 
 
 def test_fetching_a_large_result_is_retried_when_throttled() -> None:
-    """Without an answer there is no result to give, and clients give a task up on an error."""
+    """Without the call there is no result, and clients give a task up after an error."""
     world = World()
     task = world.call()
     world.succeed(task.task_id, "x" * 200_000)
@@ -149,7 +149,7 @@ def test_a_pause_ends() -> None:
 
 
 def caused(fault: Exception, code: str) -> Exception:
-    """Let a fault come of an error of AWS."""
+    """Return an error with an AWS error as its cause."""
     fault.__cause__ = ClientError({"Error": {"Code": code, "Message": "arguments"}}, "DescribeExecution")
     return fault
 
@@ -166,7 +166,7 @@ def caused(fault: Exception, code: str) -> Exception:
     ids=["look", "start", "stop", "denied", "a defect"],
 )
 def test_throttling_has_another_log_message_than_a_fault(fault: Exception, level: str, message: str) -> None:
-    log = StringIO()  # loggers of one service are one: this one's is its own
+    log = StringIO()  # a separate service name, because loggers are cached by service
 
     log_fault(fault, "a request met a fault", "check postponed", Logger(service=repr(fault), stream=log))
 

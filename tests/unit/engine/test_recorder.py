@@ -1,4 +1,4 @@
-"""Recording what happened to a task, and losing races well."""
+"""Recording events of tasks, with retries after lost races."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -16,7 +16,7 @@ STOPPED = WorkStopped("stopped")
 
 
 class ContendedStore(InMemoryTaskStore):
-    """A store in which somebody else is always faster."""
+    """A store in which another writer always saves first."""
 
     def save(self, task: Task) -> Task:
         self.calls.append("save")
@@ -78,7 +78,7 @@ def test_of_two_ends_the_first_saved_wins(first: TaskEvent, second: TaskEvent, s
     assert world.stored(task).status == status
 
 
-def test_a_task_that_is_deleted_meanwhile_is_gone() -> None:
+def test_a_task_that_is_deleted_meanwhile_is_unknown() -> None:
     world = World()
     task = world.call()
     world.store.before_save = lambda: world.store.delete(task)
@@ -87,7 +87,7 @@ def test_a_task_that_is_deleted_meanwhile_is_gone() -> None:
     assert world.store.tasks == {}
 
 
-def test_a_task_that_expires_meanwhile_is_gone() -> None:
+def test_a_task_that_expires_meanwhile_is_unknown() -> None:
     world = World()
     task = world.call()
 
@@ -137,7 +137,7 @@ def test_a_task_is_visible_until_it_expires() -> None:
 
 
 def test_the_time_is_in_utc_and_whole_milliseconds() -> None:
-    """X7, T11: what the wire and the store hold."""
+    """X7, T11: the precision of the wire format and the store."""
     elsewhere = datetime(2026, 8, 1, 14, 0, 0, 123_987, tzinfo=timezone(timedelta(hours=2)))
 
     now = Recorder(InMemoryTaskStore(), FixedClock(elsewhere)).now()

@@ -1,8 +1,9 @@
-"""A thousand callers wait, and the functions that end their waits run all the same (A5).
+"""A thousand callers wait, and the functions that end their waits still run (A5).
 
-Lambda is simulated, with a limit for the account, reservations, and its own retries of events; the server is the real
-one. Every invocation is a thread of its own, of which one runs at a time, and the clock moves from one moment at which
-something happens to the next: so a run is the same every time, and takes no time to speak of.
+Lambda is simulated, with the limit of the account, reserved concurrency, and its retries of events; the server is the
+real one. Every invocation is a thread, of which one runs at a time, and the clock jumps to the next scheduled moment:
+so
+every run is the same and takes almost no time.
 """
 
 import heapq
@@ -27,12 +28,12 @@ from tests.kits import OPTIONAL, OUTPUT, World
 
 CALLERS: Final = 1_000
 NEW_ACCOUNT: Final = 10
-"""Concurrent executions of a new account, of which none can be reserved."""
+"""The concurrency of a new account, none of which can be reserved."""
 ORDINARY_ACCOUNT: Final = 500
-"""What other stacks leave to this one of the 1,000 of an ordinary account."""
-SERVICE_TIME: Final = 0.03  # seconds of an invocation beside its waits
+"""The concurrency that other stacks leave to this one, of the 1,000 of an ordinary account."""
+SERVICE_TIME: Final = 0.03  # seconds of an invocation without its waits
 TIMEOUT: Final = timedelta(seconds=29)
-COMES_BACK: Final = 10.0  # seconds; a client that got no result
+COMES_BACK: Final = 10.0  # seconds until a client without a result asks again
 FIRST_END: Final = 30.0  # seconds
 LAST_END: Final = 90.0  # seconds; 17 ends a second
 IN_TIME: Final = 5.0  # seconds
@@ -45,7 +46,7 @@ MCP, EVENTS = "mcp", "execution_events"
 
 
 class Schedule(FixedClock):
-    """A clock, and what is to happen when."""
+    """A clock with scheduled actions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,15 +59,15 @@ class Schedule(FixedClock):
         return (self.time - START_OF_TIME).total_seconds()
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """Let something happen later."""
+        """Schedule an action."""
         heapq.heappush(self._coming, (self.seconds + seconds, next(self._order), act))
 
     def sleep(self, seconds: float) -> None:
-        """Let the others go on; called by an invocation."""
+        """Let other threads run; called by an invocation."""
         Invocation.current().sleep(seconds)
 
     def run(self, until: float) -> None:
-        """Let everything happen up to a moment."""
+        """Run all actions up to a time."""
         while self._coming and self._coming[0][0] <= until:
             at, _, act = heapq.heappop(self._coming)
             self.time = START_OF_TIME + timedelta(seconds=at)
@@ -74,7 +75,7 @@ class Schedule(FixedClock):
 
 
 class Invocation:
-    """One invocation: a thread that has the baton from its begin to its sleeps, and from these to its end."""
+    """One invocation: a thread that runs only while it has control, which it gives up in its sleeps."""
 
     _own: Final = threading.local()
 
@@ -87,11 +88,11 @@ class Invocation:
 
     @classmethod
     def current(cls) -> "Invocation":
-        """Give the one that runs."""
+        """Return the running invocation."""
         return cls._own.invocation
 
     def sleep(self, seconds: float) -> None:
-        """Give the baton back for a while."""
+        """Give up control for some time."""
         self._schedule.after(seconds, self._pass_on)
         self._back.release()
         self._go.acquire()
@@ -112,7 +113,7 @@ class Invocation:
 
 @dataclass
 class Lambda:
-    """Runs functions, as many invocations at once as the account allows, or a function has reserved."""
+    """Runs functions, within the concurrency of the account and the reserved concurrency of each function."""
 
     schedule: Schedule
     limit: int
@@ -121,7 +122,7 @@ class Lambda:
     most_running: int = 0
 
     def invoke(self, function: str, work: Callable[[], object], ended: Callable[[], object]) -> bool:
-        """Begin an invocation; False where it is throttled."""
+        """Start an invocation; return False if it is throttled."""
         if not self._has_room(function):
             return False
         self.running[function] += 1
@@ -139,7 +140,7 @@ class Lambda:
         return True
 
     def bring(self, function: str, work: Callable[[], object], pause: float = 1.0) -> None:
-        """Deliver an event; one that is throttled comes again, after a second and then ever later, up to 5 minutes."""
+        """Deliver an event; a throttled one is retried after a second, then with growing delays up to 5 minutes."""
         if not self.invoke(function, work, lambda: None):
             self.schedule.after(pause, lambda: self.bring(function, work, min(2 * pause, 300)))
 
@@ -152,13 +153,13 @@ class Lambda:
 
 @dataclass
 class Site:
-    """A stack in an account, and a thousand callers who ask for results that are not there yet."""
+    """A stack in an account, and a thousand callers who ask for results that are not ready."""
 
     limit: int
     waits: WaitLimits = field(default_factory=WaitLimits)
     reserved: dict[str, int] = field(default_factory=dict[str, int])
     recorded: list[float] = field(default_factory=list[float])
-    """How long after each end it was recorded, in seconds."""
+    """The delay between each end and its recording, in seconds."""
 
     def __post_init__(self) -> None:
         self.schedule = Schedule()
@@ -167,7 +168,7 @@ class Site:
         self.functions = Lambda(self.schedule, self.limit, self.reserved)
 
     def run(self) -> None:
-        """Let all callers wait, then all workflows end, and see when that is recorded."""
+        """Let all callers wait, then end all workflows, and measure when the ends are recorded."""
         for number in range(CALLERS):
             owner = principal_of(("jwt", "https://issuer.example", str(number)), "a stack")
             task_id = self.world.call(OPTIONAL, owner=owner).task_id
@@ -177,7 +178,7 @@ class Site:
         self.schedule.run(until=LAST_END + 120)
 
     def _ask(self, owner: Principal, task_id: str) -> None:
-        """Ask for a result as a client does that cannot come back for it: now, and until it is there."""
+        """Ask for a result as a client that cannot resume: now, and again until it is ready."""
         answers = list[JsonObject]()
         params = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": task_id}}
 
@@ -236,7 +237,7 @@ def test_a_thousand_waiting_callers_do_not_delay_the_recording_of_an_end(
 
 @pytest.mark.parametrize("limit", [NEW_ACCOUNT, pytest.param(ORDINARY_ACCOUNT, marks=long)])
 def test_without_the_limits_waiting_callers_delay_it(limit: int) -> None:
-    """What both are for: so it was before there were any."""
+    """Shows what the limits are for."""
     site = Site(limit, NO_CAP)
 
     site.run()

@@ -1,4 +1,4 @@
-"""What readers do on the side: deliver what was left undelivered, and say which state runs, seldom and once."""
+"""What readers do besides reading: deliver undelivered answers, and look up the current state, rarely and once."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ DELIVERED = Resumption("token of approval", output='{"action":"accept","content"
 
 
 def undelivered(world: World) -> Task:
-    """Give a task whose answer was recorded by somebody who died before he could deliver it."""
+    """Return a task with a recorded answer whose process died before delivering it."""
     task = world.call()
     world.ask(task.task_id)
     answer = InputResponse(Action.ACCEPT, '{"amount":25}')

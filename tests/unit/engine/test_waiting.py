@@ -1,4 +1,4 @@
-"""Requests that wait: how many may, and until when (A5, B9)."""
+"""Requests that wait: how many may wait, and how long (A5, B9)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ from stepwire.tasks.task import Completed, Task, Working
 from tests.kits import ALICE, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World
 from tests.server.clients import LegacyClient, ModernClient
 
-TIMEOUT = timedelta(seconds=29)  # of function mcp
-LONGEST_CALL = 7.0  # seconds; two tries that time out
+TIMEOUT = timedelta(seconds=29)  # the timeout of function mcp
+LONGEST_CALL = 7.0  # seconds; two attempts that time out
 WAIT = timedelta(seconds=20)
 
 
@@ -42,7 +42,7 @@ def test_a_wait_ends_while_there_is_time_to_answer(seconds_left: int) -> None:
 
 
 def test_a_wait_uses_the_time_that_earlier_calls_left() -> None:
-    """Clients of AWS may take 15 seconds to make a task: then the wait is the shorter."""
+    """AWS calls may take 15 seconds before the task exists: then the wait is shorter."""
     world = World()
     began = world.clock.now()
     task = world.call()
@@ -55,7 +55,7 @@ def test_a_wait_uses_the_time_that_earlier_calls_left() -> None:
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda tells a function of its invocation, so far as it is asked."""
+    """The part of Lambda's context object that the function uses."""
 
     left: int
 
@@ -92,7 +92,7 @@ class Endpoint:
 
 
 def slowed(world: World, seconds: float, name: str, *, fails: bool = False) -> None:
-    """Let every call of a method of the store take so long, and then fail if it is to."""
+    """Let every call of a store method take this long, and optionally fail."""
     method: Callable[..., object] = getattr(world.store, name)
 
     def slow(*args: object) -> object:
@@ -106,7 +106,7 @@ def slowed(world: World, seconds: float, name: str, *, fails: bool = False) -> N
 
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
 def test_a_brownout_never_costs_the_handle_of_a_running_task(era: type[LegacyClient | ModernClient]) -> None:
-    """B9: each call that makes the task takes 5 seconds, and the reads of the wait do not come at all."""
+    """B9: each call that creates the task takes 5 seconds, and the reads of the wait fail."""
     world = World()
     for name in ("reserve", "create"):
         slowed(world, 5, name)
@@ -144,7 +144,7 @@ def test_one_failed_read_does_not_end_a_wait() -> None:
 
 
 def held(world: World, count: int, owner: str = ALICE) -> None:
-    """Let so many requests of a caller's wait already, for a minute."""
+    """Take wait slots of a caller, as this many waiting requests would, for a minute."""
     for _ in range(count):
         until = world.clock.now() + timedelta(minutes=1)
         assert world.operations.waiting.limiter.acquire(owner, until, world.clock.now()) is not None  # pyright: ignore[reportArgumentType] - any name is a principal here
@@ -177,7 +177,7 @@ def test_all_callers_together_get_a_limited_number_of_slots() -> None:
     list(following(world, world.call()))
 
     assert world.clock.slept == []
-    assert len(world.wait_slots.pools[ALICE]) == 3, "the caller's place is given back"
+    assert len(world.wait_slots.pools[ALICE]) == 3, "the caller's wait slot must be released"
 
 
 def test_a_slot_is_released_when_the_wait_ends() -> None:

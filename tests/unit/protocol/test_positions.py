@@ -1,4 +1,4 @@
-"""Positions on a stream: what an event id says, and that a forged one is refused or says something harmless."""
+"""Positions on a stream: the content of an event id, and that a forged one is refused or harmless."""
 
 import base64
 from dataclasses import replace
@@ -36,7 +36,7 @@ positions = st.builds(
 
 
 def is_refused(text: str) -> bool:
-    """Tell whether an event id is refused, and make sure that nothing else ever happens."""
+    """Tell whether an event id is refused with the documented error."""
     try:
         position = position_of(text)
     except InvalidRequest:
@@ -48,14 +48,14 @@ def is_refused(text: str) -> bool:
 
 
 @given(positions)
-def test_a_position_survives_being_an_event_id(position: StreamPosition) -> None:
+def test_a_position_is_read_back_from_its_event_id(position: StreamPosition) -> None:
     found = position_of(position.event_id())
 
     assert found == position
     assert type(found.message_id) is type(position.message_id)
 
 
-# An earlier version may answer the next poll: it reads all other positions, and refuses these.
+# An earlier version, which may answer the next poll, reads all other positions and refuses these.
 @pytest.mark.parametrize(("more", "form"), [({}, 2), ({"is_repeat": True}, 3), ({"is_fetch": True}, 4)])
 def test_only_positions_of_repeated_calls_and_fetches_have_newer_forms(more: dict[str, bool], form: int) -> None:
     position = replace(StreamPosition(1, "0" * 36, is_call=True, updated=0), **more)
@@ -79,7 +79,7 @@ def test_the_longest_message_id_still_makes_an_event_id_that_is_read() -> None:
     assert position_of(position.event_id()) == position
 
 
-def test_the_ids_1_and_text_1_are_two() -> None:
+def test_the_number_1_and_the_text_1_are_different_ids() -> None:
     """M25."""
     one, other = StreamPosition(1, "0" * 36, False, 0), StreamPosition("1", "0" * 36, False, 0)
 
@@ -151,7 +151,7 @@ def test_a_forged_field_is_refused_or_of_the_right_type(place: int, forged: Json
         (10, None),
     ],
 )
-def test_a_field_that_no_position_has_is_refused(place: int, forged: Json) -> None:
+def test_an_unknown_field_is_refused(place: int, forged: Json) -> None:
     fields = [*FIELDS]
     fields[place] = forged
 
@@ -167,11 +167,11 @@ def test_each_form_of_a_position_is_read(form: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("fields", [FIELDS[:-1], [*FIELDS, 0], dict(enumerate(FIELDS)), [FIELDS], []])
-def test_another_shape_is_refused(fields: Json) -> None:
+def test_json_of_another_shape_is_refused(fields: Json) -> None:
     assert is_refused(wrap(fields))
 
 
-def test_an_event_id_that_is_longer_than_any_is_refused_unread() -> None:
+def test_an_event_id_above_the_maximum_length_is_refused() -> None:
     fields = [*FIELDS[:2], "0" * LONGEST, *FIELDS[3:]]
 
     with pytest.raises(InvalidRequest, match="not issued by this server"):
@@ -179,5 +179,5 @@ def test_an_event_id_that_is_longer_than_any_is_refused_unread() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "=", "====", "a", "W10", "Wz\n", " WzFd", "WzF\u00e9", "\u0661", "\ud800", "[1]"])
-def test_what_is_no_event_id_at_all_is_refused(text: str) -> None:
+def test_an_invalid_event_id_is_refused(text: str) -> None:
     assert is_refused(text)

@@ -1,4 +1,4 @@
-"""Who comes back for a response: the list, the versions, the veto, and `?resume=` in the URL."""
+"""Which clients resume responses: the list, versions, the exclusions, and `?resume=` in the URL."""
 
 from contextlib import suppress
 
@@ -30,9 +30,9 @@ def test_a_client_on_the_list_comes_back_for_everything(name: str) -> None:
     assert KNOWN.decide(ClientInfo(name, "0.1.0")) == ALWAYS
 
 
-# A wrong yes is a call that hangs.
+# A call would hang if an unknown client were wrongly taken to resume.
 @pytest.mark.parametrize("name", ["", "MCP", "mcp ", "my mcp", "opencode2", "claude-code", "cursor-vscode", "*"])
-def test_an_unknown_name_comes_back_for_results_only(name: str) -> None:
+def test_an_unknown_client_resumes_results_only(name: str) -> None:
     assert KNOWN.decide(ClientInfo(name, "1")) == RESULTS_ONLY
 
 
@@ -51,16 +51,18 @@ def test_an_unknown_name_comes_back_for_results_only(name: str) -> None:
         ("v3.0", NEVER),
     ],
 )
-def test_an_entry_with_a_version_is_about_later_ones_and_against_earlier_ones(version: str, decided: Resumes) -> None:
+def test_an_entry_with_a_version_includes_later_versions_and_excludes_earlier_ones(
+    version: str, decided: Resumes
+) -> None:
     assert KNOWN.decide(ClientInfo("rmcp", version)) == decided
 
 
 @pytest.mark.parametrize("name", ["Visual Studio Code", "Visual Studio Code - Insiders", "Visual-Studio-Code"])
-def test_a_host_with_tasks_that_hangs_comes_back_for_nothing(name: str) -> None:
+def test_a_host_with_tasks_that_hangs_resumes_nothing(name: str) -> None:
     assert KNOWN.decide(ClientInfo(name, "1.110.0")) == NEVER
 
 
-def test_a_list_with_everybody_leaves_those_out_who_are_known_not_to() -> None:
+def test_a_list_with_all_clients_excludes_those_known_not_to_resume() -> None:
     everybody = resuming_clients(["*"])
 
     assert everybody.decide(ClientInfo("anybody")) == ALWAYS
@@ -88,12 +90,12 @@ def test_an_empty_list_polls_no_plain_call() -> None:
         "openai-mcp/1.0.0",
     ],
 )
-def test_a_user_agent_known_not_to_come_back_is_a_veto(user_agent: str) -> None:
+def test_a_user_agent_known_not_to_resume_overrides_the_list(user_agent: str) -> None:
     assert KNOWN.decide(ClientInfo("mcp", "0.1.0", user_agent)) == NEVER
 
 
 @pytest.mark.parametrize("user_agent", ["", "node", "python-httpx/0.28.1", "Go-http-client/1.1", "opencode/1.18.33"])
-def test_any_other_user_agent_proves_nothing(user_agent: str) -> None:
+def test_any_other_user_agent_is_ignored(user_agent: str) -> None:
     assert KNOWN.decide(ClientInfo("mcp", "0.1.0", user_agent)) == ALWAYS
     assert KNOWN.decide(ClientInfo("an app", "1", user_agent)) == RESULTS_ONLY
 
@@ -103,7 +105,7 @@ def test_any_other_user_agent_proves_nothing(user_agent: str) -> None:
 
 @pytest.mark.parametrize("asked", [True, False])
 @pytest.mark.parametrize("name", ["mcp", "an app", "Visual Studio Code"])
-def test_the_word_of_the_url_counts_alone(name: str, asked: bool) -> None:
+def test_the_parameter_in_the_url_overrides_everything(name: str, asked: bool) -> None:
     assert KNOWN.decide(ClientInfo(name, "1", "Faraday v2"), asked) == Resumes(calls=asked, results=asked)
 
 
@@ -120,20 +122,20 @@ def test_the_word_of_the_url_counts_alone(name: str, asked: bool) -> None:
         ("key=resume", None),
     ],
 )
-def test_the_url_says_so_by_1_or_0(query: str, asked: bool | None) -> None:
+def test_the_parameter_in_the_url_is_1_or_0(query: str, asked: bool | None) -> None:
     assert resume_parameter(query) == asked
 
 
 @pytest.mark.parametrize(
     "query", ["resume=maybe", "resume=", "resume", "resume=01", "resume=1&resume=0", "resume=1&" + "&".join("x" * 50)]
 )
-def test_anything_else_in_the_url_is_refused_and_says_what_is_right(query: str) -> None:
+def test_another_value_in_the_url_is_refused_with_the_valid_ones(query: str) -> None:
     with pytest.raises(InvalidParams, match=r"resume in the URL must be given once, as 1 or 0|more than 20 fields"):
         resume_parameter(query)
 
 
 @given(st.text())
-def test_no_query_is_a_fault(query: str) -> None:
+def test_no_query_raises_another_error(query: str) -> None:
     with suppress(InvalidParams):
         assert resume_parameter(query) in {None, True, False}
 
@@ -149,6 +151,6 @@ def test_the_list_of_known_clients_can_be_added_to() -> None:
 
 
 @pytest.mark.parametrize("entry", ["", " ", ">=1", "a>=", "a>=b", "a>=1.2.3.4.5", "a>1", "a=1", "a>=1>=2"])
-def test_an_entry_that_is_none_is_named(entry: str) -> None:
+def test_an_invalid_entry_is_named(entry: str) -> None:
     with pytest.raises(ValueError, match="^" + entry.replace(".", r"\.") + "$"):
         resuming_clients(["known", entry])

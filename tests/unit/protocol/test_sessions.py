@@ -1,4 +1,4 @@
-"""The sessions of legacy clients: what a token says, and that a forged one is refused or says something harmless."""
+"""The sessions of legacy clients: the content of a token, and that a forged one is refused or harmless."""
 
 import base64
 from typing import Any, Final
@@ -22,12 +22,12 @@ params: st.SearchStrategy[JsonObject] = json_objects | st.fixed_dictionaries(
 
 
 def begun(**given: Any) -> Session:
-    """Begin a session with these parameters, and read its token."""
+    """Start a session with these params; return its parsed token."""
     return session_of(session_id_of(VERSION, given, RANDOM))
 
 
 def is_refused(text: str) -> bool:
-    """Tell whether a token is refused, and make sure that nothing else ever happens."""
+    """Tell whether a token is refused with the documented error."""
     try:
         session = session_of(text)
     except UnknownSession:
@@ -41,7 +41,7 @@ def is_refused(text: str) -> bool:
 # -------------------------------------------------------------------------------------------------------- what it says
 
 
-def test_a_session_says_what_its_client_said_of_itself() -> None:
+def test_a_session_contains_what_its_client_declared() -> None:
     session = begun(
         clientInfo={"name": "an agent", "version": "1"},
         capabilities={"elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": True}},
@@ -53,7 +53,7 @@ def test_a_session_says_what_its_client_said_of_itself() -> None:
 
 
 @given(params)
-def test_whatever_a_client_says_of_itself_its_session_can_be_read(given_params: JsonObject) -> None:
+def test_the_session_of_any_declaration_can_be_read(given_params: JsonObject) -> None:
     written = session_id_of(VERSION, given_params, RANDOM)
 
     session = session_of(written)
@@ -67,16 +67,16 @@ def test_whatever_a_client_says_of_itself_its_session_can_be_read(given_params: 
 @pytest.mark.parametrize(
     ("name", "shown"), [(None, ""), (7, ""), (["a"], ""), ("", ""), ("x" * 65, "x" * 64), ("grüße", "grüße")]
 )
-def test_a_name_is_a_text_of_some_length(name: Json, shown: str) -> None:
+def test_a_name_is_a_string_of_bounded_length(name: Json, shown: str) -> None:
     assert begun(clientInfo={"name": name}).client_name == shown
 
 
 @pytest.mark.parametrize("capabilities", [None, [], "all", True, {"elicitation": True}, {"elicitation": []}])
-def test_what_is_no_capability_is_none(capabilities: Json) -> None:
+def test_an_invalid_capability_is_ignored(capabilities: Json) -> None:
     assert begun(capabilities=capabilities).capabilities == {}
 
 
-def test_a_client_that_declares_too_much_is_taken_at_its_first_words() -> None:
+def test_large_capabilities_are_cut_to_their_top_level() -> None:
     settings: JsonObject = {f"{number:02d}" + "s" * 60: {} for number in range(16)}
     declared: JsonObject = {"elicitation": {}, **{f"capability {number}": settings for number in range(15)}}
 
@@ -85,7 +85,7 @@ def test_a_client_that_declares_too_much_is_taken_at_its_first_words() -> None:
     assert session.capabilities == {name: {} for name in declared}
 
 
-def test_a_client_that_declares_far_too_much_declares_nothing() -> None:
+def test_too_large_capabilities_are_dropped() -> None:
     declared: JsonObject = {f"{number:02d}" + "\x01" * 60: {} for number in range(16)}
 
     session = begun(clientInfo={"name": "\x01" * 64}, capabilities=declared)
@@ -98,7 +98,7 @@ def test_each_session_has_another_token() -> None:
     assert session_id_of(VERSION, {}, b"1" * RANDOM_BYTES) != session_id_of(VERSION, {}, b"2" * RANDOM_BYTES)
 
 
-def test_without_a_token_nothing_is_known() -> None:
+def test_without_a_token_there_is_no_session() -> None:
     assert session_of(None) == Session()
     assert session_of(None).version is None
 
@@ -142,12 +142,12 @@ def test_any_text_as_a_token_is_refused_and_nothing_else_happens(text: str) -> N
         [1, VERSION, "", {}, "x" * LONGEST],
     ],
 )
-def test_a_field_that_no_session_has_is_refused(fields: Json) -> None:
+def test_an_unknown_field_is_refused(fields: Json) -> None:
     assert is_refused(wrap(fields))
 
 
 @pytest.mark.parametrize("text", ["", "=", "a", "W10", " WzFd", "\u00e9", "\ud800", "[1]"])
-def test_what_is_no_token_at_all_is_refused(text: str) -> None:
+def test_an_invalid_token_is_refused(text: str) -> None:
     assert is_refused(text)
 
 

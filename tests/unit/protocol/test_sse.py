@@ -1,4 +1,4 @@
-"""Bodies of server-sent events, as the strictest and the sloppiest readers take them."""
+"""Bodies of server-sent events, as the strictest and the most lenient parsers read them."""
 
 from typing import Final
 
@@ -11,14 +11,14 @@ from stepwire.protocol.sse import ServerSentEvent, body_of
 from tests.strategies import json_values
 
 LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""All that some reader takes for the end of a line."""
+"""All characters that some parser treats as a line end."""
 
 texts = st.text(st.sampled_from(LINE_ENDS) | st.characters(exclude_categories=["Cs"]))
 values = json_values | st.lists(texts) | st.dictionaries(texts, texts)
 
 
 def read(body: str) -> list[dict[str, str]]:
-    """Read a body as Python clients do that split it at whatever looks like the end of a line."""
+    """Parse a body as Python clients do that split it with str.splitlines."""
     events: list[dict[str, str]] = [{}]
     for line in body.splitlines():
         if line:
@@ -31,7 +31,7 @@ def read(body: str) -> list[dict[str, str]]:
 
 
 @given(st.lists(values))
-def test_whatever_the_data_each_event_is_read_as_it_was(told: list[Json]) -> None:
+def test_every_event_is_read_back_whatever_its_data(told: list[Json]) -> None:
     body = body_of(ServerSentEvent(write(value), f"id-{number}") for number, value in enumerate(told))
 
     assert [event["id"] for event in read(body)] == [f"id-{number}" for number in range(len(told))]
@@ -39,7 +39,7 @@ def test_whatever_the_data_each_event_is_read_as_it_was(told: list[Json]) -> Non
 
 
 @given(values)
-def test_a_body_has_no_line_end_but_its_own(value: Json) -> None:
+def test_a_body_has_no_line_end_other_than_lf(value: Json) -> None:
     body = body_of([ServerSentEvent(write(value), "1")])
 
     assert body.splitlines() == body.split("\n")[:-1]
@@ -47,29 +47,29 @@ def test_a_body_has_no_line_end_but_its_own(value: Json) -> None:
 
 
 @pytest.mark.parametrize("character", "\x85\u2028\u2029")
-def test_a_character_that_ends_a_line_for_some_is_escaped(character: str) -> None:
+def test_a_character_that_some_parsers_treat_as_a_line_end_is_escaped(character: str) -> None:
     body = body_of([ServerSentEvent(write({character: character}))])
 
     assert body.isprintable() or body.count("\n") == 2
     assert parse(body.removeprefix("data: ")) == {character: character}
 
 
-def test_the_time_to_come_back_comes_first_and_alone() -> None:
+def test_the_retry_time_comes_first_and_alone() -> None:
     assert body_of([ServerSentEvent("{}", "1")], retry_ms=0) == "retry: 0\n\nid: 1\ndata: {}\n\n"
 
 
-def test_without_a_time_to_come_back_there_is_no_word_of_it() -> None:
+def test_without_a_retry_time_there_is_no_retry_field() -> None:
     assert body_of([ServerSentEvent("{}", "1")]) == "id: 1\ndata: {}\n\n"
 
 
-def test_an_event_without_an_id_changes_no_clients_position() -> None:
+def test_an_event_without_an_id_has_no_id_field() -> None:
     assert body_of([ServerSentEvent("{}")]) == "data: {}\n\n"
 
 
-def test_an_event_that_only_brings_an_id_has_data_all_the_same() -> None:
+def test_an_event_that_only_sets_an_id_has_empty_data() -> None:
     """A released client forgets the id of an event without data."""
     assert body_of([ServerSentEvent(id="1")]) == "id: 1\ndata: \n\n"
 
 
-def test_no_event_is_an_empty_body() -> None:
+def test_a_body_without_events_is_empty() -> None:
     assert body_of([]) == ""

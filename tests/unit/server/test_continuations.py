@@ -39,7 +39,7 @@ def issued(subject: Subject = SUBJECT) -> str:
 
 
 def is_refused(state: str, subject: Subject = SUBJECT, secret: bytes = SECRET) -> bool:
-    """Tell whether a requestState is refused, and make sure that nothing else ever happens."""
+    """Tell whether a requestState is refused with the documented error."""
     try:
         redeem(state, subject, START_OF_TIME, secret)
     except InvalidRequestState:
@@ -51,21 +51,21 @@ def is_refused(state: str, subject: Subject = SUBJECT, secret: bytes = SECRET) -
 
 
 @given(json_objects, st.binary(min_size=1))
-def test_what_was_sealed_is_read_with_the_same_secret(payload: JsonObject, secret: bytes) -> None:
+def test_a_sealed_state_is_read_with_the_same_secret(payload: JsonObject, secret: bytes) -> None:
     assert unseal(seal(payload, secret), secret) == payload
 
 
 @given(json_objects, st.binary(min_size=1, max_size=32), st.binary(min_size=1, max_size=32))
-def test_what_was_sealed_with_another_secret_is_refused(payload: JsonObject, secret: bytes, other: bytes) -> None:
+def test_a_state_sealed_with_another_secret_is_refused(payload: JsonObject, secret: bytes, other: bytes) -> None:
     """M45."""
-    # A shorter secret and the same with zeros behind are one to HMAC.
+    # HMAC does not distinguish a secret from the same secret with zeros appended.
     assume(secret.rstrip(b"\0") != other.rstrip(b"\0"))
 
     with pytest.raises(InvalidRequestState):
         unseal(seal(payload, secret), other)
 
 
-def test_another_character_anywhere_is_refused() -> None:
+def test_a_state_with_one_changed_character_is_refused() -> None:
     """M45."""
     state = issued()
 
@@ -80,7 +80,7 @@ def test_a_truncated_state_is_refused(length: int) -> None:
 
 
 @given(st.text())
-def test_any_text_is_refused_and_so_is_any_text_behind(text: str) -> None:
+def test_any_text_is_refused_alone_or_appended(text: str) -> None:
     assume(text)
 
     assert is_refused(text)
@@ -94,7 +94,7 @@ def test_a_state_with_the_seal_of_another_is_refused() -> None:
     assert is_refused(f"{body}.{tag}")
 
 
-def test_a_payload_that_somebody_writes_himself_is_refused() -> None:
+def test_a_forged_payload_is_refused() -> None:
     forged = base64.urlsafe_b64encode(b'{"kind":"confirm"}').decode().rstrip("=")
 
     assert is_refused(forged)
@@ -102,11 +102,11 @@ def test_a_payload_that_somebody_writes_himself_is_refused() -> None:
     assert is_refused(seal({"kind": "confirm"}, b""))
 
 
-def test_a_state_that_is_longer_than_any_is_refused() -> None:
+def test_a_state_above_the_maximum_length_is_refused() -> None:
     assert is_refused(seal({"kind": "x" * LONGEST_STATE}, SECRET))
 
 
-def test_a_state_says_nothing_of_why_it_is_refused() -> None:
+def test_every_refusal_of_a_state_has_the_same_error() -> None:
     with pytest.raises(InvalidRequestState) as refused:
         unseal("nonsense", SECRET)
 
@@ -118,7 +118,7 @@ def test_a_state_says_nothing_of_why_it_is_refused() -> None:
 
 @given(continuations, subjects, moments)
 @example(CONTINUATION, SUBJECT, datetime(4706, 3, 17, 23, 36, 15, 798995, UTC))
-def test_a_call_goes_on_where_it_was(continuation: Continuation, subject: Subject, at: Any) -> None:
+def test_a_call_continues_from_its_state(continuation: Continuation, subject: Subject, at: Any) -> None:
     state = issue(continuation, subject, at + timedelta(milliseconds=1), SECRET)
 
     assert redeem(state, subject, at, SECRET) == continuation
@@ -139,26 +139,26 @@ def test_a_call_goes_on_where_it_was(continuation: Continuation, subject: Subjec
     ],
     ids=["caller", "tool", "value", "type", "fewer", "none"],
 )
-def test_what_was_given_for_one_call_is_refused_for_another(other: Subject) -> None:
+def test_a_state_of_one_call_is_refused_for_another(other: Subject) -> None:
     """M45, X28."""
     with pytest.raises(InvalidRequestState, match="belongs to another call"):
         redeem(issued(), other, START_OF_TIME, SECRET)
 
 
-def test_the_members_of_the_arguments_may_come_in_another_order() -> None:
+def test_the_members_of_the_arguments_may_have_another_order() -> None:
     again = replace(SUBJECT, arguments={"why": "broken", "order": 7})
 
     assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
 
 
-def test_a_whole_number_may_come_in_another_form() -> None:
+def test_a_whole_number_may_have_another_notation() -> None:
     """JSON Schema takes 7 and 7.0 for the same."""
     again = replace(SUBJECT, arguments={"why": "broken", "order": 7.0})
 
     assert redeem(issued(), again, START_OF_TIME, SECRET) == CONTINUATION
 
 
-def test_a_state_is_good_until_its_time_is_over_and_not_from_then_on() -> None:
+def test_a_state_is_valid_until_its_expiry() -> None:
     """M45."""
     assert redeem(issued(), SUBJECT, UNTIL - timedelta(milliseconds=1), SECRET) == CONTINUATION
 
@@ -166,8 +166,8 @@ def test_a_state_is_good_until_its_time_is_over_and_not_from_then_on() -> None:
         redeem(issued(), SUBJECT, UNTIL, SECRET)
 
 
-def test_a_state_holds_no_arguments() -> None:
-    """They are the caller's own, and may be as large as a workflow takes."""
+def test_a_state_contains_no_arguments() -> None:
+    """The caller has the arguments, which may be as large as a workflow's input."""
     small, large = issued(), issued(replace(SUBJECT, arguments={"text": "x" * 250_000}))
 
     assert len(small) == len(large)

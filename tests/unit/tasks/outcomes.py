@@ -9,7 +9,7 @@ from stepwire.tasks.outcomes import (
 
 
 def completed(end: ExecutionEnd, output_schema: JsonObject | None = None) -> WorkCompleted:
-    """Give the event of an end that must be an answer."""
+    """Return the event of an end that must be an answer."""
     event = event_of(end, None if output_schema is None else write(output_schema))
     assert isinstance(event, WorkCompleted)
     return event

@@ -1,4 +1,4 @@
-"""What a client says of a task of its own, read strictly: one that could not be kept is none."""
+"""The status of a client's task, parsed strictly: an invalid one is ignored."""
 
 import math
 from datetime import timedelta
@@ -32,7 +32,7 @@ def created(**task: Any) -> ClientTask | None:
         ("cancelled", False),
     ],
 )
-def test_a_task_may_be_in_any_status_when_it_is_made(status: str, *, expected: bool) -> None:
+def test_a_new_task_may_have_any_status(status: str, *, expected: bool) -> None:
     found = created(status=status)
 
     assert found is not None
@@ -40,18 +40,18 @@ def test_a_task_may_be_in_any_status_when_it_is_made(status: str, *, expected: b
 
 
 @pytest.mark.parametrize("status", ["", "WORKING", "done", None, 7, True, ["working"], {"working": 1}])
-def test_a_status_that_there_is_not_makes_no_task_and_says_nothing(status: Any) -> None:
+def test_an_unknown_status_is_ignored(status: Any) -> None:
     assert created(status=status) is None
     assert standing_of(MADE, {"taskId": "a-task", "status": status}) is Standing.LOST
 
 
 @pytest.mark.parametrize("task_id", ["", "a b", "a\n", "ü", "x" * 129, "\x00", None, 7, ["a"], {"a": 1}])
-def test_an_id_that_could_not_be_kept_makes_no_task(task_id: Any) -> None:
+def test_an_invalid_id_is_ignored(task_id: Any) -> None:
     assert created(taskId=task_id) is None
 
 
 @pytest.mark.parametrize("task_id", ["x" * 128, "a.b.c", '"', "\\", "786512e2-9e0d-44bd-8f29-789f320fe840"])
-def test_an_id_of_printable_characters_is_kept_as_it_is(task_id: str) -> None:
+def test_an_id_of_printable_characters_is_kept_unchanged(task_id: str) -> None:
     found = created(taskId=task_id)
 
     assert found is not None
@@ -76,7 +76,7 @@ def test_an_id_of_printable_characters_is_kept_as_it_is(task_id: str) -> None:
         ([], 1),
     ],
 )
-def test_a_pace_is_kept_within_bounds(given: Any, seconds: float) -> None:
+def test_a_poll_interval_is_limited(given: Any, seconds: float) -> None:
     found = created(pollInterval=given)
 
     assert found is not None
@@ -98,12 +98,12 @@ def test_a_pace_is_kept_within_bounds(given: Any, seconds: float) -> None:
         (None, Standing.LOST),
     ],
 )
-def test_a_task_stands_as_its_client_says(result: Any, expected: Standing) -> None:
+def test_the_status_is_that_of_the_client(result: Any, expected: Standing) -> None:
     assert standing_of(MADE, result) is expected
 
 
 @given(json_values)
-def test_anything_can_be_read(value: Any) -> None:
+def test_any_json_is_parsed_without_another_error(value: Any) -> None:
     for result in (value, {"task": value}, {"task": {"taskId": "a", "status": value, "pollInterval": value}}):
         assert isinstance(client_task_of(1, "a session", result), ClientTask | None)
         assert isinstance(standing_of(MADE, result), Standing)

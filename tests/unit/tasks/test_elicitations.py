@@ -1,4 +1,4 @@
-"""What a workflow may ask: all that every client can show is asked as it is, and nothing else is asked at all."""
+"""The elicitations of a workflow: those that every client can show are sent unchanged, and all others are refused."""
 
 from collections.abc import Set
 from contextlib import suppress
@@ -26,7 +26,7 @@ from tests.strategies import json_values
 PAGE: Final = "https://sign.example/contract"
 TITLED: Final = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
 
-# Each kind of field that the schemas of both eras know, with all that it may have.
+# Each type of field in the schemas of both eras, with all its members.
 FIELDS: Final[dict[str, JsonObject]] = {
     "text": {"type": "string"},
     "described text": {"type": "string", "title": "T", "description": "D", "default": "d"},
@@ -55,13 +55,13 @@ FIELDS: Final[dict[str, JsonObject]] = {
 
 
 def form(field: Json = None, **more: Any) -> JsonObject:
-    """Ask for one field."""
+    """Return an elicitation with one field."""
     properties = {} if field is None else {"a": field}
     return {"message": "Why?", "requestedSchema": {"type": "object", "properties": properties, **more}}
 
 
 def refusal(value: Json) -> str:
-    """Give the words with which an elicitation is refused."""
+    """Return the message with which an elicitation is refused."""
     with pytest.raises(InvalidQuestion) as refused:
         elicitation_of(value)
     return str(refused.value)
@@ -243,7 +243,7 @@ def test_an_unsafe_url_is_refused(url: str) -> None:
 
 
 def test_a_refusal_fits_the_cause_of_a_failure() -> None:
-    name = "\U000e0001" * 4_000  # each shown as ten characters
+    name = "\U000e0001" * 4_000  # each is shown as ten characters
 
     with pytest.raises(InvalidQuestion, match="is not one of its properties") as refusal:
         elicitation_of(form(required=[name]))
@@ -266,7 +266,7 @@ def test_an_elicitation_of_the_largest_size_is_accepted() -> None:
 
 @pytest.mark.parametrize("message", ["\ud800", float("nan")])
 def test_json_that_only_some_readers_accept_is_refused(message: Json) -> None:
-    """No client could be sent it."""
+    """It could not be sent to every client."""
     assert refusal({**form(), "message": message}) == "it has a lone surrogate, or a number that JSON does not allow"
 
 

@@ -21,14 +21,14 @@ from tests.unit.tasks.outcomes import completed
 
 
 def error_of(cause: str) -> TaskError:
-    """Give the error of a workflow that ended with a protocol error."""
+    """Return the error of a workflow that ended with a protocol error."""
     event = event_of(ExecutionFailed(PROTOCOL_ERROR_NAME, cause), None)
     assert isinstance(event, WorkFailed)
     return event.error
 
 
 def words_of(event: WorkCompleted) -> str:
-    """Give the words of an answer that has nothing else."""
+    """Return the text of a result that has only text."""
     assert isinstance(event.result, ToolResult)
     (block,) = event.result.value()["content"]
     return block["text"]
@@ -65,7 +65,7 @@ class TestAFailure:
         ],
     )
     def test_has_a_readable_message(self, error: str, cause: str, words: str) -> None:
-        """Lambda's cause is JSON; its message is for the caller, its stack trace is not."""
+        """Lambda's cause is JSON: the caller gets its message, and not the stack trace."""
         assert words_of(completed(ExecutionFailed(error, cause))) == words
 
     def test_has_a_bounded_cause_and_a_shorter_status_message(self) -> None:

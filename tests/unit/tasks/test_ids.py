@@ -76,19 +76,21 @@ def test_an_execution_name_leads_back_to_its_task(owner: Principal, task_id: Tas
 
 
 @given(prefixes, prefixes, principals, task_ids)
-def test_no_endpoint_hears_what_another_one_starts(mine: str, other: str, owner: Principal, task_id: TaskId) -> None:
+def test_executions_of_another_endpoint_have_no_task_here(
+    mine: str, other: str, owner: Principal, task_id: TaskId
+) -> None:
     name = execution_name_of(TaskKey(owner, task_id), other)
 
     assert name.startswith(mine) == (mine == other)
 
 
-def test_an_execution_that_version_0_1_named_leads_to_its_task() -> None:
+def test_an_execution_named_by_version_0_1_leads_to_its_task() -> None:
     assert task_key_from_execution(NAME) == TaskKey(ALICE, ID)
     assert execution_name_of(TaskKey(ALICE, ID), "") == NAME
 
 
 @pytest.mark.parametrize("text", ["", "-", "sw", "Sw-", "s-w-", "twelve-chars-", "s w-"])
-def test_what_cannot_begin_a_name_is_no_prefix(text: str) -> None:
+def test_an_invalid_prefix_is_refused(text: str) -> None:
     assert execution_prefix_of(text) is None
 
 

@@ -1,4 +1,4 @@
-"""What a user may answer: what was asked for reaches the workflow, and nothing else does."""
+"""The answers of users: what a question asks for reaches the workflow, and nothing else does."""
 
 from contextlib import suppress
 from typing import Final
@@ -31,14 +31,14 @@ REFUND: Final = form({"amount": {"type": "number", "minimum": 1, "maximum": 100}
 
 
 def accepted(content: Json, elicitation: FormElicitation = REFUND) -> Json:
-    """Give what a workflow gets of an accepted form."""
+    """Return what a workflow gets of an accepted form."""
     response = response_of(elicitation, {"action": "accept", "content": content})
     assert response.action is Action.ACCEPT
     return parse(response.content or "null")
 
 
 def refusal(value: Json, elicitation: FormElicitation | UrlElicitation = REFUND) -> str:
-    """Give the words with which an answer is refused."""
+    """Return the message with which an answer is refused."""
     with pytest.raises(InvalidResponse) as refused:
         response_of(elicitation, value)
     return str(refused.value)
@@ -61,7 +61,7 @@ def test_a_declined_or_cancelled_form_has_no_content_and_is_valid(action: Action
 
 @pytest.mark.parametrize("action", Action)
 def test_an_answer_to_a_url_question_contains_only_the_action(action: Action) -> None:
-    """M49: what happens there is not for the client to see."""
+    """M49: the client does not see what happens on the page."""
     response = response_of(PAGE, {"action": action.value, "content": {"password": "secret"}})
 
     assert response == InputResponse(action)
@@ -126,7 +126,7 @@ def test_a_form_without_required_fields_may_be_empty(content: Json) -> None:
     ],
 )
 def test_a_wrong_answer_is_refused_with_what_was_expected(content: Json, words: str) -> None:
-    """T29: so that the right one can be given."""
+    """T29: so that the user can correct it."""
     assert refusal({"action": "accept", "content": content}) == words
 
 

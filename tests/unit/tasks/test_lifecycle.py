@@ -107,7 +107,7 @@ STEP_RULES = (
     has_times_that_never_go_back,
     requires_input_if_and_only_if_a_question_is_open,
 )
-"""What holds after any event: one test for all, because most of its time goes into making tasks."""
+"""What holds after any event: one test for all, because drawing tasks takes most of the time."""
 
 
 @given(tasks(statuses), events, moments)
@@ -143,7 +143,7 @@ def test_a_check_changes_neither_the_status_nor_the_last_update(task: Task, at: 
 
 @given(tasks(working | asking), ending_events, moments)
 def test_an_end_has_the_time_of_its_event_and_clears_all_questions(task: Task, event: TaskEvent, at: datetime) -> None:
-    """Nobody waits for an answer any more, and tokens are secrets."""
+    """No state waits for an answer any more, and tokens are secrets."""
     after = advance(task, event, at)
 
     assert after.has_ended
@@ -170,7 +170,7 @@ def test_the_first_end_wins_over_all_later_events(
     assert after is ended
 
 
-def test_the_words_of_an_error_are_cut_for_the_status_but_kept_in_the_error() -> None:
+def test_the_message_of_an_error_is_cut_in_the_status_but_complete_in_the_error() -> None:
     """X12."""
     task = World().call()
     error = TaskError(-32603, "x" * (LONGEST_MESSAGE + 1))

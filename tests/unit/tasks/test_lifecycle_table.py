@@ -1,4 +1,4 @@
-"""The table at the head of the lifecycle says what the lifecycle does: no more, and no less."""
+"""The table at the head of lifecycle.py is exactly what the code does."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -55,7 +55,7 @@ EVENTS: tuple[TaskEvent, ...] = (
 
 
 def documented() -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Read the table: an event, the state before it, and the states that may follow."""
+    """Read the table: an event, the status before it, and the possible statuses after it."""
     lines = (lifecycle.__doc__ or "").split("\n    event ")[1].split("\n\n")[0].splitlines()[2:]
     for line in lines:
         name, *cells = (cell for cell in line.split("  ") if cell.strip())

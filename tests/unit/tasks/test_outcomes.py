@@ -37,7 +37,7 @@ NEAR_MISSES: list[Json] = [
     {"content": [TEXT, {"type": "text"}]},
     [{"content": [TEXT]}],
 ]
-"""Outputs that look like a CallToolResult and are none."""
+"""Outputs that look like a CallToolResult but are not valid."""
 INEXACT = [
     "",
     "nonsense",
@@ -50,11 +50,11 @@ INEXACT = [
     "[" * 1_000,
     "9" * 5_000,
 ]
-"""Outputs that some reader of JSON refuses, or reads differently than another."""
+"""Outputs that some JSON parser rejects, or reads differently than another."""
 
 
 def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
-    """Give the CallToolResult that an output becomes, and make sure that the task says of it what it says itself."""
+    """Return the CallToolResult that an output becomes; check that the task agrees about is_error."""
     result = completed(Succeeded(write(output)), output_schema).result
     assert isinstance(result, ToolResult)
     value = result.value()
@@ -63,7 +63,7 @@ def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
 
 
 def value_of(event: WorkCompleted) -> JsonObject:
-    """Give the CallToolResult of an answer."""
+    """Return the CallToolResult of an answer."""
     assert isinstance(event.result, ToolResult)
     return event.result.value()
 
@@ -97,7 +97,7 @@ class TestAnOutput:
 
     @pytest.mark.parametrize("output", INEXACT)
     def test_that_readers_could_understand_differently_is_returned_as_text(self, output: str) -> None:
-        """X11: the work is done, so its caller gets what came of it, digit for digit."""
+        """X11: the work is done, so the caller gets its output unchanged, as text."""
         event = completed(Succeeded(output))
 
         assert not event.result.is_error
@@ -212,7 +212,7 @@ class TestAnOutputSchema:
         ids=write,
     )
     def test_that_is_violated_turns_a_success_into_an_error(self, output: Json) -> None:
-        """M36: structured content that is not as promised does not go out."""
+        """M36: structured content that violates the schema is not sent."""
         value = answer(output, OUTPUT_SCHEMA)
 
         assert value["isError"] is True

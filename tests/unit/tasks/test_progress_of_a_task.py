@@ -1,4 +1,4 @@
-"""How far a task says it is: never back, and the same whatever the order of the news."""
+"""The progress of a task: it never decreases, and does not depend on the order of events."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -16,7 +16,7 @@ from tests.strategies import amounts, asking, ends, events, moments, progress_ev
 
 
 def after(reports: Iterable[TaskEvent]) -> Task:
-    """Give a task after some events that came at once."""
+    """Return a task after some events at the same time."""
     return reduce(lambda task, event: advance(task, event, START_OF_TIME), reports, World().call())
 
 

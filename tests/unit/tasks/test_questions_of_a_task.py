@@ -1,4 +1,4 @@
-"""What becomes of a task's questions, as properties of every history and of single steps."""
+"""The questions of a task, as properties of every history and of single events."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -53,21 +53,21 @@ SECOND = timedelta(seconds=1)
 
 History = list[tuple[TaskEvent, datetime]]
 histories: st.SearchStrategy[History] = st.lists(st.tuples(questions | dialogue_events | lasting_events, moments))
-"""What may happen to a task that goes on: questions above all."""
+"""Events of an active task, mostly questions."""
 
 
 def asked(key: str = "approval", token: str = "token", expires_at: datetime | None = None) -> InputRequested:
-    """Let a state ask."""
+    """Return the event of a question."""
     return InputRequested(key, FORM, Callback(token), expires_at)
 
 
 def lived(history: Iterable[tuple[TaskEvent, datetime]]) -> list[Task]:
-    """Give a new task, and again after each event."""
+    """Return a new task, and the task after each event."""
     return list(accumulate(history, lambda task, step: advance(task, *step), initial=World().call()))
 
 
 def after(*history: TaskEvent) -> Task:
-    """Give a task after some events that came at once."""
+    """Return a task after some events at the same time."""
     return lived((event, START_OF_TIME) for event in history)[-1]
 
 
@@ -89,7 +89,7 @@ def test_the_keys_of_a_task_are_never_used_twice(history: History) -> None:
 
 @given(histories)
 def test_a_key_identifies_one_question(history: History) -> None:
-    """X14: not even after an answer that was wrong."""
+    """X14: even after a wrong answer."""
     shown = {(one.key, one.number) for task in lived(history) for one in task.input_requests}
 
     assert len({key for key, _ in shown}) == len(shown)
@@ -134,7 +134,7 @@ def test_no_expired_question_is_open(task: Task, at: datetime) -> None:
     assert all(one.expires_at is None or one.expires_at > at for one in then.input_requests)
     gone = set(task.input_requests) - set(then.input_requests)
     over = {one for one in gone if one.expires_at is not None and one.expires_at <= at}
-    # With the time to confirm it, the whole task is over.
+    # A task whose confirmation expires ends.
     assert over == gone or (then.has_ended and any(isinstance(one.destination, WorkflowInput) for one in over))
     assert as_of(then, at) is then
 
@@ -185,7 +185,7 @@ def test_the_same_token_asked_twice_is_one_question() -> None:
 
 
 def test_a_duplicate_request_after_the_answer_is_ignored() -> None:
-    """The answer is on its way, so nobody needs to give it twice."""
+    """The answer is recorded, so it is not asked again."""
     answered = after(asked("a", "1"), InputAnswered({"a": YES}))
 
     assert advance(answered, asked("a", "1"), START_OF_TIME) is answered
@@ -314,7 +314,7 @@ def test_the_refusal_of_an_answer_has_a_bounded_length() -> None:
 
 
 def test_all_refusals_together_have_a_bounded_length() -> None:
-    """The task must fit where it is kept."""
+    """The task must fit into its item."""
     refusals = [InputRefused({key: "x" * 600}) for key in ("a", "b", "c", "a#4")]
 
     task = after(*(asked(key, key) for key in "abc"), *refusals)
@@ -328,7 +328,7 @@ def test_all_refusals_together_have_a_bounded_length() -> None:
 
 
 def unconfirmed() -> Task:
-    """Give a task that waits to be confirmed."""
+    """Return a task that waits to be confirmed."""
     question = InputRequest("confirm", 1, FORM, WorkflowInput(None))
     return replace(World().call(), status=InputRequired((question,)), inputs=Inputs(asked=1, used_keys=(question.key,)))
 

@@ -1,6 +1,6 @@
 """The sweep: a scheduled check of the tasks that no client reads, so that none waits for a reader to be repaired.
 
-Readers check the tasks that they read (`Upkeep`). The sweep handles the others: tasks whose client never came back, and
+Readers check the tasks that they read (`Upkeep`). The sweep handles the others: tasks whose client never returned, and
 expired tasks that DynamoDB has not deleted yet. Step Functions' quotas are low and shared by the account: the sweep
 uses a part of them, leaves the rest to readers, and skips executions that a list shows as running.
 """

@@ -1,7 +1,7 @@
-"""What a caller may do by the scopes of its token.
+"""What the scopes of a token allow its caller to do.
 
-The rule: a tool that a caller may not call is not shown to it either, and a refusal names all that is needed at once
-(F6). Scopes are compared as they are: no scope holds another (F7). Where a sign-in knows no scopes, a tool that needs
+The rule: a tool that a caller may not call is not listed for it either, and a refusal names all required scopes at once
+(F6). Scopes are compared as text: no scope includes another (F7). Where a sign-in knows no scopes, a tool that needs
 one is refused, unless the operator has said that scopes need not be checked.
 """
 

@@ -1,8 +1,8 @@
-"""Which legacy clients come back for a response: decided once, at `initialize`, by what is known of released ones.
+"""Which legacy clients resume a response: decided once, at `initialize`, by what is known about released clients.
 
 A wrong yes is a call that hangs; a wrong no is a result that says where the work goes on. So a plain call is polled
 only by clients on a list, and everybody else gets JSON. For `tasks/result` the rule is the other way round: only
-clients with tasks send it, and nearly all of them come back.
+clients with tasks send it, and nearly all of them resume it.
 """
 
 import re
@@ -30,7 +30,7 @@ KNOWN_CLIENTS: Final = (
 _ENTRY: Final = re.compile(r"(?P<name>[^>=]+?)\s*(?:>=\s*(?P<version>\d{1,6}(?:\.\d{1,6}){0,3}))?")
 _NUMBERS: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}")
 _MOST_FIELDS: Final = 20
-# HTTP libraries and hosts that never come back, or not reliably. A proxy may change the header: good as a veto only.
+# HTTP libraries and hosts that never resume, or not reliably. A proxy may change the header, so it can only exclude.
 _VETOED: Final = (
     "java-http-client",
     "reactornetty",
@@ -41,13 +41,13 @@ _VETOED: Final = (
     "claude-user",
     "openai-mcp",
 )
-# How the names of hosts begin that have tasks, and do not come back for `tasks/result` either.
+# Prefixes of the names of hosts that have tasks, but do not resume `tasks/result` either.
 _VETOED_NAMES: Final = ("visual studio code", "visual-studio-code")
 
 
 @dataclass(frozen=True)
 class Resumes:
-    """For which responses a client comes back."""
+    """Which responses a client resumes."""
 
     calls: bool = False
     """Those to a plain `tools/call`."""
@@ -79,18 +79,18 @@ class ResumingClient:
         return self.name in {client.name, ANYBODY}
 
     def includes(self, client: ClientInfo) -> bool:
-        """Tell whether this client comes back for a response."""
+        """Tell whether this client resumes a response."""
         return self.is_named(client) and (not self.since or _numbers(client.version) >= self.since)
 
 
 @dataclass(frozen=True)
 class ResumingClients:
-    """The clients that come back for the response to a plain call."""
+    """The clients that resume the response to a plain call."""
 
     entries: tuple[ResumingClient, ...] = ()
 
     def decide(self, client: ClientInfo, asked: bool | None = None) -> Resumes:  # noqa: FBT001 - the parameter is `?resume=` in the URL
-        """Decide for which responses a client comes back; `?resume=` in the URL, if given, decides alone."""
+        """Decide which responses a client resumes; `?resume=` in the URL overrides everything else."""
         if asked is not None:
             return Resumes(asked, asked)
         is_vetoed = any(one in client.user_agent.casefold() for one in _VETOED)
@@ -113,7 +113,7 @@ def resuming_clients(entries: Iterable[str]) -> ResumingClients:
 
 
 def resume_parameter(query: str) -> bool | None:
-    """Read from the query of the endpoint's URL whether the client comes back; None where it does not say.
+    """Read from the query of the endpoint's URL whether the client resumes; None if it does not say.
 
     Raises:
         InvalidParams: it says something else than 1 or 0.

@@ -33,7 +33,7 @@ class Session:
     id: str = ""
     """The token itself."""
     decided: Resumes | None = None
-    """For which responses the client comes back; None in a session that an earlier version opened."""
+    """Which responses the client resumes; None in a session that an earlier version opened."""
 
     def digest_of(self, message_id: MessageId) -> str | None:
         """Return a digest that identifies a request of this session, for its cancellation; None without a session."""
@@ -56,7 +56,7 @@ def session_id_of(version: str, params: JsonObject, random: bytes, resumes: Resu
         version: what was agreed on.
         params: those of `initialize`.
         random: makes each token another (L10); `RANDOM_BYTES` of it.
-        resumes: for which responses the client comes back.
+        resumes: which responses the client resumes.
     """
     client, flags, nonce = client_info_of(params), resumes.calls + 2 * resumes.results, encode(random)
     capabilities = as_object(params.get("capabilities"))

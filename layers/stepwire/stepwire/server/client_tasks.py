@@ -1,7 +1,7 @@
 """Questions that a legacy client makes tasks of its own: asking about such a task, and taking what the client says.
 
 In 2025-11-25, either side may make a task of the other's request. To a client that declares it, a question goes with
-`task`, and may be answered with a CreateTaskResult, which is stored with our task. Whenever the client comes back for
+`task`, and may be answered with a CreateTaskResult, which is stored with our task. Whenever the client resumes
 a stream, it is asked about its tasks: `tasks/get` at the pace that it named, `tasks/result` once its task has ended,
 and `tasks/cancel` once the question is closed. Each is sent again until it is answered, so a lost body loses nothing.
 What the result holds is an answer like any other.
@@ -49,7 +49,7 @@ def is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
 
 
 def pace_of(call: Call, task: Task) -> timedelta:
-    """Return how long this client must wait before it comes back, so that it is not asked about its tasks too often."""
+    """Return how long this client must wait before it resumes, so that it is not asked about its tasks too often."""
     return min(LONGEST_PAUSE, max((one.poll_interval for one in _tasks_of(call, task)), default=timedelta()))
 
 
@@ -132,7 +132,7 @@ def _take(kit: Kit, call: Call, task: Task, request: InputRequest | None, result
 
 
 def _dismiss(kit: Kit, task: Task, request: InputRequest) -> Task:
-    """Take it for an answer that a client's task was cancelled: its user, or whoever acts for them, wants no part."""
+    """Answer a question whose client task was cancelled, because the user does not want to answer."""
     if isinstance(request.asked, Elicitation):
         return kit.dialogue.respond(task.owner, task.task_id, {request.key: _DISMISSED})
     return kit.dialogue.mark_unanswerable(task.owner, task.task_id, request.key)

@@ -65,7 +65,7 @@ class Kit:
     secret: Callable[[], bytes]
     """Seals what a client keeps for us; asked for only when something is sealed."""
     resuming: ResumingClients
-    """The legacy clients that come back for the response to a plain call."""
+    """The legacy clients that resume the response to a plain call."""
     polls: PollLimit
     report: Callable[[Exception], None]
     """Receives faults in spite of which the client still gets its response."""
@@ -78,9 +78,9 @@ class Kit:
     """Returns further keys that may have signed a requestState, before or after a rotation."""
 
     def resumes(self, call: "Call") -> Resumes:
-        """Return for which responses a client comes back; all others get JSON."""
+        """Return which responses a client resumes; all others are sent as JSON."""
         session = call.session
-        # VS Code and the PHP SDK send no version, and never come back.
+        # VS Code and the PHP SDK send no version, and never resume a response.
         is_able = call.headers.accepts_events and call.headers.version and session.id
         if call.version != LEGACY_WITH_TASKS or not is_able:
             return NEVER

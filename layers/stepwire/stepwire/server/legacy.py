@@ -139,7 +139,7 @@ def cancel_task(kit: Kit, call: Call) -> JsonObject:
 
 
 def _decided(kit: Kit, call: Call, version: str) -> Resumes:
-    """Decide once, for the whole session, for which responses the client comes back."""
+    """Decide once, for the whole session, which responses the client resumes."""
     asked = resume_parameter(call.query)
     if version != LEGACY_WITH_TASKS:
         return NEVER
@@ -168,7 +168,7 @@ def _check_capabilities(tool: Tool, call: Call, *, is_followed: bool) -> None:
 
 def _origin(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> Origin:
     modes = modes_for(kit, call, tool, is_followed=is_followed)
-    # Progress travels on responses that a client comes back for.
+    # Progress is sent on responses that the client resumes.
     return Origin(modes, read.progress_token(call.params) if is_followed else None)
 
 

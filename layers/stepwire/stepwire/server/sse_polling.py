@@ -123,7 +123,7 @@ def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
         seen = stream.watch(watched.task, kit.patience.resuming_request)
         return Stream(stream.body(stream.news(seen), seen[-1]))
     except TooManyPolls:
-        return Stream(stream.body([]))  # at no cost, and with the time after which it comes back
+        return Stream(stream.body([]))  # without an AWS call, and with the retry time
     except UnknownTask as error:
         return Stream(stream.body([stream.ending(error_text(position.message_id, error))]))
     except Exception as fault:  # noqa: BLE001 - no fault may end a live stream
@@ -344,7 +344,7 @@ def _longest(kit: Kit, call: Call, *, is_repeat: bool) -> timedelta:
 
 
 def _count(kit: Kit, action: AuditAction, call: Call) -> None:
-    """Count a stream by the client that must come back for it, so that the list of those who do can be corrected."""
+    """Count a stream by the client that must resume it, so that the list of resuming clients can be corrected."""
     client = visible(f"{call.session.client_name} {call.session.client_version}".strip())
     kit.operations.recorder.audit(AuditEntry(action, call.owner, client=client or None))
 

@@ -46,7 +46,7 @@ def offered_names(kit: Kit, call: Call) -> frozenset[str]:
 
 
 def can_ask(kit: Kit, call: Call, request: InputRequest) -> bool:
-    """Tell whether this question can be put to this client; a legacy one must come back for the response."""
+    """Tell whether this question can be put to this client; a legacy one must resume the response."""
     return mode_of(request.asked) in call.modes and _is_followed(kit, call)
 
 
@@ -65,7 +65,7 @@ def modes_for(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> frozens
         kit: what the methods work with.
         call: the call that starts the workflow.
         tool: the tool that is called.
-        is_followed: whether the client comes back for the response, on which questions travel.
+        is_followed: whether the client resumes the response, on which questions are sent.
     """
     own = call.modes if is_followed else frozenset[Mode]()
     return own | {Mode.FORM} if tool.model_may_answer and _offers_answers(kit, call) else own
@@ -77,7 +77,7 @@ def stops_waiting(kit: Kit, call: Call) -> Callable[[Task], bool]:
 
 
 def unfinished(kit: Kit, call: Call, task: Task, *, is_repeat: bool = False) -> ToolResult:
-    """Say how a task stands that has not ended, and what its client's model does next."""
+    """Return a result that gives the status of an unfinished task, and the next step of the client's model."""
     first = [repeat_words(kit.catalog.tools.get(task.work.tool))] if is_repeat else []
     words = [*first, _standing(kit, task), *who_answers(kit, call, task), next_step(kit, call, task)]
     shown = {**summary(kit, task), **question_shown(kit, call, task)}

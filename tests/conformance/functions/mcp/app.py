@@ -1,4 +1,4 @@
-"""Answer MCP requests from API Gateway. Nothing is built before the first request."""
+"""Answer MCP requests from API Gateway. Everything is built at the first request."""
 
 from stepwire.aws.bootstrap import McpHandler
 

@@ -1,4 +1,4 @@
-"""Let a workflow wait until the gate opens: keep its task token for that."""
+"""A function that stores the task token of a workflow until the gate opens."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ from tests.load.gate import Waiting, waiting
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Keep a token, and what its workflow was begun with."""
+    """Store a token, and the input of its workflow."""
     waiting.put(Waiting(event["task_token"], **event["input"]))

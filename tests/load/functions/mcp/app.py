@@ -1,4 +1,4 @@
-"""The kit's own handler, with this folder's tools."""
+"""The handler of function mcp, with the tools of this folder."""
 
 from stepwire.aws.bootstrap import McpHandler
 

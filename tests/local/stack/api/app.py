@@ -1,4 +1,4 @@
-"""Shows what arrived, or does what the request asks."""
+"""A function that returns its event, or does what the request says."""
 
 import os
 import time
@@ -28,7 +28,7 @@ def _sleep(event: dict[str, Any]) -> Any:
 
 
 def _wait(event: dict[str, Any]) -> Any:
-    """Say by a file that the request is here, and wait for another file."""
+    """Write a file to show that the request has arrived, and wait for another file."""
     Path(event["headers"]["x-arrived"]).touch()
     while not Path(event["headers"]["x-until"]).exists():
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Writes each event that arrives to the table, except one that a workflow's input calls poison."""
+"""A function that writes each event to the table, except one whose workflow input is "poison"."""
 
 import json
 import os

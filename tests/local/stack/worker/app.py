@@ -1,4 +1,4 @@
-"""Does the work of a workflow: gives back what it was given, with its own surroundings, or fails as asked."""
+"""A function that returns its event and its environment, or fails as its event says."""
 
 import os
 import time
@@ -8,7 +8,7 @@ import shared
 
 
 class Refused(Exception):
-    """The error that the workflow knows."""
+    """An error that the workflow catches."""
 
 
 def handler(event: dict[str, Any], context: Any) -> Any:

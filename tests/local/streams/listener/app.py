@@ -1,6 +1,6 @@
-"""Keeps what it is given in a queue, and fails as the names of the items ask.
+"""A function that sends its records to a queue, and fails as the names of the items say.
 
-An item `poison...` fails always, `shy...` twice; `reports` says whether it fails by raising or by naming the item.
+An item `poison...` always fails, `shy...` twice; `reports` selects whether it raises or names the failed item.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from local.iam.clients import aws_client
 
-_LONGEST = 200_000  # bytes of a message; a longer one has only the number of records
+_LONGEST = 200_000  # bytes of a message; a longer one contains only the number of records
 
 _seen: Counter[str] = Counter()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SESSION: Final = "stepwire"
 _RENEWED_BEFORE: Final = timedelta(minutes=5)
-"""Longer than any request; the sweep, which runs longer, asks for its client anew at each call."""
+"""The remaining lifetime at which credentials are renewed: longer than any request. The sweep asks at each call."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class NestedExecutions:
         return execution_of(starter)
 
     def _has_started(self, starter: str, arn: str) -> bool:
-        """Tell whether a history has the start of an execution, among the newest events: its starter waits for it."""
+        """Tell whether the newest events of a history contain the start of an execution."""
         asked: dict[str, Any] = {"executionArn": starter, "reverseOrder": True, "maxResults": _PAGE}
         for _ in range(_MOST_PAGES):
             page = self._read(lambda: self._client.get_execution_history(**asked))
