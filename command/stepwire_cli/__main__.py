@@ -1,4 +1,7 @@
-"""`stepwire`, and `python -m stepwire_cli`. The rule: one line says what is wrong; no stack trace reaches the terminal."""
+"""`stepwire`, and `python -m stepwire_cli`.
+
+The rule: one line says what is wrong; no stack trace reaches the terminal.
+"""
 
 import os
 import sys

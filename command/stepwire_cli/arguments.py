@@ -14,7 +14,7 @@ from stepwire_cli.settings import reason
 
 Json = dict[str, Any]
 _BOOLEANS: Final[Mapping[str, bool]] = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False}
-_READ_AS_JSON: Final = ("array", "object", "null")
+_READ_AS_JSON: Final[Mapping[str, type]] = {"array": list, "object": dict, "null": type(None)}
 
 
 def from_pairs(pairs: Iterable[str], schema: Mapping[str, Any]) -> Json:
@@ -96,9 +96,8 @@ def _read(text: str, kind: str) -> object:
             case "boolean":
                 return _BOOLEANS[text.lower()]
             case _ if kind in _READ_AS_JSON:
-                value = json.loads(text)
-                expected = {"array": list, "object": dict, "null": type(None)}[kind]
-                return value if isinstance(value, expected) else _NO_VALUE
+                value: object = json.loads(text)
+                return value if type(value) is _READ_AS_JSON[kind] else _NO_VALUE
             case _:
                 return _NO_VALUE
     except (ValueError, KeyError):

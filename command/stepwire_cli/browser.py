@@ -1,4 +1,4 @@
-"""OAuth in the browser, by the library's provider: a callback on the loopback, and a file of mode 600 for the tokens."""
+"""OAuth in the browser, by the library's provider: a callback on the loopback, and a file of mode 600 for tokens."""
 
 import asyncio
 import hashlib
@@ -18,6 +18,7 @@ from pydantic import AnyUrl
 from stepwire_cli.settings import Settings, home
 from stepwire_client import SignInNeeded
 
+_PUBLIC: Final = "none"  # this client has no secret
 _SECONDS: Final = 300  # for the person to sign in
 _DONE: Final = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nSigned in. You may close this page.\n"
@@ -49,7 +50,7 @@ class TokenFile:
         redirects = [AnyUrl(self._callback.url)]
         if self._client_id is not None:
             return OAuthClientInformationFull(
-                client_id=self._client_id, redirect_uris=redirects, token_endpoint_auth_method="none"
+                client_id=self._client_id, redirect_uris=redirects, token_endpoint_auth_method=_PUBLIC
             )
         kept = self._read().get("client")
         return None if kept is None else OAuthClientInformationFull.model_validate(kept)
@@ -99,7 +100,10 @@ class Callback:
     async def listen(self) -> None:
         """Begin to listen."""
         self._answer = asyncio.get_running_loop().create_future()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        try:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        except OSError:
+            raise SignInNeeded(f"Port {self.port} of 127.0.0.1 is taken. Choose another: --callback-port.") from None
 
     async def result(self) -> AuthorizationCodeResult:
         """Wait for the browser.
@@ -149,7 +153,7 @@ def in_the_browser(settings: Settings, *, is_interactive: bool) -> OAuthClientPr
         webbrowser.open(address)
 
     metadata = OAuthClientMetadata(
-        client_name="stepwire", redirect_uris=[AnyUrl(callback.url)], token_endpoint_auth_method="none"
+        client_name="stepwire", redirect_uris=[AnyUrl(callback.url)], token_endpoint_auth_method=_PUBLIC
     )
     provider = OAuthClientProvider(url, metadata, storage, open_browser, callback.result)
     if storage.has_expired:

@@ -3,7 +3,7 @@
 import os
 import shlex
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ TOKEN: Final = "STEPWIRE_TOKEN"  # noqa: S105 - the name of a variable
 HOME: Final = "STEPWIRE_HOME"
 
 
-class Auth(str, Enum):
+class Auth(StrEnum):
     """How to sign in."""
 
     AUTO = "auto"

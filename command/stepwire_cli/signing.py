@@ -1,4 +1,4 @@
-"""How requests are signed: a bearer token, AWS signatures, or OAuth in the browser. The rule: nothing secret is printed."""
+"""How requests are signed: a bearer token, AWS signatures, or OAuth in the browser. Nothing secret is printed."""
 
 from collections.abc import Generator
 from urllib.parse import urlsplit
@@ -32,16 +32,17 @@ class SigV4(httpx2.Auth):
 
         try:
             session = botocore.session.Session(profile=profile)
-            self._credentials = session.get_credentials()
+            found = session.get_credentials()
             configured = session.get_config_variable("region")
         except BotoCoreError as error:
             raise CommandError(f"{error}. `aws configure list-profiles` lists the profiles.", Exit.SIGN_IN) from None
-        self._region = region or region_in(url) or configured
-        if self._credentials is None:
+        if found is None:
             raise CommandError(
                 "There are no AWS credentials. Sign in (`aws sso login`, `aws configure`), or write --profile.",
                 Exit.SIGN_IN,
             )
+        self._credentials = found
+        self._region = region or region_in(url) or configured
         if self._region is None:
             raise CommandError("No AWS Region is set. Write --region, or set AWS_DEFAULT_REGION.")
 
