@@ -97,7 +97,7 @@ def show(context: typer.Context, task_id: TaskId) -> None:
 
 @tasks.command()
 def watch(context: typer.Context, task_id: TaskId) -> None:
-    """Follow a task to its end, answer its questions, and print the result."""
+    """Follow a task, answer its questions, and print its result."""
     from stepwire_cli import running
 
     _end(running.watch(context.obj, task_id))
@@ -130,7 +130,7 @@ def doctor(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with the manifests.")],
 ) -> None:
-    """Check the manifests in a folder: what is refused, and what would go wrong later."""
+    """Check the manifests in a folder, and say what would go wrong."""
     from stepwire_cli import examining
 
     _end(examining.doctor(context.obj, folder))
