@@ -46,9 +46,9 @@ def common(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Keep what all commands need."""
     if version:
-        from importlib.metadata import version as version_of
+        from stepwire_cli.settings import version as own_version
 
-        typer.echo(version_of("stepwire-client"))
+        typer.echo(own_version())
         raise typer.Exit
     context.obj = Settings(url, token, token_file, auth, profile, region, client_id, callback_port, as_json)
 
