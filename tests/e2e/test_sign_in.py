@@ -24,6 +24,7 @@ from local import LocalStack
 from stepwire_cli.browser import in_the_browser
 from stepwire_cli.settings import Settings
 from stepwire_client import TaskClient, connect
+from tests.adopted import ADOPTER
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD
 
@@ -132,7 +133,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
         "EndpointUrl": url,
         "RequiredScope": SCOPE,
     }
-    with LocalStack(ROOT / "template.yaml", port=port, parameters=parameters, instances=2) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
         yield stack.url
 
 
