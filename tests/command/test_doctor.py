@@ -114,6 +114,14 @@ def test_a_question_that_no_client_would_be_shown_is_found(
     )
 
 
+def test_a_definition_beside_the_manifests_is_not_taken_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "it.asl.yaml").write_text("StartAt: A\nStates: {A: {Type: Succeed}}\n")
+
+    assert examined(tmp_path, capsys, good=GOOD) == (Exit.DONE, [])
+
+
 def test_two_manifests_of_one_name_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, found = examined(tmp_path, capsys, one=GOOD, two=GOOD)
 
