@@ -102,7 +102,7 @@ deploy-examples: .venv/ready .venv-sam/ready  ## deploy the examples' stack besi
 		--parameter-overrides Endpoint=$(ENDPOINT_STACK) $(ARGS)
 
 replay: .venv/ready  ## redeliver the messages in the dead-letter queue of STACK; ARGS=--dry-run only shows them
-	@$(BIN)/python -m replay $(STACK) $(ARGS)
+	@$(BIN)/python -m stepwire_cli replay $(STACK) $(ARGS)
 
 lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 takes the newest versions that it allows
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
