@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
-from stepwire.tasks.task import Progress, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import ItemCount, Progress, ResultInExecution, TaskError, ToolResult
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class StateEntered:
     """The workflow entered the named state."""
 
     name: str
+    items: ItemCount | None = None
+    """How far the state is, if it is a Distributed Map."""
 
 
 @dataclass(frozen=True)

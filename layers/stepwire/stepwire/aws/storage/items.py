@@ -87,6 +87,7 @@ def item_of(task: Task) -> Item:
         "client_results": _text_unless_empty(_client_results(task.inputs)),
         "client_tasks": _text_unless_empty(map(_client_task, task.client_tasks)),
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
+        "progress_source": "items" if task.progress is not None and task.progress.is_counted else None,
     }
     numbers = {
         "format": FORMAT,
@@ -136,7 +137,7 @@ def task_of(item: Item) -> Task:
         origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
         inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
         client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
-        progress=_progress_of(_json(item, "progress")),
+        progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
@@ -364,5 +365,5 @@ def _origin_of(value: Json, client_modes: Iterable[str]) -> Origin:
     return Origin(frozenset(map(Mode, (*modes, *client_modes))), progress_token, request)
 
 
-def _progress_of(value: Json) -> Progress | None:
-    return None if value is None else Progress(*value)
+def _progress_of(value: Json, *, is_counted: bool) -> Progress | None:
+    return None if value is None else Progress(*value, is_counted=is_counted)
