@@ -180,18 +180,32 @@ SCENARIOS = {
 
 
 class Recorder:
-    """A user with one fixed answer, and a record of the messages on the wire."""
+    """A user with one fixed answer, a model, roots, and a record of the messages on the wire."""
 
-    def __init__(self, answer: str | None, headers: dict[str, str | None]) -> None:
-        self._answer = json.loads(answer) if answer else None
+    def __init__(self, options: argparse.Namespace, headers: dict[str, str | None]) -> None:
+        self._answer = json.loads(options.answer) if options.answer else None
+        self._samples = json.loads(options.samples) if options.samples else []
+        self._roots = json.loads(options.roots) if options.roots else None
         self._headers = {name: value for name, value in headers.items() if value}
         self.asked: list[Any] = []
         self.wire: list[dict[str, Any]] = []
 
     @property
-    def callback(self) -> Any:
-        """The elicitation callback of the session; without it the client does not declare elicitation."""
-        return self._elicit if self._answer else None
+    def callbacks(self) -> dict[str, Any]:
+        """The callbacks of the session; a client does not declare a capability without its callback."""
+        return {
+            "elicitation_callback": self._elicit if self._answer else None,
+            "sampling_callback": self._sample if self._samples else None,
+            "list_roots_callback": self._list_roots if self._roots else None,
+        }
+
+    async def _sample(self, context: Any, params: Any) -> Any:
+        self.asked.append(as_sent(params))
+        return mcp.types.CreateMessageResult.model_validate(self._samples.pop(0))
+
+    async def _list_roots(self, context: Any) -> Any:
+        self.asked.append("roots/list")
+        return mcp.types.ListRootsResult.model_validate(self._roots)
 
     async def _elicit(self, context: Any, params: Any) -> Any:
         self.asked.append(as_sent(params))
@@ -220,11 +234,11 @@ async def main(options: argparse.Namespace) -> dict[str, Any]:
     mcp.types.LATEST_PROTOCOL_VERSION = options.version or NEWEST
     info = mcp.types.Implementation(name=options.name, version="1") if options.name else None
     authorization = f"Bearer {options.token}" if options.token else None
-    recorder = Recorder(options.answer, {"authorization": authorization, "host": options.host})
+    recorder = Recorder(options, {"authorization": authorization, "host": options.host})
     async with (
         recorder.http_client() as http,
         streamable_http_client(options.url, http_client=http) as (incoming, outgoing, _session),
-        ClientSession(incoming, outgoing, elicitation_callback=recorder.callback, client_info=info) as session,
+        ClientSession(incoming, outgoing, client_info=info, **recorder.callbacks) as session,
     ):
         initialized = as_sent(await session.initialize())
         seen = await SCENARIOS[options.scenario](session, *options.arguments)
@@ -252,6 +266,8 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--name", help="what the client calls itself")
     parser.add_argument("--token", help="the access token to send with every request")
     parser.add_argument("--host", help="the header Host to send, where that is not the URL's")
+    parser.add_argument("--samples", help="JSON of the CreateMessageResults that the model gives, one after the other")
+    parser.add_argument("--roots", help="JSON of the ListRootsResult")
     parser.add_argument("--answer", help="JSON of the ElicitResult that every question gets")
     return parser.parse_intermixed_args(arguments)
 

@@ -13,6 +13,7 @@ from stepwire.server.kit import Patience
 from tests.kits import OUTPUT, SAMPLING, URL, World
 from tests.server.answers import Json
 from tests.server.client_tasks import (
+    ACCEPT,
     ANSWERS,
     ASKED,
     CAPABILITIES,
@@ -24,7 +25,7 @@ from tests.server.client_tasks import (
     deferred,
     told,
 )
-from tests.server.clients import ASKING_CAPABILITY, LegacyClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMED_INPUT, CONFIRMING, answers_of, inputs_of, only_task, questions
 
 # -------------------------------------------------------------------------------------------------------- the whole way
@@ -197,6 +198,19 @@ def test_a_client_with_a_long_poll_interval_is_not_polled_in_every_body(world: W
 
     assert bodies == [0, 0, 1] * 3
     assert scene.host.latest.retry_ms == 20_000
+
+
+def test_a_client_with_no_open_question_resumes_at_the_normal_pace(world: World, deferring: LegacyClient) -> None:
+    scene = deferred(world, deferring, pollInterval=20_000)
+    scene.host.come_back()
+    slow = scene.host.latest.retry_ms
+    ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).update(scene.task_id, {"it": ACCEPT})
+
+    scene.host.come_back()
+
+    assert slow == 20_000
+    assert scene.host.latest.retry_ms is not None
+    assert scene.host.latest.retry_ms < 1_000
 
 
 def test_a_poll_without_news_writes_nothing(world: World, deferring: LegacyClient) -> None:

@@ -76,6 +76,28 @@ def test_an_invalid_capability_is_ignored(capabilities: Json) -> None:
     assert begun(capabilities=capabilities).capabilities == {}
 
 
+def test_which_requests_may_become_tasks_is_kept_and_nothing_that_deep_of_any_other_capability() -> None:
+    deep: JsonObject = {"requests": {"elicitation": {"create": {"more": {}}}}, "cancel": {}}
+
+    session = begun(capabilities={"tasks": deep, "sampling": deep, "experimental": {"tasks": deep}})
+
+    assert session.capabilities == {
+        "tasks": {"requests": {"elicitation": {"create": {}}}, "cancel": {}},
+        "sampling": {"requests": {}, "cancel": {}},
+        "experimental": {"tasks": {}},
+    }
+
+
+def test_tasks_that_are_declared_too_widely_do_not_make_a_long_token() -> None:
+    names = [f"{number:02d}".ljust(64, "x") for number in range(20)]
+    wide: JsonObject = {first: {second: {third: {} for third in names} for second in names} for first in names}
+
+    session = begun(capabilities={"tasks": wide, "elicitation": {}})
+
+    assert len(session.id) <= LONGEST
+    assert session.capabilities == {"tasks": {}, "elicitation": {}}
+
+
 def test_large_capabilities_are_cut_to_their_top_level() -> None:
     settings: JsonObject = {f"{number:02d}" + "s" * 60: {} for number in range(16)}
     declared: JsonObject = {"elicitation": {}, **{f"capability {number}": settings for number in range(15)}}

@@ -1,6 +1,7 @@
 """The status of a client's task, parsed strictly: an invalid one is ignored."""
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwire.tasks.client_tasks import LONGEST_INTERVAL, ClientTask, Standing, client_task_of, standing_of
+from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
+from stepwire.tasks.inputs import Callback, FormElicitation, InputRequest
+from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.task import InputRequired, Inputs, Task
+from tests.kits import World
 
 MADE = ClientTask(1, "a session", "a-task")
 json_values = st.recursive(
@@ -107,3 +113,31 @@ def test_any_json_is_parsed_without_another_error(value: Any) -> None:
     for result in (value, {"task": value}, {"task": {"taskId": "a", "status": value, "pollInterval": value}}):
         assert isinstance(client_task_of(1, "a session", result), ClientTask | None)
         assert isinstance(standing_of(MADE, result), Standing)
+
+
+def asking(*numbers: int) -> Task:
+    """Make a task with these open questions, of three that were asked."""
+    form = FormElicitation("Go on?", '{"type":"object","properties":{}}')
+    requests = tuple(InputRequest(f"q{number}", number, form, Callback(f"token {number}")) for number in numbers)
+    return replace(World().call(), status=InputRequired(requests), inputs=Inputs(asked=3))
+
+
+def test_a_task_of_a_client_is_no_news_of_ours() -> None:
+    task = asking(1)
+    later = task.last_updated_at + timedelta(minutes=1)
+
+    noted = advance(task, ClientTaskNoted(MADE), later)
+    closed = advance(noted, ClientTaskClosed(MADE), later)
+
+    assert noted.client_tasks == (MADE,)
+    assert closed.client_tasks == ()
+    assert noted.last_updated_at == closed.last_updated_at == task.last_updated_at
+
+
+def test_a_task_that_has_ended_is_forgotten_once_its_question_is_closed() -> None:
+    ended = ClientTask(1, "a session", "ended", has_ended=True)
+    unwanted = ClientTask(1, "a session", "to be cancelled")
+    task = replace(asking(2), client_tasks=(ended, unwanted))
+    made = ClientTask(2, "a session", "a-task")
+
+    assert advance(task, ClientTaskNoted(made), task.created_at).client_tasks == (unwanted, made)

@@ -50,12 +50,14 @@ def is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
 
 def pace_of(call: Call, task: Task) -> timedelta:
     """Return how long this client must wait before it resumes, so that it is not asked about its tasks too often."""
-    return min(LONGEST_PAUSE, max((one.poll_interval for one in _tasks_of(call, task)), default=timedelta()))
+    open_numbers = _open_numbers(task)
+    going_on = (one for one in _tasks_of(call, task) if one.number in open_numbers and not one.has_ended)
+    return min(LONGEST_PAUSE, max((one.poll_interval for one in going_on), default=timedelta()))
 
 
 def due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[str]:
     """Write what to ask this client about its tasks, on the body that it gets after so many polls."""
-    open_numbers = {one.number for one in task.input_requests}
+    open_numbers = _open_numbers(task)
     for one in _tasks_of(call, task):
         verb = _due(call, one, polls, is_open=one.number in open_numbers)
         if verb is not None:
@@ -151,6 +153,10 @@ def _due(call: Call, one: ClientTask, polls: int, *, is_open: bool) -> str | Non
 def _tasks_of(call: Call, task: Task) -> Iterator[ClientTask]:
     """Give the tasks that this client has made of our task's questions."""
     return (one for one in task.client_tasks if one.session == call.session.digest_of(one.number))
+
+
+def _open_numbers(task: Task) -> frozenset[int]:
+    return frozenset(one.number for one in task.input_requests)
 
 
 def _declares(call: Call, method: str) -> bool:
