@@ -14,7 +14,7 @@ from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, Tool
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
-from stepwire.json_text import JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.versions import LEGACY_WITH_TASKS, MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import UNFINISHED_TASK, modern_status, request_params, status_message, timestamp
 from stepwire.schemas.validation import violations_of
@@ -43,6 +43,11 @@ _WAIT_SECONDS: Final[JsonObject] = {
     "type": "number",
     "minimum": 0,
     "description": "The longest time to wait; 0 to look at once. Left out, or too large: as long as the server allows.",
+}
+_AFTER_SECONDS: Final[JsonObject] = {
+    "type": "number",
+    "minimum": 0,
+    "description": "The age of the task in the result that you have read last, as that result names it.",
 }
 UNKNOWN: Final = tool_error(
     "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
@@ -270,7 +275,7 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
         shown = write(_shown(again))
         return tool_error(f"The answer was not accepted. The question is open again under another key: {shown}.")
     words = ["The answer was taken.", *_asked(kit, call, after), _next_step(kit, call, after)]
-    return _said(" ".join(words), {UNFINISHED_TASK: {**summary(kit, after), **_question_shown(kit, call, after)}})
+    return _told(" ".join(words), {**summary(kit, after), **_question_shown(kit, call, after)})
 
 
 def _not_answered(kit: Kit, call: Call, task: Task) -> str:
@@ -293,7 +298,7 @@ def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
         words = f"Nothing was cancelled: the task had ended already, as {modern_status(task.status)}."
         if not isinstance(task.status, Cancelled):
             words = f"{words} {_fetch_step(task.task_id)}"
-    return _said(words, {UNFINISHED_TASK: summary(kit, task)})
+    return _told(words, summary(kit, task))
 
 
 def _list(kit: Kit, call: Call, _arguments: JsonObject) -> ToolResult:
@@ -306,10 +311,15 @@ def _list(kit: Kit, call: Call, _arguments: JsonObject) -> ToolResult:
 
 
 def _unfinished(words: str, task: JsonObject) -> ToolResult:
-    result = _said(words, {UNFINISHED_TASK: task})
+    result = _told(words, task)
     # Also where no model reads it: for a client or a host that looks for it.
     meta = {UNFINISHED_TASK: {"taskId": task["taskId"], "status": task["status"]}}
     return ToolResult(write({**result.value(), "_meta": meta}), is_error=False)
+
+
+def _told(words: str, task: JsonObject) -> ToolResult:
+    # Why twice: some hosts, such as Claude Code, show a model the structured content and not the text.
+    return _said(words, {UNFINISHED_TASK: {**task, "instructions": words}})
 
 
 def _said(words: str, data: JsonObject) -> ToolResult:
@@ -355,11 +365,17 @@ def _next_step(kit: Kit, call: Call, task: Task) -> str:
     if questions := _for_this_model(kit, call, task):
         arguments = write({"task_id": task.task_id, "question": questions[0].key, "answer": {}})
         return f"Next: call {ANSWER_TOOL} with {arguments}, the answer filled in by its schema. {again}"
-    return f"{_fetch_step(task.task_id)} It waits for news by itself, so do not pause before it. {again}"
+    # Why the age: some hosts, such as Gemini CLI, stop a model that makes one call again and again.
+    step = _fetch_step(task.task_id, after_seconds=_age_seconds(kit, task))
+    return f"{step} It waits for news by itself, so do not pause before it. {again}"
 
 
-def _fetch_step(task_id: str) -> str:
-    return f"Next: call {RESULT_TOOL} with {write({'task_id': task_id})}."
+def _fetch_step(task_id: str, **more: Json) -> str:
+    return f"Next: call {RESULT_TOOL} with {write({'task_id': task_id, **more})}."
+
+
+def _age_seconds(kit: Kit, task: Task) -> int:
+    return int((kit.now() - task.created_at).total_seconds())
 
 
 def _effect_of_another_call(kit: Kit, task: Task) -> str:
@@ -424,7 +440,7 @@ _BY_NAME: Final = (
         "Get the result of a task that another tool has started. Waits some seconds for the end, and returns early "
         "when there is progress or a question. If the task is not done yet, call it again with the same task_id; a "
         "workflow may take minutes or hours. Returns the same result that the tool itself would have returned.",
-        {"task_id": _TASK_ID, "wait_seconds": _WAIT_SECONDS},
+        {"task_id": _TASK_ID, "wait_seconds": _WAIT_SECONDS, "after_seconds": _AFTER_SECONDS},
         ("task_id",),
         _READS,
         _result,
