@@ -31,7 +31,7 @@ def test_a_client_on_the_list_comes_back_for_everything(name: str) -> None:
 
 
 # A wrong yes is a call that hangs.
-@pytest.mark.parametrize("name", ["", "MCP", "mcp ", "my mcp", "opencode2", "claude-code", "cursor-vscode", "*"])
+@pytest.mark.parametrize("name", ["", "MCP", "mcp ", "my mcp", "opencode2", "claude-code2", "cursor-vscode", "*"])
 def test_an_unknown_name_comes_back_for_results_only(name: str) -> None:
     assert KNOWN.decide(ClientInfo(name, "1")) == RESULTS_ONLY
 
@@ -53,6 +53,13 @@ def test_an_unknown_name_comes_back_for_results_only(name: str) -> None:
 )
 def test_an_entry_with_a_version_is_about_later_ones_and_against_earlier_ones(version: str, decided: Resumes) -> None:
     assert KNOWN.decide(ClientInfo("rmcp", version)) == decided
+
+
+@pytest.mark.parametrize(
+    ("version", "decided"), [("2.1.330", ALWAYS), ("2.1.197", ALWAYS), ("2.1.196", NEVER), ("", NEVER)]
+)
+def test_claude_code_comes_back_since_the_first_version_that_was_run(version: str, decided: Resumes) -> None:
+    assert KNOWN.decide(ClientInfo("claude-code", version, f"claude-code/{version} (cli)")) == decided
 
 
 @pytest.mark.parametrize("name", ["Visual Studio Code", "Visual Studio Code - Insiders", "Visual-Studio-Code"])
