@@ -110,6 +110,8 @@ class Tool:
     """What a caller's token must allow, beside what every call needs."""
     idempotency: Idempotency | None = None
     """Makes an idempotency key for calls whose client sends none; None: such calls are never repetitions."""
+    is_express: bool = False
+    """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -217,6 +219,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         model_may_answer=entry.get("model_may_answer", False),
         scopes=tuple(entry.get("scopes", ())),
         idempotency=_idempotency(entry.get("idempotency")),
+        is_express=entry.get("express", False),
     )
 
 
