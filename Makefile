@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -78,6 +78,10 @@ fuzz: .venv-fuzz/ready  ## run a coverage-guided fuzzer for SECONDS (600); TARGE
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
 
+# By hand, and not in CI: it installs a gigabyte from npm, and takes a quarter of an hour.
+hosts: .venv/ready  ## drive Claude Code, opencode and Gemini CLI with a scripted model against the local stack; ARGS='--host=opencode --case=fetch'
+	$(BIN)/python -m tests.hosts $(ARGS)
+
 model: .venv/ready  ## run clients, workflows, faults and the sweep in random order, checked by the model; docs/reliability.md; ARGS=--steps=N
 	$(BIN)/python -m tests.model $(ARGS)
 
@@ -101,7 +105,7 @@ clean:  ## remove everything that these targets create
 	rm -rf .venv .venv-legacy .venv-fastmcp .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json
-	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules
+	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is recreated when its lock changes or its installation was interrupted: the file `ready` marks a complete
