@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from local import LocalStack
+from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD
 
 ROOT: Final = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """The root template, with two instances of each function."""
-    with LocalStack(ROOT / "template.yaml", instances=2, parameters=SHORT) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters=SHORT) as stack:
         yield stack
 
 

@@ -12,7 +12,7 @@ from local import LocalStack
 from local.gateway.exchanges import Exchange, Reader
 from local.streams.task_changes import TaskChange
 
-_TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
+_ROOT: Final = Path(__file__).parents[2]
 _ENDED: Final = frozenset({"completed", "failed", "cancelled"})
 
 
@@ -56,9 +56,9 @@ class Site:
 
 @contextmanager
 def serving(parameters: Mapping[str, str]) -> Generator[Site]:
-    """Serve the project's template with these parameters on a free port."""
+    """Serve the endpoint and the examples, as `make run` does, with these parameters on a free port."""
     site = Site()
-    stack = LocalStack(_TEMPLATE, parameters=parameters)
+    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], parameters=parameters)
     stack.watcher = site
     with stack:
         site.url = stack.url
