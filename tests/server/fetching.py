@@ -1,5 +1,6 @@
 """Clients whose models fetch results by tools, and what they read in them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +17,7 @@ ASKING: Final = replace(OPTIONAL, name="asking", model_may_answer=True)
 OWN: Final = ["task_answer", "task_cancel", "task_list", "task_result"]
 BOUND: Final = timedelta(seconds=15)
 RIGHT: Final[Json] = {"amount": 7}
+NEXT_STEP: Final = re.compile(r"Next: call (\w+) with (\{.*?\}+)[.,]")
 
 
 def without_tasks(world: World, era: str, owner: object = ALICE) -> Client:

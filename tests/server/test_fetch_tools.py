@@ -1,5 +1,7 @@
 """The tools for clients without tasks: the result of every task reaches a model that can only call tools."""
 
+import itertools
+import json
 import math
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +15,7 @@ from stepwire.rendering import UNFINISHED_TASK
 from tests.kits import BOB, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
-from tests.server.fetching import ASKING, BOUND, OWN, Client, names, once, started, without_tasks
+from tests.server.fetching import ASKING, BOUND, NEXT_STEP, OWN, RIGHT, Client, names, once, started, without_tasks
 
 
 @pytest.fixture
@@ -114,6 +116,35 @@ class TestTaskResult:
         assert all(
             word in answer.text for word in (task_id, "40%: packing", "Next: call task_result", "Do not call optional")
         )
+
+    # Gemini CLI ends the turn of a model that makes the same call five times in a row.
+    def test_each_result_names_another_call_than_the_one_before(self, world: World, client: Client) -> None:
+        call = ("task_result", {"task_id": started(world)})
+
+        made = list[Json]()
+        for _ in range(5):
+            made.append(call[1])
+            step = NEXT_STEP.search(client.call(*call).text)
+            assert step is not None
+            call = (step[1], json.loads(step[2]))
+
+        assert all(before != after for before, after in itertools.pairwise(made))
+        assert {arguments["task_id"] for arguments in made} == {made[0]["task_id"]}
+
+    # Claude Code shows its model the structured content alone, where a result has some.
+    def test_the_structured_content_says_all_that_the_text_says(self, world: World, client: Client) -> None:
+        task_id = started(world, "asking")
+        world.ask(task_id)
+
+        answers = [
+            client.call("task_result", {"task_id": task_id, "wait_seconds": 0}),
+            client.call("task_answer", {"task_id": task_id, "question": "approval", "answer": RIGHT}),
+            client.call("task_cancel", {"task_id": task_id}),
+            client.call("task_cancel", {"task_id": task_id}),
+        ]
+
+        for answer in answers:
+            assert answer.result["structuredContent"][UNFINISHED_TASK]["instructions"] == answer.text
 
     @pytest.mark.parametrize(
         ("asked", "waited"),

@@ -31,7 +31,7 @@ def test_a_client_on_the_list_comes_back_for_everything(name: str) -> None:
 
 
 # A call would hang if an unknown client were wrongly taken to resume.
-@pytest.mark.parametrize("name", ["", "MCP", "mcp ", "my mcp", "opencode2", "claude-code", "cursor-vscode", "*"])
+@pytest.mark.parametrize("name", ["", "MCP", "mcp ", "my mcp", "opencode2", "claude-code2", "cursor-vscode", "*"])
 def test_an_unknown_client_resumes_results_only(name: str) -> None:
     assert KNOWN.decide(ClientInfo(name, "1")) == RESULTS_ONLY
 
@@ -55,6 +55,13 @@ def test_an_entry_with_a_version_includes_later_versions_and_excludes_earlier_on
     version: str, decided: Resumes
 ) -> None:
     assert KNOWN.decide(ClientInfo("rmcp", version)) == decided
+
+
+@pytest.mark.parametrize(
+    ("version", "decided"), [("2.1.330", ALWAYS), ("2.1.197", ALWAYS), ("2.1.196", NEVER), ("", NEVER)]
+)
+def test_claude_code_resumes_since_the_first_version_that_was_tried(version: str, decided: Resumes) -> None:
+    assert KNOWN.decide(ClientInfo("claude-code", version, f"claude-code/{version} (cli)")) == decided
 
 
 @pytest.mark.parametrize("name", ["Visual Studio Code", "Visual Studio Code - Insiders", "Visual-Studio-Code"])

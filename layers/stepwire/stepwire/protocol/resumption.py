@@ -23,6 +23,7 @@ KNOWN_CLIENTS: Final = (
     "mcp-inspector",
     "inspector-client",
     "rmcp>=2.2.0",
+    "claude-code>=2.1.197",  # seen in runs of 2.1.197, and of 2.1.330 where it speaks 2025-11-25; earlier ones: unknown
     "opencode",
     "stepwire-client",
     "@n8n/n8n-nodes-langchain.mcpClientTool",

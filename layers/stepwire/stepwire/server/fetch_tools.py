@@ -17,7 +17,7 @@ from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_T
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.versions import LEGACY_WITH_TASKS
-from stepwire.rendering import UNFINISHED_TASK, modern_status
+from stepwire.rendering import modern_status
 from stepwire.schemas.validation import violations_of
 from stepwire.server.kit import Call, Kit, Reply
 from stepwire.server.tool_calls import answer_or_raise, arguments_of, permit, rejection
@@ -31,6 +31,7 @@ from stepwire.server.unfinished import (
     said,
     shown_question,
     summary,
+    told,
     unfinished,
     who_answers,
 )
@@ -46,6 +47,11 @@ _WAIT_SECONDS: Final[JsonObject] = {
     "type": "number",
     "minimum": 0,
     "description": "The longest time to wait; 0 to look at once. Left out, or too large: as long as the server allows.",
+}
+_AFTER_SECONDS: Final[JsonObject] = {
+    "type": "number",
+    "minimum": 0,
+    "description": "The age of the task in the result that you have read last, as that result names it.",
 }
 _UNKNOWN: Final = tool_error(
     "You have no task with this task_id. Copy the id from the result of the call exactly; it may have expired."
@@ -198,7 +204,7 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
         shown = write(shown_question(again))
         return tool_error(f"The answer was not accepted. The question is open again under another key: {shown}.")
     words = ["The answer was taken.", *who_answers(kit, call, after), next_step(kit, call, after)]
-    return said(" ".join(words), {UNFINISHED_TASK: {**summary(kit, after), **question_shown(kit, call, after)}})
+    return told(" ".join(words), {**summary(kit, after), **question_shown(kit, call, after)})
 
 
 def _not_answered(kit: Kit, call: Call, task: Task) -> str:
@@ -221,7 +227,7 @@ def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
         words = f"Nothing was cancelled: the task had ended already, as {modern_status(task.status)}."
         if not isinstance(task.status, Cancelled):
             words = f"{words} {fetch_step(task.task_id)}"
-    return said(words, {UNFINISHED_TASK: summary(kit, task)})
+    return told(words, summary(kit, task))
 
 
 def _list(kit: Kit, call: Call, _arguments: JsonObject) -> ToolResult:
@@ -282,7 +288,7 @@ _BY_NAME: Final = (
         "Get the result of a task that another tool has started. Waits some seconds for the end, and returns early "
         "when there is progress or a question. If the task is not done yet, call it again with the same task_id; a "
         "workflow may take minutes or hours. Returns the same result that the tool itself would have returned.",
-        {"task_id": _TASK_ID, "wait_seconds": _WAIT_SECONDS},
+        {"task_id": _TASK_ID, "wait_seconds": _WAIT_SECONDS, "after_seconds": _AFTER_SECONDS},
         ("task_id",),
         _READS,
         _result,

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, Tool
-from stepwire.json_text import JsonObject, as_object, write
+from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.protocol.versions import MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import UNFINISHED_TASK, modern_status, request_params, status_message, timestamp
 from stepwire.server.kit import Call, Kit
@@ -125,6 +125,14 @@ def said(words: str, data: JsonObject) -> ToolResult:
     return ToolResult(write({"content": content, "structuredContent": data, "isError": False}), is_error=False)
 
 
+def told(words: str, task: JsonObject) -> ToolResult:
+    """Return a tool result with words for the model, and how a task stands.
+
+    The data contains the words too: some hosts, such as Claude Code, show a model the structured content alone.
+    """
+    return said(words, {UNFINISHED_TASK: {**task, "instructions": words}})
+
+
 def repeat_words(tool: Tool | None) -> str:
     """Say that a call started nothing, and whose arguments its task has."""
     equal = "an earlier call like this one"
@@ -156,12 +164,14 @@ def next_step(kit: Kit, call: Call, task: Task) -> str:
     if questions := _for_this_model(kit, call, task):
         arguments = write({"task_id": task.task_id, "question": questions[0].key, "answer": {}})
         return f"Next: call {ANSWER_TOOL} with {arguments}, the answer filled in by its schema. {again}"
-    return f"{fetch_step(task.task_id)} It waits for news by itself, so do not pause before it. {again}"
+    # Why the age: some hosts, such as Gemini CLI, stop a model that makes one call again and again.
+    step = fetch_step(task.task_id, after_seconds=int((kit.now() - task.created_at).total_seconds()))
+    return f"{step} It waits for news by itself, so do not pause before it. {again}"
 
 
-def fetch_step(task_id: str) -> str:
+def fetch_step(task_id: str, **more: Json) -> str:
     """Say how the model fetches the result."""
-    return f"Next: call {RESULT_TOOL} with {write({'task_id': task_id})}."
+    return f"Next: call {RESULT_TOOL} with {write({'task_id': task_id, **more})}."
 
 
 def _can_ask_its_user(kit: Kit, call: Call) -> bool:
@@ -187,7 +197,7 @@ def _is_for_models(request: InputRequest) -> bool:
 
 
 def _unfinished(words: str, task: JsonObject) -> ToolResult:
-    result = said(words, {UNFINISHED_TASK: task})
+    result = told(words, task)
     # Also where no model reads it: for a client or a host that looks for it.
     meta = {UNFINISHED_TASK: {"taskId": task["taskId"], "status": task["status"]}}
     return ToolResult(write({**result.value(), "_meta": meta}), is_error=False)

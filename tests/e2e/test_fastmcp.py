@@ -1,0 +1,77 @@
+"""fastmcp 4.1, the client of many agents, gets all that the endpoint has for it: in both eras, and with fastmcp-tasks.
+
+The endpoint's own bounds are short, so that a call of seconds outlasts them.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from local import LocalStack
+from tests.adopted import ADOPTER
+from tests.waiting import HANG_GUARD
+
+ROOT: Final = Path(__file__).parents[2]
+ENVIRONMENT: Final = ROOT / ".venv-fastmcp"
+DRIVER: Final = Path(__file__).parent / "fastmcp_driver.py"
+SHORT: Final = {"WaitSeconds": "1", "CallSeconds": "4", "ProgressCallSeconds": "4"}
+ECHO: Final = {"message": "patience", "waited_seconds": 8}
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not (ENVIRONMENT / "ready").exists(), reason=f"{ENVIRONMENT.name} is missing: run `make .venv-fastmcp/ready`"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[LocalStack]:
+    """The root template, with two instances of each function."""
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters=SHORT) as stack:
+        yield stack
+
+
+def seen_by_fastmcp(stack: LocalStack, mode: str) -> dict[str, Any]:
+    """Run the driver, and return what its client has seen."""
+    command = [str(ENVIRONMENT / "bin" / "python"), str(DRIVER), stack.url, mode]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def check_results(seen: dict[str, Any]) -> None:
+    """Hold what each case ended with against what it was to end with."""
+    assert [seen[case][-1]["is_error"] for case in ("first", "long", "question")] == [False] * 3
+    assert seen["first"][-1]["structured"] == {"message": "hello", "waited_seconds": 0}
+    assert seen["long"][-1]["structured"] == ECHO
+    assert len(seen["asked"]) == 1
+    refund = seen["question"][-1]["structured"]
+    assert (refund["status"], refund["refunded"]) == ("refunded", "60.00")
+
+
+@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+def test_a_client_without_tasks_fetches_its_result_and_answers_and_cancels(
+    stack: LocalStack, mode: str, version: str
+) -> None:
+    seen = seen_by_fastmcp(stack, mode)
+
+    assert seen["version"] == version
+    assert seen["listed"][-2:] == ["task_cancel", "task_result"]
+    check_results(seen)
+    assert all(one["structured"]["stepwire/task"]["status"] == "working" for one in seen["long"][:-1])
+    assert seen["cancelled"]["structured"]["stepwire/task"]["status"] == "cancelled"
+
+
+def test_a_client_with_tasks_polls_answers_and_cancels(stack: LocalStack) -> None:
+    seen = seen_by_fastmcp(stack, "tasks")
+
+    assert seen["version"] == "2026-07-28"
+    assert "task_result" not in seen["listed"]
+    check_results(seen)
+    assert len(seen["long"]) == 1, "the task's own result, and no unfinished one"
+    assert seen["cancelled"] == {"status": "cancelled"}

@@ -1,0 +1,186 @@
+"""The cases, and what became of each: a host, a scripted model and a local stack, together in one run.
+
+A case is as expected if the model has read the tool's own result, one task was started for it, and the host ended by
+itself. A question and a cancel end as the host's entry in hosts.py says.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.hosts import model, site
+from tests.hosts.hosts import PROMPT, Host, Places, variables_of
+from tests.hosts.model import Model, Script
+from tests.hosts.process import Running, TooLong, home, running
+from tests.hosts.site import Site
+
+_RUN_SECONDS: Final = 200
+_INTERRUPTS: Final = 3
+_REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "The chair wobbles."}
+_SHORT: Final = {"WaitSeconds": "3", "CallSeconds": "10", "ProgressCallSeconds": "10"}
+"""The endpoint's own bounds made shorter, so that a call ends unfinished in seconds; the host's bounds are its own."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a host is led to do."""
+
+    name: str
+    script: Script
+    read: str
+    """What the model reads in the tool's own result."""
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def _waiting(seconds: int, *, stops: bool = False) -> Script:
+    return Script("wait_and_echo", {"message": "hello", "seconds": seconds}, stops)
+
+
+FIRST: Final = Case("first call", _waiting(0), '"waited_seconds":0')
+MINUTE: Final = Case("a minute", _waiting(60), '"waited_seconds":60')
+QUESTION: Final = Case("question", Script("approve_refund", _REFUND), '"status":"{refund}"')
+CANCEL: Final = Case("cancel", _waiting(600, stops=True), "")
+FETCH: Final = Case("fetch", _waiting(25), '"waited_seconds":25', _SHORT)
+CASES: Final = (FIRST, MINUTE, QUESTION, CANCEL, FETCH)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a case."""
+
+    host: Host
+    case: Case
+    happened: str = ""
+    exit_code: int | None = None
+    faults: Sequence[str] = ()
+    client: str = ""
+    """Name, version, User-Agent and protocol version, as the server saw them."""
+    asked_for: Sequence[str] = ()
+    """Names on the internet that the host asked for, and did not get."""
+    last_words: str = ""
+    """What the host wrote last, for a case with faults."""
+
+
+def applies(host: Host, case: Case) -> bool:
+    """Tell whether a host can be led to a case: tools that fetch are hidden from one with tasks."""
+    return not (case is FETCH and host.has_tasks)
+
+
+def run(host: Host, case: Case) -> Report:
+    """Run a case, and tell what became of it."""
+    with site.serving(case.parameters) as endpoint, model.serving(case.script) as scripted, home() as folder:
+        places = Places(folder, endpoint.url, scripted.url)
+        command = host.prepare(places)
+        variables = {**variables_of(places), **command.variables}
+        faults = _connect(host, places, variables)
+        with running(host.words(command.arguments), folder, variables, on_terminal=host.on_terminal) as process:
+            try:
+                _lead(_Run(host, case, endpoint, scripted, process))
+            except TooLong as error:
+                faults.append(str(error))
+            code = process.process.poll()
+        faults += _faults(host, case, endpoint, scripted, code)
+        return Report(
+            host=host,
+            case=case,
+            happened=", ".join(_happened(endpoint, scripted, read_by(case, host))),
+            exit_code=code,
+            faults=faults,
+            client=f"{endpoint.client}; {endpoint.user_agent}; {endpoint.version}",
+            asked_for=sorted(scripted.refused),
+            last_words=process.text()[-400:] if faults else "",
+        )
+
+
+def _connect(host: Host, places: Places, variables: Mapping[str, str]) -> list[str]:
+    """Run the command that connects a host, if it has one, and return what is wrong with its end."""
+    words = host.connection(places)
+    if words is None:
+        return []
+    with running(words, places.home, variables, on_terminal=False) as process:
+        code = process.exit_code()
+    return [] if code == 0 else [f"{host.connect}: exit code {code}: {process.text()[-400:]}"]
+
+
+@dataclass(frozen=True)
+class _Run:
+    host: Host
+    case: Case
+    site: Site
+    model: Model
+    process: Running
+
+    def until(self, what: str, is_so: Any) -> None:
+        self.process.until(what, is_so, _RUN_SECONDS)
+
+
+def _lead(run: _Run) -> None:
+    """Do what a person at the terminal does, until the host has ended by itself.
+
+    Raises:
+        TooLong: the host did not get so far.
+    """
+    if run.host.on_terminal:
+        run.until("the list of tools", lambda: "tools/list" in run.site.methods)
+        run.process.press(PROMPT, "\r")
+    if run.case is QUESTION and run.host.answer:
+        run.until("a form", lambda: "requestsyourinput" in run.process.text())
+        run.process.press(*run.host.answer)
+    if run.case is CANCEL:
+        run.until("a task", run.site.is_busy)
+        _cancel(run)
+    elif run.host.on_terminal:
+        run.until("the result", lambda: run.model.has_read(read_by(run.case, run.host)))
+    if run.host.on_terminal:
+        run.process.press("/exit", "\r")
+    run.until("the host's end", lambda: False)
+
+
+def _cancel(run: _Run) -> None:
+    """Give up the call, or wait until the model has stopped the task, or press Ctrl-C until the host ends."""
+    run.process.press(*run.host.give_up, at_once=True)
+    if run.host.cancels:
+        run.until("a cancelled task", run.site.is_done)
+        return
+    for _ in range(_INTERRUPTS):
+        if run.process.process.poll() is None:
+            run.process.interrupt()
+            try:
+                run.process.until("the host's end", lambda: False, 5)
+            except TooLong:
+                continue
+
+
+def read_by(case: Case, host: Host) -> str:
+    """Return what the model is to read."""
+    return case.read.replace("{refund}", host.refund)
+
+
+def _happened(endpoint: Site, scripted: Model, read: str) -> Iterator[str]:
+    methods = endpoint.methods
+    calls = methods["tools/call wait_and_echo"] + methods["tools/call approve_refund"]
+    counted = {
+        "rounds": calls if calls > 1 else 0,
+        "came back": methods["resumed"],
+        "polls": methods["tasks/get"],
+        "answers": methods["tasks/update"],
+        "task_result": methods["tools/call task_result"],
+        "cancelled": methods["notifications/cancelled"] + methods["tasks/cancel"],
+    }
+    yield from (f"{name} {number}x" for name, number in counted.items() if number)
+    yield "; ".join(" > ".join(statuses) for statuses in endpoint.tasks.values()) or "no task"
+    if read:
+        yield f"read {read}" if scripted.has_read(read) else "the result was not read"
+
+
+def _faults(host: Host, case: Case, endpoint: Site, scripted: Model, code: int | None) -> Iterator[str]:
+    if len(endpoint.tasks) != 1:
+        yield f"{len(endpoint.tasks)} tasks were started"
+    if case is CANCEL:
+        if endpoint.is_busy() == host.cancels:
+            yield "the task goes on" if host.cancels else "the task was cancelled: say so in hosts.py"
+        return
+    if not scripted.has_read(read_by(case, host)):
+        yield f"the model read: {scripted.last_read()[-300:]}"
+    if code != 0:
+        yield f"exit code {code}"

@@ -1,0 +1,192 @@
+"""The hosts: how each is installed, told of its model and of the endpoint, and run; and what it is known to do."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.npm import NODE
+
+PACKAGES: Final = Path(__file__).parent / "node"
+_MODULES: Final = PACKAGES / "node_modules"
+_KEY: Final = "sk-ant-test-00000000000000000000"
+"""Any text: the scripted model checks no key."""
+PROMPT: Final = "go"
+_SHOWN_URL: Final = "http://127.0.0.1:3000/mcp"
+"""The endpoint's URL in the documents."""
+_CLAUDE_ADD: Final = f"claude mcp add --transport http stepwire {_SHOWN_URL}"
+_GEMINI_ADD: Final = f"gemini mcp add --scope user --transport http stepwire {_SHOWN_URL}"
+_OPENCODE_SETTINGS: Final = f'{{"mcp": {{"stepwire": {{"type": "remote", "url": "{_SHOWN_URL}", "oauth": false}}}}}}'
+_ACCEPT: Final = ("\x1b[B", "\x1b[B", "\r")
+"""Two lines down and Enter: the button below the two fields of the refund's form."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are in one run of a host."""
+
+    home: Path
+    endpoint: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a host is started; on a terminal, the prompt is typed."""
+
+    arguments: Sequence[str]
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host in one of its modes."""
+
+    name: str
+    files: str
+    """A pattern for its program, among the installed packages: its path names the machine's kind."""
+    connect: str
+    """How docs/clients.md says to connect it: its own command, or its settings as JSON."""
+    prepare: Callable[[Places], Command]
+    """Writes the host's settings into its home, and returns the arguments that start it."""
+    on_terminal: bool = False
+    has_tasks: bool = False
+    """Whether it declares tasks, so that the tools which fetch are hidden from it."""
+    refund: str = "not_asked"
+    """The status with which the refund's question ends."""
+    answer: Sequence[str] = ()
+    """The keys that answer the question's form."""
+    cancels: bool = False
+    """Whether a call that is given up ends its task."""
+    give_up: Sequence[str] = ()
+    """The keys that give up a call; without any, the model stops the work or Ctrl-C ends the host."""
+
+    @property
+    def is_script(self) -> bool:
+        """Tell whether Node.js runs it."""
+        return self.files.endswith(".js")
+
+    @property
+    def program(self) -> Path | None:
+        """Return the program for this machine; None if npm installed none."""
+        return next(iter(sorted(_MODULES.glob(self.files))), None)
+
+    def words(self, arguments: Sequence[str]) -> Sequence[str]:
+        """Return the command that runs it with arguments; its program must be there."""
+        return [*([str(NODE)] if self.is_script else []), str(self.program), *arguments]
+
+    def connection(self, places: Places) -> Sequence[str] | None:
+        """Return the command that connects it to the endpoint; None where its settings do."""
+        if self.connect.startswith("{"):
+            return None
+        return self.words(shlex.split(self.connect.replace(_SHOWN_URL, places.endpoint))[1:])
+
+
+def _settings(path: Path, settings: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(settings), encoding="utf-8")
+
+
+def _claude(places: Places, *mode: str, **variables: str) -> Command:
+    settings = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": [_KEY[-20:]], "rejected": []},
+        "projects": {str(places.home / "work"): {"hasTrustDialogAccepted": True}},
+    }
+    _settings(places.home / ".claude.json", settings)
+    known = {"ANTHROPIC_BASE_URL": places.model, "ANTHROPIC_API_KEY": _KEY, "ENABLE_TOOL_SEARCH": "false"}
+    return Command([*mode, "--allowedTools", "mcp__stepwire"], {**known, **variables})
+
+
+def _claude_on_a_terminal(places: Places) -> Command:
+    return _claude(places, TERM="xterm-256color")
+
+
+def _older_claude_on_a_terminal(places: Places) -> Command:
+    return _claude(places, TERM="xterm-256color", MCP_PROTOCOL_NEGOTIATION="legacy")
+
+
+def _claude_in_print_mode(places: Places) -> Command:
+    return _claude(places, "-p", PROMPT)
+
+
+def _older_claude_in_print_mode(places: Places) -> Command:
+    return _claude(places, "-p", PROMPT, MCP_PROTOCOL_NEGOTIATION="legacy")
+
+
+def _opencode(places: Places) -> Command:
+    provider: dict[str, Any] = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{places.model}/v1", "apiKey": _KEY},
+        "models": {"model": {}},
+    }
+    settings = {
+        **json.loads(_OPENCODE_SETTINGS.replace(_SHOWN_URL, places.endpoint)),
+        **dict.fromkeys(("model", "small_model"), "scripted/model"),
+        "autoupdate": False,
+        "provider": {"scripted": provider},
+    }
+    _settings(places.home / "work/opencode.json", settings)
+    return Command(["run", PROMPT])
+
+
+def _gemini(places: Places) -> Command:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    _settings(places.home / ".gemini/settings.json", settings)
+    variables = {"GEMINI_API_KEY": _KEY, "GOOGLE_GEMINI_BASE_URL": places.model, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    # With a named model, none is asked which model to take.
+    return Command(["--model", "gemini-2.5-pro", "--yolo", "-p", PROMPT], variables)
+
+
+# Of opencode, only the program for Linux on x64 is locked: `npm ci` wants all that its package names, and one registry
+# that we met lacks some.
+_OPENCODE: Final = "opencode-*/bin/opencode"
+_CLAUDE: Final = "@anthropic-ai/claude-code-*/claude"
+_OLDER_CLAUDE: Final = f"claude-code-of-2025-11-25/node_modules/{_CLAUDE}"
+
+HOSTS: Final = (
+    Host(
+        "Claude Code 2.1.330, interactive",
+        _CLAUDE,
+        _CLAUDE_ADD,
+        _claude_on_a_terminal,
+        on_terminal=True,
+        has_tasks=True,
+        refund="refunded",
+        answer=_ACCEPT,
+        cancels=True,
+    ),
+    Host(
+        "Claude Code 2.1.330, interactive, of 2025-11-25",
+        _CLAUDE,
+        _CLAUDE_ADD,
+        _older_claude_on_a_terminal,
+        on_terminal=True,
+        refund="refunded",
+        answer=_ACCEPT,
+        cancels=True,
+        give_up=("\x1b",),
+    ),
+    Host("Claude Code 2.1.330, claude -p", _CLAUDE, _CLAUDE_ADD, _claude_in_print_mode, refund="dismissed"),
+    Host(
+        "Claude Code 2.1.330, claude -p, of 2025-11-25",
+        _CLAUDE,
+        _CLAUDE_ADD,
+        _older_claude_in_print_mode,
+        refund="dismissed",
+    ),
+    Host("Claude Code 2.1.197, claude -p", _OLDER_CLAUDE, _CLAUDE_ADD, _claude_in_print_mode, refund="dismissed"),
+    Host("opencode 1.18.33, opencode run", _OPENCODE, _OPENCODE_SETTINGS, _opencode),
+    Host("Gemini CLI 0.61.0, gemini -p", "@google/gemini-cli/bundle/gemini.js", _GEMINI_ADD, _gemini),
+)
+
+
+def variables_of(places: Places) -> Mapping[str, str]:
+    """Return variables for every host: all that is not on this machine is asked of the model, which refuses it."""
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), places.model)
+    return {**proxies, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}

@@ -1,0 +1,147 @@
+"""A scripted model: it calls one tool, then whatever the tool's results name next, and says when it is done.
+
+It knows a host's tools only by the names that the host offers, and keeps nothing between requests: its turn follows
+from the conversation that the host shows. It also stands in for the internet: a host that uses it as its proxy reaches
+nothing, and the names that it asked for are recorded.
+"""
+
+import json
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from threading import Lock, Thread
+from typing import Any, Final
+
+from tests.hosts.wires import JSON, STREAM, WIRES, Body, Call, Conversation, Json, Say, Turn
+
+DONE: Final = "The script is done."
+_NEXT_STEP: Final = re.compile(r"Next: call (\w+) with (\{.*?\}+)[.,]")
+_STOP: Final = re.compile(r"To stop it, use (\w+) with (\w+) \"(\w+)\"")
+"""What Claude Code says of a task that it waits for in the background."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """The tool that a model calls first; what follows is read from its results."""
+
+    tool: str
+    arguments: Json = field(default_factory=dict[str, Any])
+    stops: bool = False
+    """Whether the model stops the work, with the host's own tool if it has one."""
+
+    def turn(self, shown: Conversation) -> Turn:
+        """Return the turn that follows a conversation."""
+        first = _offered(shown, self.tool)
+        if first is None:
+            return Say(DONE)
+        if first not in shown.called:
+            return Call(first, self.arguments)
+        # A host may show a result's structured content as JSON, in which quotes are escaped.
+        last = shown.results[-1].replace('\\"', '"') if shown.results else ""
+        if self.stops and (stop := _STOP.search(last)):
+            return Call(stop[1], {stop[2]: stop[3]})
+        step = _NEXT_STEP.search(last)
+        tool = step and _offered(shown, step[1])
+        return Call(tool, json.loads(step[2])) if step and tool else Say(DONE)
+
+
+@dataclass
+class Model:
+    """A model that is served, and what it has seen."""
+
+    script: Script
+    url: str = ""
+    longest: Conversation = field(default_factory=Conversation)
+    """The conversation with the most calls in it: the last state of the main one."""
+    refused: set[str] = field(default_factory=set[str])
+    """The addresses on the internet that the host asked for."""
+    unknown: set[str] = field(default_factory=set[str])
+    """The paths of requests in no known wire format."""
+    _numbers: Any = field(default_factory=lambda: count(1))
+    _lock: Any = field(default_factory=Lock)
+
+    def has_read(self, text: str) -> bool:
+        """Tell whether the host has shown the model a text: in a tool's result, or in a message of its own."""
+        return any(text in shown for shown in (*self.longest.results, *self.longest.said))
+
+    def last_read(self) -> str:
+        """Return the last result that the host has shown the model."""
+        return self.longest.results[-1] if self.longest.results else ""
+
+    def answer(self, path: str, body: bytes) -> Body | None:
+        """Answer a request; None where it is in no known wire format."""
+        wire = next((one for one in WIRES if one.reads(path.partition("?")[0])), None)
+        if wire is None:
+            self.unknown.add(path)
+            return None
+        if aside := wire.aside(path.partition("?")[0]):
+            return aside
+        request = json.loads(body)
+        shown = wire.conversation(request)
+        with self._lock:
+            if (len(shown.results), len(shown.said)) >= (len(self.longest.results), len(self.longest.said)):
+                self.longest = shown if shown.called else self.longest
+            number = next(self._numbers)
+        return wire.body(path, request, self.script.turn(shown), number)
+
+
+@contextmanager
+def serving(script: Script) -> Generator[Model]:
+    """Serve a model on a free port of 127.0.0.1."""
+    model = Model(script)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            answered = model.answer(self.path, body)
+            self._send(404 if answered is None else 200, answered or Body(JSON, "{}"))
+
+        def do_GET(self) -> None:
+            self._send(200, Body(JSON, "{}"))
+
+        def do_CONNECT(self) -> None:
+            model.refused.add(self.path.partition(":")[0])
+            self._send(403, Body(JSON, "{}"))
+
+        do_HEAD = do_GET  # noqa: N815 - http.server's name
+
+        def _send(self, status: int, body: Body) -> None:
+            octets = body.text.encode()
+            self.send_response(status)
+            self.send_header("content-type", body.content_type)
+            self.send_header("content-length", str(len(octets)))
+            if body.content_type == STREAM:
+                self.send_header("cache-control", "no-cache")
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(octets)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server names it so
+            """Say nothing."""
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        model.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield model
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: hosts hang up when they end."""
+
+
+def _offered(shown: Conversation, tool: str) -> str | None:
+    """Return a tool's name as the host offers it: with a prefix of its own."""
+    return next((name for name in shown.offered if name == tool or name.endswith(f"_{tool}")), None)

@@ -1,0 +1,75 @@
+"""The local stack that hosts connect to, and what it sees of them."""
+
+import json
+from collections import Counter
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from local import LocalStack
+from local.gateway.exchanges import Exchange, Reader
+from local.streams.task_changes import TaskChange
+
+_ROOT: Final = Path(__file__).parents[2]
+_ENDED: Final = frozenset({"completed", "failed", "cancelled"})
+
+
+@dataclass
+class Site:
+    """An endpoint, and what it sees of one host."""
+
+    url: str = ""
+    client: str = ""
+    """The host's name and version, as it gives them to servers."""
+    user_agent: str = ""
+    version: str = ""
+    """Version of the protocol."""
+    methods: Counter[str] = field(default_factory=Counter[str])
+    """How often each method was called; `tools/call` with the tool, and `resumed` for a GET that resumes a response."""
+    tasks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """The statuses that each task went through, by its id."""
+    _reader: Reader = field(default_factory=Reader)
+
+    def answered(self, exchange: Exchange) -> None:
+        """Receive a request to the API and its response."""
+        line = self._reader.line_of(exchange)
+        headers = {name.lower(): value for name, value in exchange.request.headers}
+        tool = "" if line.tool == "-" else f" {line.tool}"
+        self.methods["resumed" if "last-event-id" in headers else f"{line.method}{tool}"] += 1
+        self.version, self.user_agent = line.era, headers.get("user-agent", "")
+        self.client = _client_in(exchange.request.body) or self.client
+
+    def task_changed(self, change: TaskChange) -> None:
+        """Receive a change of a task's status."""
+        self.tasks.setdefault(change.task_id, []).append(change.status)
+
+    def is_busy(self) -> bool:
+        """Tell whether a task has started and not ended."""
+        return any(statuses[-1] not in _ENDED for statuses in self.tasks.values())
+
+    def is_done(self) -> bool:
+        """Tell whether all tasks that have started have ended."""
+        return bool(self.tasks) and not self.is_busy()
+
+
+@contextmanager
+def serving(parameters: Mapping[str, str]) -> Generator[Site]:
+    """Serve the endpoint and the examples, as `make run` does, with these parameters on a free port."""
+    site = Site()
+    stack = LocalStack(_ROOT / "template.yaml", others=[_ROOT / "examples/template.yaml"], parameters=parameters)
+    stack.watcher = site
+    with stack:
+        site.url = stack.url
+        yield site
+
+
+def _client_in(body: bytes) -> str:
+    """Return the client's name and version from the body of a request; empty where it has none."""
+    try:
+        params: Any = json.loads(body)["params"]
+        info = params.get("clientInfo") or params["_meta"]["io.modelcontextprotocol/clientInfo"]
+        return f"{info['name']} {info['version']}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
