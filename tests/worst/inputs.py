@@ -76,7 +76,9 @@ def _tools() -> Iterator[Tool]:
 @cache
 def _world() -> World:
     """Make a world with a task that waits for an answer."""
-    no_limits = Limits(active=1_000, per_minute=1_000)  # its clock stands still while each part of the test starts tasks
+    no_limits = Limits(
+        active=1_000, per_minute=1_000
+    )  # its clock stands still while each part of the test starts tasks
     world = World(limits=no_limits, catalog=catalog_of(*_tools()), polls_per_second=10)
     world.catalog.compile_schemas()
     return world
