@@ -116,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         help="folder of the functions' log files (default: %(default)s)",
     )
     parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
+    _add_services(parser)
+    return parser
+
+
+def _add_services(parser: argparse.ArgumentParser) -> None:
     services = parser.add_argument_group("for `sam local`, which serves the API itself")
     services.add_argument(
         "--services", action="store_true", help="serve the AWS services with the template's resources, not the API"
@@ -134,7 +139,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write the functions' environment variables to (default: %(default)s)",
     )
-    return parser
 
 
 def _address(text: str) -> IPv4Address:

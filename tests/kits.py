@@ -23,7 +23,8 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
-from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
+from tests.fake_workflows import FakeWorkflows
+from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
 BOB: Final = principal_of(("jwt", "https://issuer.example", "bob"), "a stack")

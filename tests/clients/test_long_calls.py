@@ -64,7 +64,7 @@ def test_progress_only_ever_grows_and_that_of_the_workflow_is_told_as_it_is() ->
 
 @pytest.mark.parametrize(("sends_token", "seconds"), [(False, 30), (True, 90)])
 def test_the_bounds_are_parameters(sends_token: bool, seconds: int) -> None:
-    patience = Patience(call=timedelta(seconds=30), call_with_progress=timedelta(seconds=90))
+    patience = Patience(whole_call=timedelta(seconds=30), whole_call_with_progress=timedelta(seconds=90))
     client = client_of(World(patience=patience), replace(PATIENT, sends_token=sends_token))
 
     outcome = client.call()
@@ -75,7 +75,7 @@ def test_the_bounds_are_parameters(sends_token: bool, seconds: int) -> None:
 
 
 def test_a_bound_of_0_ends_a_call_at_once_and_its_work_goes_on() -> None:
-    world = World(patience=Patience(call=timedelta()))
+    world = World(patience=Patience(whole_call=timedelta()))
     client = client_of(world, replace(PATIENT, sends_token=False))
 
     outcome = client.call()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -100,6 +100,40 @@ def test_a_part_that_comes_back_stays_for_good(catalog: DynamoDbCatalog) -> None
 
     assert names_in(catalog) == ["a"]
     assert kept
+
+
+def test_a_part_that_comes_back_survives_whoever_marks_its_predecessor_late(catalog: DynamoDbCatalog) -> None:
+    """One compiler replaces the head, another publishes the old tools again, then the first marks what it replaced."""
+    client = catalog.build_client()
+    late = LateMarks(client)
+    slow = DynamoDbCatalog(catalog.table_name, lambda: cast(Any, late))
+    catalog.publish(tools("a"), None, NOW)
+    slow.publish(tools("b"), catalog.load()[0], NOW)
+    catalog.publish(tools("a"), catalog.load()[0], NOW)
+
+    late.write()
+
+    (kept,) = [item for item in parts(catalog) if "expires_at" not in item]
+    assert names_in(catalog) == ["a"]
+    assert kept["pk"]["S"].endswith("-3")
+
+
+class LateMarks:
+    """A DynamoDB client whose updates wait until `write`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._updates: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def update_item(self, **update: Any) -> None:
+        self._updates.append(update)
+
+    def write(self) -> None:
+        for update in self._updates:
+            self._client.update_item(**update)
 
 
 def test_reasons_are_kept_where_a_command_finds_them(catalog: DynamoDbCatalog) -> None:

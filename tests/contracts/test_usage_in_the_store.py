@@ -10,11 +10,9 @@ from stepwire.engine.ports import KeyClaim, TaskStore
 from stepwire.errors import NotAdmitted
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.usage import Limits, TooFast, TooManyActive
-from tests.contracts.test_task_store import a_task, on_dynamodb, store
+from tests.contracts.task_stores import a_task, on_dynamodb
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
-
-__all__ = ["store"]  # the fixture
 
 GENEROUS = Limits(active=1000, per_minute=60_000)
 

@@ -13,7 +13,8 @@ from stepwire.json_text import Json, parse, write
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionFailed, ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution
-from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
+from tests.fake_workflows import FakeWorkflows
+from tests.fakes import START_OF_TIME, FixedClock
 from tests.kits import ALICE, state_machine_arn
 from tests.local.simulated import Account, waiting_for_a_token
 from tests.model.handlers import Boundary

@@ -25,7 +25,8 @@ from stepwire.tasks.outcomes import (
     TimedOut,
 )
 from stepwire.tasks.task import Execution
-from tests.fakes import START_OF_TIME, FakeWorkflows, FixedClock
+from tests.fake_workflows import FakeWorkflows
+from tests.fakes import START_OF_TIME, FixedClock
 from tests.kits import ALICE, state_machine_arn
 from tests.model.handlers import Boundary
 from tests.simulated.step_functions import RUNNING

@@ -17,7 +17,8 @@ from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Cancelled, Completed, Failed, Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
-from tests.faults.operations import OPERATIONS, Act, Operation, Seen, modern
+from tests.faults.operations import OPERATIONS, Operation
+from tests.faults.seen import Act, Seen, modern
 from tests.faults.site import INTERVALS, Account, Site
 from tests.kits import OUTPUT
 

@@ -97,7 +97,7 @@ class Process:
             self.operations,
             self.dialogue,
             # A day for a call: what is judged is how a stream goes on, and repairs take longer than a call's 50 s.
-            Patience(*[site.no_time] * 3, call=timedelta(days=1)),
+            Patience(*[site.no_time] * 3, whole_call=timedelta(days=1)),
             Secret(site.account.secret, lambda: boundary.secrets),
             RESUMING,
             PollLimit(0, site.clock),

@@ -10,8 +10,9 @@ from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Task, Working
 from tests.faults.boundary import Fault
 from tests.faults.cases import settle, wrongs
-from tests.faults.operations import ANSWER, Seen, asked, created, modern, seen_in, taken
+from tests.faults.seen import ANSWER, Seen, modern, seen_in, taken
 from tests.faults.site import INTERVALS, Account, Site
+from tests.faults.tasks_at_hand import asked, created
 from tests.kits import OUTPUT
 
 DYNAMODB, STEP_FUNCTIONS, SECRETS = "dynamodb", "sfn", "secrets-manager"

@@ -7,7 +7,7 @@ it, and waits until it gets its answer.
 from stepwire.engine.operations import ToolCall
 from stepwire.tasks.inputs import Mode, params_of
 from stepwire.tasks.task import Completed, InputRequired, Origin, Progress, Working
-from tests.fakes import Resumption
+from tests.fake_workflows import Resumption
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, TELLING, World
 
 YES = {"action": "accept", "content": {"amount": 25}}

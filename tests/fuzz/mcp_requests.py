@@ -27,18 +27,16 @@ from tests.fuzz.bounds import bounded, check_length
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
 from tests.kits import BOB, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.recorded import FOLDER, recorded
+from tests.server.answers import Answer, Json, judge
 from tests.server.anything import ACCEPT, IN_SESSION, STREAM, TASK_ID, Sent, right_requests, version_of
 from tests.server.clients import (
     ASKING_CAPABILITY,
     PLAIN_HEADERS,
     STREAM_HEADERS,
     TASKS_CAPABILITY,
-    Answer,
-    Json,
     LegacyClient,
     ModernClient,
     header_value,
-    judge,
 )
 
 SIGN_IN: Final = SignIn("a stack")
@@ -90,7 +88,7 @@ class _Scene:
 def _scene() -> _Scene:
     """Make a world with one caller's tasks in every status, and with tasks of another that must stay hidden."""
     world = World(
-        patience=Patience(wait=timedelta(), inline=timedelta()),
+        patience=Patience(unresumable_request=timedelta(), first_request=timedelta()),
         catalog=catalog_of(*TOOLS, SAMPLE, SCOPED, ROUTED),
         store=StrictStore(),
         workflows=StrictWorkflows(),

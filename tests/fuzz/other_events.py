@@ -23,8 +23,9 @@ from tests.fuzz.bounds import bounded
 from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
 from tests.kits import FORM, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, URL, World, catalog_of, state_machine_arn
 from tests.recorded import FOLDER, recorded
+from tests.server.answers import Json
 from tests.server.anything import TASK_ID
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 OWNER: Final = Principal("758ede2a8b140aab9517a5e2031621eb")
 """Whose task the recorded events are about."""
@@ -68,7 +69,7 @@ class Handler(Protocol):
 def _populated() -> World:
     """Make a world with the running task that the recorded events are about."""
     world = World(
-        patience=Patience(wait=timedelta(), inline=timedelta()),
+        patience=Patience(unresumable_request=timedelta(), first_request=timedelta()),
         catalog=catalog_of(TOOL),
         store=StrictStore(),
         workflows=StrictWorkflows(),

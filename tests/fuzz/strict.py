@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 from stepwire.aws.storage.items import item_of, task_of
 from stepwire.json_text import write
 from stepwire.tasks.task import Execution, Task
-from tests.fakes import FakeWorkflows, FixedClock, InMemoryTaskStore
+from tests.fake_workflows import FakeWorkflows
+from tests.fakes import FixedClock, InMemoryTaskStore
 from tests.kits import World
 
 LARGEST_ITEM: Final = 409_600  # bytes

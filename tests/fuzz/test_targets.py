@@ -19,8 +19,9 @@ from tests.fuzz.mutation import plain_octets
 from tests.fuzz.targets import FINDS, TARGETS, changed, finds
 from tests.kits import World
 from tests.recorded import recorded
+from tests.server.answers import Json
 from tests.server.anything import SESSION_ID
-from tests.server.clients import PLAIN_HEADERS, Json
+from tests.server.clients import PLAIN_HEADERS
 
 MUTATIONS: Final = 300
 LARGEST_INPUT: Final = 32_768  # bytes

@@ -12,7 +12,8 @@ from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.kits import FORM
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import questions
 from tests.waiting import until
 

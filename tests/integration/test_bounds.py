@@ -12,7 +12,8 @@ from stepwire.aws.bootstrap import SystemClock
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, deployed
-from tests.server.clients import ASKING_CAPABILITY, Answer, LegacyClient, ModernClient
+from tests.server.answers import Answer
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import HANG_GUARD
 
 WAIT, INLINE, HOLD = 2.0, 1.0, 1.0  # seconds

@@ -8,7 +8,8 @@ from local import EventPolicy, StatusEvent, after, at_once, never, twice
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.kits import ALICE
-from tests.server.clients import Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 TOOL = "wait_and_echo"

@@ -10,7 +10,8 @@ from local import never
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.integration.test_threads import ROUNDS, THREADS, id_in, together
-from tests.server.clients import Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import LegacyClient, ModernClient
 
 Client = LegacyClient | ModernClient
 

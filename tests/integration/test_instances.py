@@ -10,7 +10,8 @@ import pytest
 from local import at_once
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import progress_of, questions
 from tests.waiting import until
 

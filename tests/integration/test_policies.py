@@ -21,7 +21,8 @@ from stepwire.background.sweep import MOST_SINGLE_CHECKS
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import questions
 from tests.waiting import until
 

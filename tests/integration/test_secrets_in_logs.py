@@ -18,7 +18,8 @@ from local import FunctionError, at_once
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import until
 
 SECRETS: Final = {

@@ -20,7 +20,8 @@ import pytest
 from local import StatusEvent, never
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 THREADS: Final = 12
 MOST_ACTIVE: Final = 8

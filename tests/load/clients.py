@@ -17,7 +17,8 @@ from typing import Any, Final, Protocol
 import httpx
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import questions
 
 Life = Generator[float]

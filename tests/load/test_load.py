@@ -10,7 +10,7 @@ from tests.load.clients import Kind, Request, Story
 from tests.load.run import Plan, run
 from tests.load.site import Account
 from tests.load.verdict import Evidence, faults
-from tests.server.clients import Json
+from tests.server.answers import Json
 
 PLAN = Plan(tasks=100, clients=20, steady=0.0, patience=600.0)
 

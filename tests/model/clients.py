@@ -21,7 +21,8 @@ from tests.model.seen import (
     says_nothing,
 )
 from tests.model.stack import MOST_ACTIVE
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
 CONFIRMING: Final[Json] = {"action": "accept", "content": {}}

@@ -13,7 +13,7 @@ from stepwire.tasks.outcomes import Succeeded
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
 from tests.model.stack import TTL, Account, Stack, label_of
-from tests.server.clients import Json
+from tests.server.answers import Json
 
 LARGE = "x" * 100_001
 """Makes an output too large for a task's item, and for an event."""

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tests.model.reference import OPEN, Told
-from tests.server.clients import Answer, Json
+from tests.server.answers import Answer, Json
 from tests.server.messages import questions
 
 NOT_FOUND: Final = "Task not found"

@@ -23,7 +23,7 @@ from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
-from tests.fakes import FakeWorkflows
+from tests.fake_workflows import FakeWorkflows
 from tests.kits import ALICE, CONFIRMED, ELICITING, FORBIDDEN, OPTIONAL, REQUIRED, World, catalog_of, state_machine_arn
 
 SCOPE: Final = "call"

@@ -13,13 +13,13 @@ from typing import Any
 from stepwire.json_text import as_object
 from stepwire.server.kit import Patience
 from tests.kits import World
+from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     META_CAPABILITIES,
     META_VERSION,
     PLAIN_HEADERS,
     TASKS_CAPABILITY,
-    Json,
     LegacyClient,
     ModernClient,
 )
@@ -47,7 +47,7 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 
 def lively() -> World:
     """Make a world in which one task runs, has made progress and asks something."""
-    world = World(patience=Patience(wait=timedelta(), inline=timedelta()))
+    world = World(patience=Patience(unresumable_request=timedelta(), first_request=timedelta()))
     task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).start()
     assert task_id == TASK_ID
     world.progress(task_id, 10)

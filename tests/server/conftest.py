@@ -38,3 +38,9 @@ def asking(world: World) -> ModernClient:
 def modern(world: World) -> ModernClient:
     """A client of 2026-07-28 that declares the tasks extension."""
     return ModernClient(world)
+
+
+@pytest.fixture
+def plain(world: World) -> ModernClient:
+    """A client of 2026-07-28 that can ask its user, and does not declare the tasks extension."""
+    return ModernClient(world, capabilities=ASKING_CAPABILITY)

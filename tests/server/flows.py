@@ -4,15 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from tests.kits import OUTPUT, World
-from tests.server.clients import (
-    ASKING_CAPABILITY,
-    TASKS_CAPABILITY,
-    Answer,
-    Endpoint,
-    Json,
-    LegacyClient,
-    ModernClient,
-)
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMING, questions
 
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}

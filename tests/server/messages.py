@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from stepwire.json_text import load_json
 from tests.kits import World
-from tests.server.clients import Json
+from tests.server.answers import Json
 
 CONFIRMING: Final[Json] = {"action": "accept", "content": {"reason": "It is old."}}
 """The answer that confirms a call of the tool that asks before it begins."""

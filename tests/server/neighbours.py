@@ -21,7 +21,8 @@ from stepwire.server.modern import MOST_SUBSCRIPTIONS
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from stepwire.tasks.usage import Limits
 from tests.kits import ALICE, BOB, SECRET, World
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Endpoint, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Endpoint, LegacyClient, ModernClient
 from tests.simulated.counted import CountedCall, counted_dynamodb_client
 from tests.tables import new_table
 
@@ -49,7 +50,7 @@ class CountedWorld(World):
         store: Any = DynamoDbTaskStore(table, lambda: client)
         wait_slots: Any = DynamoDbWaitSlots(table, lambda: client)
         super().__init__(
-            Patience(wait=timedelta(seconds=1)),
+            Patience(unresumable_request=timedelta(seconds=1)),
             limits=LIMITS,
             polls_per_second=POLLS_PER_SECOND,
             waits=WAITS,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from stepwire.json_text import as_object, is_object, write
 from stepwire.tasks.outcomes import PROTOCOL_ERROR_NAME, ExecutionEnd, ExecutionFailed, Succeeded
 from tests.kits import ALLOWED_ORIGIN, LISTING, OPTIONAL, OUTPUT, STRUCTURED, World
+from tests.server.answers import Answer, Json
 from tests.server.anything import (
     ACCEPT,
     IN_SESSION,
@@ -24,16 +25,7 @@ from tests.server.anything import (
     right_requests,
     version_of,
 )
-from tests.server.clients import (
-    ASKING_CAPABILITY,
-    STREAM_HEADERS,
-    TASKS_CAPABILITY,
-    Answer,
-    Door,
-    Json,
-    LegacyClient,
-    ModernClient,
-)
+from tests.server.clients import ASKING_CAPABILITY, STREAM_HEADERS, TASKS_CAPABILITY, Door, LegacyClient, ModernClient
 from tests.strategies import json_values
 from tests.wire_oracle import LEGACY, MODERN
 

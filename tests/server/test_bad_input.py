@@ -9,7 +9,8 @@ import pytest
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import BOB, World
-from tests.server.clients import PLAIN_HEADERS, Door, Json, LegacyClient, ModernClient, untouched
+from tests.server.answers import Json
+from tests.server.clients import PLAIN_HEADERS, Door, LegacyClient, ModernClient, untouched
 from tests.wire_oracle import LEGACY, MODERN
 
 Client = LegacyClient | ModernClient

@@ -15,7 +15,11 @@ from tests.server.flows import FLOWS, Flow
 from tests.server.messages import only_task
 
 BOUND = 25  # seconds; API Gateway ends at 30
-MOST_PATIENT = Patience(wait=timedelta(seconds=24), inline=timedelta(seconds=24), hold=timedelta(seconds=20))
+MOST_PATIENT = Patience(
+    unresumable_request=timedelta(seconds=24),
+    first_request=timedelta(seconds=24),
+    resuming_request=timedelta(seconds=20),
+)
 """The largest values that the template allows."""
 NO_TASKS = ASKING_CAPABILITY
 

@@ -8,14 +8,13 @@ from typing import Any, Final
 import pytest
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.server.answers import Answer, Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     META_CAPABILITIES,
     RELATED_TASK,
     SERVER_INFO,
     TASKS_CAPABILITY,
-    Answer,
-    Json,
     LegacyClient,
     ModernClient,
 )

@@ -9,13 +9,12 @@ import pytest
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World, catalog_of
+from tests.server.answers import Answer, Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     TASKS_CAPABILITY,
     URL_CAPABILITY,
-    Answer,
-    Json,
     LegacyClient,
     ModernClient,
     untouched,

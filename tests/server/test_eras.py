@@ -3,6 +3,7 @@
 import pytest
 
 from tests.kits import World
+from tests.server.answers import Json
 from tests.server.clients import (
     META_CAPABILITIES,
     META_VERSION,
@@ -11,7 +12,6 @@ from tests.server.clients import (
     TASKS_CAPABILITY,
     TASKS_EXTENSION,
     Door,
-    Json,
     LegacyClient,
     ModernClient,
     untouched,

@@ -15,15 +15,8 @@ from stepwire.catalog.access import Access
 from stepwire.json_text import JsonObject
 from stepwire.rendering import UNFINISHED_TASK
 from tests.kits import ALICE, BOB, CONFIRMED, FORM, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, URL, World, catalog_of
-from tests.server.clients import (
-    ASKING_CAPABILITY,
-    FORM_CAPABILITY,
-    TASKS_CAPABILITY,
-    Answer,
-    Json,
-    LegacyClient,
-    ModernClient,
-)
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 Client = LegacyClient | ModernClient
 ASKING: Final = replace(OPTIONAL, name="asking", model_may_answer=True)

@@ -6,7 +6,8 @@ from stepwire.tasks.task import Cancelled
 from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.kits import ALICE, FORM, OUTPUT, World
-from tests.server.clients import FORM_CAPABILITY, Answer, LegacyClient
+from tests.server.answers import Answer
+from tests.server.clients import FORM_CAPABILITY, LegacyClient
 
 REQUEST = "the request"
 

@@ -1,53 +1,48 @@
 """No caller sees, changes or looks up another caller's tasks, whatever ids and tokens of the other it presents."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from itertools import cycle
-from typing import Final, TypeVar
+from typing import Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwire.engine.ports import KeyClaim, TaskPage, WatchedTask
+from stepwire.engine.ports import TaskPage, WatchedTask
 from stepwire.principal import Principal
 from stepwire.protocol.positions import StreamPosition
 from stepwire.server.continuations import Continuation, Kind, Subject, issue
-from stepwire.server.kit import Patience
-from stepwire.server.pages import next_cursor
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import Limits
 from tests.fakes import InMemoryTaskStore
-from tests.kits import ALICE, ARGUMENTS, BOB, FORM, OPTIONAL, OUTPUT, SECRET, World
-from tests.server.clients import (
-    ASKING_CAPABILITY,
-    TASKS_CAPABILITY,
-    Answer,
-    Json,
-    LegacyClient,
-    ModernClient,
-)
+from tests.kits import ALICE, ARGUMENTS, BOB, OPTIONAL, SECRET, World
+from tests.server.answers import Answer
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.server.flows import ACCEPT
-from tests.server.messages import CONFIRMING
+from tests.server.two_callers import (
+    ACTS,
+    EVENTS,
+    IMPATIENT,
+    Turn,
+    asks,
+    asks_for_result,
+    begins_legacy,
+    begins_modern,
+    check_turn,
+    cursor_of,
+    modern_of,
+    names,
+    two,
+)
 
-T = TypeVar("T")
-
-IMPATIENT: Final = Patience(wait=timedelta(), inline=timedelta(), hold=timedelta())
 RESUMED: Final = {"jsonrpc": "2.0", "id": "r", "method": "tasks/result"}
 """The request whose stream is resumed."""
-NOBODYS: Final = "01kyyk41g" + "z" * 26
-"""The id of a task that there is not."""
-INVALID_PARAMS: Final = -32602
 
 
 def legacy_of(world: World, owner: Principal) -> LegacyClient:
     return LegacyClient.opened(world, owner=owner, capabilities=ASKING_CAPABILITY)
-
-
-def modern_of(world: World, owner: Principal) -> ModernClient:
-    return ModernClient(world, owner, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
 
 
 def keyed_call(world: World, owner: Principal) -> Answer:
@@ -70,11 +65,6 @@ def resumes(world: World, task_id: str, *, is_call: bool) -> Answer:
 
 def lists_after(world: World, task_id: str) -> Answer:
     return legacy_of(world, ALICE).ask("tasks/list", {"cursor": cursor_of(task_id)})
-
-
-def cursor_of(task_id: str) -> str:
-    """Write the cursor of a list that goes on after a task."""
-    return str(next_cursor(task_id)["nextCursor"])
 
 
 # ------------------------------------------------------------------------------ unknown, expired and foreign are alike
@@ -207,336 +197,6 @@ def test_several_tasks_of_a_careless_store_are_none_of_anothers() -> None:
     assert set(several) == {own.task_id}
 
 
-# ------------------------------------------------------------------------ two callers, and what they have of each other
-
-
-class WatchedStore(InMemoryTaskStore):
-    """A store that notes whose partitions it is asked for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: set[Principal] = set()
-
-    def create(self, task: Task) -> Task:
-        self.asked.add(task.owner)
-        return super().create(task)
-
-    def claim_key(
-        self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
-    ) -> KeyClaim | None:
-        self.asked.add(owner)
-        return super().claim_key(owner, digest, claim, replacing)
-
-    def unreserve(self, key: TaskKey, limits: Limits) -> None:
-        self.asked.add(key.owner)
-        super().unreserve(key, limits)
-
-    def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
-        self.asked.add(owner)
-        return super().load_key_claim(owner, digest)
-
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
-        self.asked.add(key.owner)
-        super().reserve(key, limits, at)
-
-    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
-        self.asked.add(owner)
-        return super().begin_reclaim(owner, at)
-
-    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
-        self.asked.add(owner)
-        super().release(owner, task_ids)
-
-    def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
-        self.asked.add(owner)
-        return super().load_many(owner, task_ids)
-
-    def load(self, key: TaskKey) -> Task | None:
-        self.asked.add(key.owner)
-        return super().load(key)
-
-    def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
-        self.asked.add(key.owner)
-        return super().load_watched(key, request)
-
-    def begin_request(self, owner: Principal, request: str, task_id: TaskId, until: datetime) -> bool:
-        self.asked.add(owner)
-        return super().begin_request(owner, request, task_id, until)
-
-    def cancel_request(self, owner: Principal, request: str, until: datetime) -> TaskId | None:
-        self.asked.add(owner)
-        return super().cancel_request(owner, request, until)
-
-    def save(self, task: Task) -> Task:
-        self.asked.add(task.owner)
-        return super().save(task)
-
-    def delete(self, task: Task) -> bool:
-        self.asked.add(task.owner)
-        return super().delete(task)
-
-    def page(self, owner: Principal, after: TaskId | None, limit: int) -> TaskPage:
-        self.asked.add(owner)
-        return super().page(owner, after, limit)
-
-
-@dataclass(frozen=True)
-class Stopover:
-    """An event id, with the request whose stream it is on."""
-
-    event_id: str
-    opened_by: Json
-
-
-@dataclass
-class Caller:
-    """One of the two, with everything that the server has given it."""
-
-    name: str
-    owner: Principal
-    legacy: LegacyClient
-    modern: ModernClient
-    rounds: ModernClient
-    """Without tasks: its calls go on in rounds."""
-    stopovers: list[Stopover] = field(default_factory=list[Stopover])
-    states: list[Json] = field(default_factory=list[Json])
-    """What a call is repeated with: its tool, and the requestState."""
-
-    @property
-    def arguments(self) -> Json:
-        """Return the arguments of the caller's calls."""
-        return {"text": f"the argument of {self.name}"}
-
-    @property
-    def question(self) -> Json:
-        """Return the question of the caller's workflows."""
-        return {**FORM, "message": f"The question of {self.name}?"}
-
-    @property
-    def output(self) -> Json:
-        """Return the output of the caller's workflows."""
-        return {**OUTPUT, "words": f"the result of {self.name}"}
-
-    def task_ids(self, world: World) -> list[str]:
-        """Return the ids of the caller's tasks, or an id that no task has."""
-        found: list[str] = sorted(key.task_id for key in world.store.tasks if key.owner == self.owner)
-        return found or [NOBODYS]
-
-    def keep(self, answer: Answer, tool: str = "optional") -> None:
-        """Keep of an answer what can be presented later."""
-        if answer.status != 200:
-            return
-        if answer.is_stream:
-            self.stopovers.extend(Stopover(one, answer.request) for one in answer.event_ids)
-        elif "requestState" in answer.body.get("result", {}):
-            self.states.append({"name": tool, "requestState": answer.result["requestState"]})
-
-
-def caller(world: World, name: str, owner: Principal) -> Caller:
-    session = LegacyClient.opened(world, owner=owner, capabilities=ASKING_CAPABILITY, name=f"a client of {name}")
-    return Caller(name, owner, session, modern_of(world, owner), ModernClient(world, owner, ASKING_CAPABILITY))
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One step: the caller that takes it, and the caller whose ids and tokens it uses."""
-
-    world: World
-    me: Caller
-    of: Caller
-    pick: int
-
-    @property
-    def task_id(self) -> str:
-        """The id of a task that is presented."""
-        return self.among(self.of.task_ids(self.world))
-
-    @property
-    def tool(self) -> str:
-        """The tool that is called."""
-        return ("optional", "confirmed")[self.pick % 2]
-
-    @property
-    def keyed(self) -> dict[str, str]:
-        """The header with an idempotency key that is presented."""
-        return {"idempotency-key": f"key-{self.pick % 2}-of-{self.of.name}"}
-
-    @property
-    def responses(self) -> Json:
-        """Answers to whatever may be asked."""
-        return {"confirm": CONFIRMING, **{f"question {number}": ACCEPT for number in range(3)}}
-
-    def among(self, things: Sequence[T]) -> T:
-        """Pick one."""
-        return things[self.pick % len(things)]
-
-
-def begins_legacy(turn: Turn) -> Answer:
-    params: Json = {"name": turn.tool, "arguments": turn.me.arguments, "task": {}}
-    return turn.me.legacy.ask("tools/call", params, headers=turn.keyed if turn.pick > 3 else None)
-
-
-def begins_modern(turn: Turn) -> Answer:
-    params: Json = {"name": turn.tool, "arguments": turn.me.arguments}
-    answer = turn.me.modern.ask("tools/call", params, headers=turn.keyed if turn.pick > 3 else None)
-    turn.me.keep(answer, turn.tool)
-    return answer
-
-
-def calls_plainly(turn: Turn) -> Answer:
-    answer = turn.me.legacy.call("optional", turn.me.arguments, message_id=turn.pick)
-    turn.me.keep(answer)
-    return answer
-
-
-def begins_rounds(turn: Turn) -> Answer:
-    answer = turn.me.rounds.call(turn.tool, turn.me.arguments)
-    turn.me.keep(answer, turn.tool)
-    return answer
-
-
-def goes_on_in_rounds(turn: Turn) -> Answer | None:
-    if not turn.of.states:
-        return None
-    state = turn.among(turn.of.states)
-    more = {"requestState": state["requestState"], **({"inputResponses": turn.responses} if turn.pick > 2 else {})}
-    # A caller that has another's requestState may have the arguments too.
-    answer = turn.me.rounds.call(state["name"], turn.of.arguments, more=more)
-    assert turn.me is turn.of or answer.code == INVALID_PARAMS
-    turn.me.keep(answer, state["name"])
-    return answer
-
-
-def asks_for_result(turn: Turn) -> Answer:
-    answer = turn.me.legacy.task("result", turn.task_id, message_id=turn.pick)
-    turn.me.keep(answer)
-    return answer
-
-
-def comes_back(turn: Turn) -> Answer | None:
-    if not turn.of.stopovers:
-        return None
-    stopover = turn.of.stopovers[-1 - turn.pick % len(turn.of.stopovers)]
-    client = replace(turn.me.legacy, session=turn.of.legacy.session)
-    answer = client.resume(stopover.event_id, opened_by=stopover.opened_by)
-    if turn.me is turn.of:
-        turn.me.keep(answer)
-    return answer
-
-
-def posts(turn: Turn) -> Answer:
-    request = {"id": f"{turn.task_id}.{1 + turn.pick % 2}"}
-    if turn.pick > 5:
-        return turn.me.legacy.respond(request, error={"code": -1, "message": "no"})
-    return turn.me.legacy.respond(request, result=CONFIRMING if turn.pick % 3 == 0 else ACCEPT)
-
-
-def gives_up(turn: Turn) -> Answer:
-    client = replace(turn.me.legacy, session=turn.of.legacy.session)
-    return client.notify("notifications/cancelled", {"requestId": turn.pick})
-
-
-ACTS: Final[dict[str, Callable[[Turn], Answer | None]]] = {
-    "tools/call, legacy": begins_legacy,
-    "tools/call, modern": begins_modern,
-    "a plain call": calls_plainly,
-    "a call in rounds": begins_rounds,
-    "a round": goes_on_in_rounds,
-    "tasks/get, legacy": lambda turn: turn.me.legacy.task("get", turn.task_id),
-    "tasks/get, modern": lambda turn: turn.me.modern.task("get", turn.task_id),
-    "tasks/result": asks_for_result,
-    "tasks/list": lambda turn: turn.me.legacy.ask("tasks/list"),
-    "tasks/list with a cursor": lambda turn: turn.me.legacy.ask("tasks/list", {"cursor": cursor_of(turn.task_id)}),
-    "tasks/cancel, legacy": lambda turn: turn.me.legacy.task("cancel", turn.task_id),
-    "tasks/cancel, modern": lambda turn: turn.me.modern.task("cancel", turn.task_id),
-    "tasks/update": lambda turn: turn.me.modern.update(turn.task_id, turn.responses),
-    "subscriptions/listen": lambda turn: turn.me.modern.listen({"taskIds": turn.of.task_ids(turn.world)[:20]}),
-    "a posted answer": posts,
-    "a resumed stream": comes_back,
-    "notifications/cancelled": gives_up,
-}
-
-
-def running(turn: Turn) -> list[str]:
-    """Return the ids of the tasks of a caller whose workflows run."""
-    names = [one.name.split("-", 1) for one in turn.world.workflows.running()]
-    return [task_id for owner, task_id in names if owner == turn.of.owner]
-
-
-def asks(turn: Turn) -> None:
-    for task_id in running(turn):
-        key = f"question {turn.pick % 3}"
-        turn.world.ask(task_id, key, turn.of.question, token=f"{task_id} {key}")
-
-
-def progresses(turn: Turn) -> None:
-    for task_id in running(turn):
-        turn.world.progress(task_id, turn.pick, message=f"the progress of {turn.of.name}")
-
-
-def succeeds(turn: Turn) -> None:
-    for task_id in running(turn)[:1]:
-        turn.world.succeed(task_id, turn.of.output)
-
-
-def fails(turn: Turn) -> None:
-    for task_id in running(turn)[:1]:
-        turn.world.fail(task_id, cause=f"the cause of {turn.of.name}")
-
-
-def passes_time(turn: Turn) -> None:
-    turn.world.clock.advance(minutes=(0.1, 2, 20, 61)[turn.pick % 4])
-
-
-EVENTS: Final[dict[str, Callable[[Turn], None]]] = {
-    "a workflow asks": asks,
-    "a workflow tells": progresses,
-    "a workflow succeeds": succeeds,
-    "a workflow fails": fails,
-    "time passes": passes_time,
-}
-
-
-def belongings(world: World, one: Caller) -> list[object]:
-    """Return all that is kept for a caller: tasks, keys, requests, slots, and what its workflows received."""
-    store, workflows = world.store, world.workflows
-    return [
-        {key: task for key, task in store.tasks.items() if key.owner == one.owner},
-        {key: value for key, value in store.keys.items() if key[0] == one.owner},
-        {key: value for key, value in store.cancelled.items() if key[0] == one.owner},
-        store.usage.get(one.owner),
-        [start for start in workflows.starts if start.execution.name.startswith(one.owner)],
-        [stop for stop in workflows.stops if stop.execution.name.startswith(one.owner)],
-        [execution for execution in workflows.described if execution.name.startswith(one.owner)],
-        [told for told in workflows.resumptions if told.token.split()[0] in one.task_ids(world)],
-    ]
-
-
-def check_turn(turn: Turn, other: Caller, act: Callable[[Turn], Answer | None]) -> Answer | None:
-    """Let one caller take a step, and check that it does not depend on the other caller."""
-    store = turn.world.store
-    assert isinstance(store, WatchedStore)
-    before = belongings(turn.world, other)
-    store.asked.clear()
-
-    answer = act(turn)
-
-    assert store.asked <= {turn.me.owner}
-    assert belongings(turn.world, other) == before
-    if answer is not None:
-        shown = f"{answer.response.headers} {answer.response.body}"
-        assert f"of {other.name}" not in shown
-        assert other.owner not in shown
-        assert not [one for one in other.task_ids(turn.world) if one in shown]
-    return answer
-
-
-def two() -> tuple[World, dict[str, Caller]]:
-    world = World(patience=IMPATIENT, store=WatchedStore())
-    return world, {"alice": caller(world, "alice", ALICE), "bob": caller(world, "bob", BOB)}
-
-
-names = st.sampled_from(["alice", "bob"])
 steps = st.tuples(names, names, st.sampled_from([*ACTS, *ACTS, *EVENTS]), st.integers(0, 7))
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from stepwire.tasks.usage import Limits
 from tests.kits import OUTPUT, World
+from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     RELATED_TASK,
     TASKS_CAPABILITY,
     URL_CAPABILITY,
-    Json,
     LegacyClient,
     ModernClient,
     untouched,

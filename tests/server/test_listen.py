@@ -6,15 +6,8 @@ import pytest
 
 from stepwire.server.modern import MOST_SUBSCRIPTIONS
 from tests.kits import BOB, OUTPUT, World
-from tests.server.clients import (
-    FORM_CAPABILITY,
-    SERVER_INFO,
-    TASKS_CAPABILITY,
-    Answer,
-    Json,
-    LegacyClient,
-    ModernClient,
-)
+from tests.server.answers import Answer, Json
+from tests.server.clients import FORM_CAPABILITY, SERVER_INFO, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import of
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"

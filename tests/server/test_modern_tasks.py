@@ -11,12 +11,12 @@ from stepwire.json_text import write
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
 from tests.fakes import START_OF_TIME
 from tests.kits import BOB, OUTPUT, World
+from tests.server.answers import Json
 from tests.server.clients import (
     META_CAPABILITIES,
     RELATED_TASK,
     SERVER_INFO,
     TASKS_CAPABILITY,
-    Json,
     LegacyClient,
     ModernClient,
     untouched,

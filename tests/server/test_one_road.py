@@ -8,8 +8,9 @@ from types import FrameType
 import pytest
 
 from tests.kits import World
+from tests.server.answers import Answer
 from tests.server.anything import ACCEPT, SESSION_ID, STREAM, TASK_ID, lively
-from tests.server.clients import TASKS_CAPABILITY, Answer, Door, LegacyClient, ModernClient
+from tests.server.clients import TASKS_CAPABILITY, Door, LegacyClient, ModernClient
 
 # The functions that are called once per message, by their files.
 STEPS = {

@@ -8,7 +8,8 @@ import pytest
 from stepwire.server.kit import Patience
 from stepwire.tasks.inputs import MOST_QUESTIONS
 from tests.kits import World
-from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, Answer, LegacyClient, ModernClient
+from tests.server.answers import Answer
+from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 IMPATIENT = Patience(timedelta(), timedelta(), timedelta())
 Ask = Callable[[], Answer]

@@ -15,7 +15,8 @@ from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from stepwire.protocol.parameter_headers import check_annotations, parameter_headers
 from tests.kits import OPTIONAL, World, catalog_of
-from tests.server.clients import Json, LegacyClient, ModernClient, header_value, untouched
+from tests.server.answers import Json
+from tests.server.clients import LegacyClient, ModernClient, header_value, untouched
 
 SCHEMA: Final[Json] = {
     "type": "object",

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.kits import OUTPUT, TELLING, World
-from tests.server.clients import Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import LegacyClient, ModernClient
 
 Client = LegacyClient | ModernClient
 

@@ -9,7 +9,8 @@ from stepwire.errors import StartRefused
 from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.kits import ALICE, OUTPUT, World
-from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 KEY = "order-7"
 ARGUMENTS: Json = {"text": "x"}

@@ -1,6 +1,5 @@
 """Plain calls in modern: awaited in rounds of short responses (MRTR), with questions and progress on the way."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -11,37 +10,19 @@ from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.server.mcp_server import McpServer
 from stepwire.server.modern_calls import MOST_ROUNDS_WITHOUT_QUESTIONS
 from tests.kits import BOB, FORM, OUTPUT, URL, World
+from tests.server.answers import Answer, Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     RELATED_TASK,
     TASKS_CAPABILITY,
     URL_CAPABILITY,
-    Answer,
-    Json,
     ModernClient,
 )
-from tests.server.messages import answers_of, failures_of, of, only_task, progress_of
+from tests.server.messages import answers_of, failures_of, only_task
+from tests.server.rounds import again, on_sleep
 
 ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
-
-
-@pytest.fixture
-def plain(world: World) -> ModernClient:
-    """A client that can ask its user, and does not support tasks."""
-    return ModernClient(world, capabilities=ASKING_CAPABILITY)
-
-
-def again(client: ModernClient, answer: Answer, responses: Json | None = None, **more: Any) -> Answer:
-    """Call again, with what an answer asked to be given back."""
-    given: Json = {} if responses is None else {"inputResponses": responses}
-    return client.call("optional", more={"requestState": answer.result["requestState"], **given}, **more)
-
-
-def on_sleep(world: World, sleep: int, happens: Callable[[], object]) -> None:
-    """Have something happen in the nth pause from now."""
-    due = len(world.clock.slept) + sleep
-    world.clock.on_sleep = lambda: happens() if len(world.clock.slept) == due else None
 
 
 # M43, T6
@@ -296,100 +277,6 @@ def test_a_client_with_tasks_is_served_in_rounds_where_the_tool_is_never_a_task(
 
     assert first.result["resultType"] == "input_required"
     assert second.result["structuredContent"] == OUTPUT
-
-
-# ------------------------------------------------------------------------------------------------------------ progress
-
-
-def steps(world: World, last: int, *, ends: bool) -> Callable[[], None]:
-    """Have the workflow make a step in each pause, and end after the last."""
-
-    def step() -> None:
-        number = len(world.clock.slept)
-        if number <= last:
-            world.progress(only_task(world), number, last, f"step {number}")
-        elif ends and world.workflows.running():
-            world.succeed(only_task(world), OUTPUT)
-
-    return step
-
-
-# M42, M8, M7
-@pytest.mark.parametrize("token", ["t", 7, 0, ""])
-def test_progress_comes_with_the_result_in_one_body_of_events(
-    plain: ModernClient, world: World, token: str | int
-) -> None:
-    world.clock.on_sleep = steps(world, 3, ends=True)
-
-    answer = plain.call("optional", progress_token=token)
-
-    assert answer.is_stream
-    assert of(answer.messages, "notifications/progress") == [
-        {"progressToken": token, "progress": number, "total": 3, "message": f"step {number}"} for number in (1, 2, 3)
-    ]
-    assert answer.result["structuredContent"] == OUTPUT
-    assert answer.response.headers["x-accel-buffering"] == "no"
-
-
-# M42, M43
-def test_progress_comes_with_a_round_that_asks_to_be_called_again(plain: ModernClient, world: World) -> None:
-    world.clock.on_sleep = steps(world, 3, ends=False)
-    first = plain.call("optional", progress_token="a")
-    world.progress(only_task(world), 4, 4)
-
-    second = again(plain, first, progress_token="b")
-
-    assert progress_of(first.messages) == [1, 2, 3]
-    assert first.result["resultType"] == second.result["resultType"] == "input_required"
-    assert [params["progressToken"] for params in of(second.messages, "notifications/progress")] == ["b"]
-
-
-# M42: progress that was sent in one round is not sent again in the next
-def test_progress_is_sent_once_over_all_rounds(plain: ModernClient, world: World) -> None:
-    world.clock.on_sleep = steps(world, 3, ends=False)
-    first = plain.call("optional", progress_token="a")
-
-    second = again(plain, first, progress_token="b")
-    world.progress(only_task(world), 4, 4)
-    third = again(plain, second, progress_token="c")
-
-    assert (progress_of(first.messages), second.is_stream, progress_of(third.messages)) == ([1, 2, 3], False, [4])
-
-
-# M42, M7
-@pytest.mark.parametrize(
-    ("token", "accept"), [(None, "application/json, text/event-stream"), ("t", "application/json"), (1.5, "*/*")]
-)
-def test_no_progress_is_sent_to_a_client_without_a_token_or_without_events(
-    plain: ModernClient, world: World, token: Any, accept: str
-) -> None:
-    world.clock.on_sleep = steps(world, 3, ends=True)
-
-    params: Json = {"name": "optional", "arguments": {"text": "hello"}}
-    answer = plain.ask("tools/call", params, meta={"progressToken": token}, headers={"accept": accept})
-
-    assert not answer.is_stream
-    assert answer.result["structuredContent"] == OUTPUT
-
-
-# M7, M42
-def test_without_any_progress_there_is_nothing_to_stream(plain: ModernClient, world: World) -> None:
-    on_sleep(world, 1, lambda: world.succeed(only_task(world), OUTPUT))
-
-    answer = plain.call("optional", progress_token="t")
-
-    assert not answer.is_stream
-
-
-# M42, X22: there it is in the words of its status
-def test_no_progress_is_sent_if_the_call_is_a_task(modern: ModernClient, world: World) -> None:
-    answer = modern.call("optional", progress_token="t")
-    world.progress(answer.id_in(), 1, 4)
-
-    found = modern.task("get", answer.id_in()).result
-
-    assert not answer.is_stream
-    assert found["statusMessage"] == "25%"
 
 
 # M45

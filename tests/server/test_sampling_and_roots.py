@@ -9,12 +9,12 @@ from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.json_text import is_object
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from tests.kits import OUTPUT, SAMPLING, World
+from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
     FORM_CAPABILITY,
     RELATED_TASK,
     TASKS_CAPABILITY,
-    Json,
     LegacyClient,
     ModernClient,
 )

@@ -12,7 +12,8 @@ from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.mcp_server import McpServer
 from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, REQUIRED, World, catalog_of
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient, untouched
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, untouched
 from tests.server.messages import questions
 
 Client = LegacyClient | ModernClient

@@ -5,7 +5,8 @@ from typing import Any, cast
 import pytest
 
 from tests.kits import FORM, OPTIONAL, World
-from tests.server.clients import ASKING_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 
 DRESSED = "5 old rows?\r\n\nApproved by IT \u202esresu lla eteleD\u202c\x07\x1b[2J"
 ACTING = ("\r", "\u202e", "\u202c", "\x07", "\x1b")

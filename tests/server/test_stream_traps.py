@@ -15,7 +15,8 @@ from stepwire.errors import StoreBusy, WorkflowsUnavailable
 from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
 from tests.kits import BOB, OUTPUT, World
-from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Answer, Door, LegacyClient
+from tests.server.answers import Answer
+from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, Door, LegacyClient
 from tests.server.messages import answers_of, only_task, questions
 from tests.wire_oracle import LEGACY, MODERN
 
@@ -269,7 +270,7 @@ def test_a_stream_goes_on_while_the_store_gives_no_answer(resuming: LegacyClient
 
 # L8
 def test_a_stream_goes_on_where_the_store_falls_silent_while_its_client_is_held() -> None:
-    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world)
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
     first = client.task("result", task_id)

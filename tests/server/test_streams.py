@@ -11,18 +11,13 @@ from hypothesis import strategies as st
 from stepwire.json_text import LARGEST_INTEGER
 from stepwire.server.kit import Patience
 from tests.kits import OUTPUT, World
-from tests.server.clients import RELATED_TASK, Answer, LegacyClient, ModernClient
-from tests.server.messages import of, only_task, progress_of
+from tests.server.clients import RELATED_TASK, LegacyClient, ModernClient
+from tests.server.messages import only_task, progress_of
+from tests.server.stream_calls import plain_call
 from tests.wire_oracle import StreamJudge
 
 PROTOCOL_ERROR = json.dumps({"code": -31_990, "message": "Not on a Sunday.", "data": {"day": "Sunday"}})
 MOST_POLLS = 959  # of one request; the next one breaks mcp 1.30
-
-
-def plain_call(client: LegacyClient, tool: str = "optional", **more: Any) -> tuple[Answer, str]:
-    """Call a tool without a task; give the first body, and the id of the task inside."""
-    answer = client.call(tool, **more)
-    return answer, client.ask("tasks/list").result["tasks"][0]["taskId"]
 
 
 def end(client: LegacyClient, world: World, task_id: str, how: str) -> None:
@@ -211,159 +206,6 @@ def test_streams_side_by_side_keep_apart(resuming: LegacyClient, world: World) -
     assert [last.body["id"] for last in lasts] == [f"r{task_id}" for task_id in reversed(ids)]
 
 
-# ------------------------------------------------------------------------------------------------------------ progress
-
-
-# T32, M42
-@pytest.mark.parametrize("token", ["a token", 7, 0, "", "7"])
-def test_progress_is_sent_in_order_with_the_token_of_the_call(
-    resuming: LegacyClient, world: World, token: str | int
-) -> None:
-    first, task_id = plain_call(resuming, progress_token=token)
-    world.progress(task_id, 10, 80, "one in eight")
-
-    def move(messages: Any) -> None:
-        if progress_of(messages) == [10]:
-            world.progress(task_id, 40, 80)
-        else:
-            world.succeed(task_id, OUTPUT)
-
-    messages = resuming.follow(first, between=lambda told: move(told) if told else None)
-
-    told = of(messages, "notifications/progress")
-    assert [params["progress"] for params in told] == [10, 40]
-    assert told[0] == {"progressToken": token, "progress": 10, "total": 80, "message": "one in eight"}
-    assert {(type(params["progressToken"]), params["progressToken"]) for params in told} == {(type(token), token)}
-    assert messages[-1]["result"]["structuredContent"] == OUTPUT
-
-
-# T32
-@pytest.mark.parametrize("token", [None, 1.5, True, {}, [], "x" * 257])
-def test_no_progress_is_sent_without_a_token(resuming: LegacyClient, world: World, token: Any) -> None:
-    first, task_id = plain_call(resuming, progress_token=token)
-    world.progress(task_id, 10)
-
-    second = resuming.resume(first.last_event_id, opened_by=first.request)
-
-    assert second.messages == []
-
-
-# T32: progress made before the first body is sent in it
-def test_progress_and_the_result_may_come_in_one_body(resuming: LegacyClient, world: World) -> None:
-    def move() -> None:
-        task_id = only_task(world)
-        world.progress(task_id, len(world.clock.slept) * 25)
-        if len(world.clock.slept) == 4:
-            world.succeed(task_id, OUTPUT)
-            world.clock.on_sleep = lambda: None
-
-    world.clock.on_sleep = move
-
-    answer = resuming.call("optional", progress_token="t")
-
-    assert answer.is_stream
-    assert progress_of(answer.messages) == [25, 50, 75, 100]
-    assert answer.result["structuredContent"] == OUTPUT
-
-
-# T29, T32: the token of the call is used on the stream of its task too
-def test_progress_of_a_task_is_sent_on_the_stream_of_its_result_and_names_the_task(
-    resuming: LegacyClient, world: World
-) -> None:
-    task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
-    world.progress(task_id, 10, 80)
-
-    messages = resuming.task("result", task_id).messages
-
-    (params,) = of(messages, "notifications/progress")
-    assert params == {
-        "progressToken": "t",
-        "progress": 10,
-        "total": 80,
-        "_meta": {RELATED_TASK: {"taskId": task_id}},
-    }
-
-
-# T32: stop after terminal
-def test_no_progress_is_sent_of_a_task_that_has_ended(resuming: LegacyClient, world: World) -> None:
-    task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
-    first = resuming.task("result", task_id)
-    world.progress(task_id, 10)
-    world.succeed(task_id, OUTPUT)
-
-    messages = resuming.follow(first)
-
-    assert [message.get("method") for message in messages] == [None]
-
-
-# L8: a lost body loses no message
-@pytest.mark.parametrize("token", ["t", None])
-def test_messages_are_sent_again_only_if_their_body_was_lost(
-    resuming: LegacyClient, world: World, token: str | None
-) -> None:
-    task_id = resuming.call("optional", task={}, progress_token=token).id_in("task")
-    first = resuming.task("result", task_id)
-    world.clock.advance(seconds=5)
-    world.progress(task_id, 10, message="a tenth")
-
-    lost = resuming.resume(first.last_event_id, opened_by=first.request)
-    again = resuming.resume(first.last_event_id, opened_by=first.request)
-    further = resuming.resume(again.last_event_id, opened_by=first.request)
-
-    assert lost.messages
-    assert again.messages == lost.messages
-    assert further.messages == []
-
-
-# L8
-def test_a_client_may_come_back_with_the_id_of_any_event_of_a_body(resuming: LegacyClient, world: World) -> None:
-    task_id = resuming.call("optional", task={}, progress_token="t").id_in("task")
-    first = resuming.task("result", task_id)
-    world.clock.advance(seconds=5)
-    world.progress(task_id, 10)
-    world.ask(task_id)
-    body = resuming.resume(first.last_event_id, opened_by=first.request)
-
-    left = [resuming.resume(event_id, opened_by=first.request).messages for event_id in body.event_ids]
-
-    assert [message["method"] for message in body.messages] == [
-        "notifications/tasks/status",
-        "notifications/progress",
-        "elicitation/create",
-    ]
-    assert left == [body.messages[taken:] for taken in range(4)]
-
-
-# -------------------------------------------------------------------------------------------------------------- status
-
-
-# T31, T29
-def test_a_change_of_a_task_is_sent_once_on_the_stream_of_its_result(resuming: LegacyClient, world: World) -> None:
-    task_id = resuming.start()
-    first = resuming.task("result", task_id)
-    world.clock.advance(seconds=5)
-    world.progress(task_id, 10, message="a tenth")
-    shown = resuming.task("get", task_id).result
-
-    second = resuming.resume(first.last_event_id, opened_by=first.request)
-    third = resuming.resume(second.last_event_id, opened_by=first.request)
-
-    assert of(second.messages, "notifications/tasks/status") == [shown]
-    assert shown["statusMessage"] == "10%: a tenth"
-    assert third.messages == []
-
-
-# T31: its client knows of no task
-def test_no_status_of_a_task_is_sent_on_the_stream_of_a_plain_call(resuming: LegacyClient, world: World) -> None:
-    first, task_id = plain_call(resuming)
-    world.clock.advance(seconds=5)
-    world.progress(task_id, 10, message="a tenth")
-
-    messages = resuming.follow(first, between=lambda told: None, limit=3)
-
-    assert messages == []
-
-
 # --------------------------------------------------------------------------------------------------- pauses and holds
 
 
@@ -387,7 +229,7 @@ def test_a_client_is_sent_away_for_longer_each_time_and_for_hours_in_all(resumin
 # L8
 @pytest.mark.parametrize("happens", ["nothing", "the end", "a question", "progress"])
 def test_a_client_that_comes_back_is_held_until_there_is_something_that_it_waits_for(happens: str) -> None:
-    world = World(patience=Patience(hold=timedelta(seconds=10)))
+    world = World(patience=Patience(resuming_request=timedelta(seconds=10)))
     client = LegacyClient.opened(world, capabilities={"elicitation": {}})
     task_id = client.call("optional", task={}, progress_token="t").id_in("task")
     first = client.task("result", task_id)

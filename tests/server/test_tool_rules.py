@@ -12,7 +12,8 @@ from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
 from stepwire.json_text import write
 from tests.kits import OPTIONAL, World, catalog_of, state_machine_arn
-from tests.server.clients import Json, LegacyClient, ModernClient, untouched
+from tests.server.answers import Json
+from tests.server.clients import LegacyClient, ModernClient, untouched
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from tests.kits import ALLOWED_ORIGIN, ARGUMENTS, BAD_ARGUMENTS, World
+from tests.server.answers import Json
 from tests.server.clients import (
     META_CAPABILITIES,
     META_VERSION,
@@ -12,7 +13,6 @@ from tests.server.clients import (
     SERVER_INFO,
     TASKS_CAPABILITY,
     Door,
-    Json,
     LegacyClient,
     ModernClient,
     untouched,

@@ -36,7 +36,8 @@ from tests.kits import (
 )
 from tests.recorded import FOLDER as EVENTS
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import questions
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind

@@ -1,10 +1,9 @@
 """What earlier versions wrote, and gave clients to keep, is still served: held against what they really wrote."""
 
-import base64
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -16,36 +15,27 @@ from stepwire.aws.storage.table_stream import expired_task_of
 from stepwire.aws.workflows.callbacks import question_of
 from stepwire.aws.workflows.status_events import execution_event_of
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.json_text import JsonTextError, parse, write
-from stepwire.protocol.opaque import wrap
-from stepwire.protocol.request_state import seal
-from stepwire.server.continuations import Continuation, Kind, Subject, issue
+from stepwire.json_text import write
 from stepwire.tasks.inputs import Callback, WorkflowInput
 from stepwire.tasks.outcomes import Running, Succeeded
 from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
-from tests.kits import ALICE, ARGUMENTS, OUTPUT, SECRET, World
-from tests.server.clients import ASKING_CAPABILITY, Json, LegacyClient, ModernClient
+from tests.kits import ARGUMENTS, OUTPUT, World
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import CONFIRMING, answers_of, questions
 from tests.upgrades.recording import (
     ACCEPT,
     BOTH,
     CONFIRMED,
-    FOLDER,
     KEY,
     LARGE_OUTPUT,
     TOOL,
     Table,
-    all_recorded,
     answers,
-    events,
-    simulated_table,
     world_on,
 )
+from tests.upgrades.records import VERSIONS
 
-VERSIONS: Final[dict[str, Json]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
-}
-NEWEST: Final = max(VERSIONS, key=int)
 SCENES: Final = [(version, name) for version, content in VERSIONS.items() for name in content["scenarios"]]
 WITH_TASK: Final = [(version, name) for version, name in SCENES if "items" in VERSIONS[version]["scenarios"][name]]
 BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
@@ -108,18 +98,6 @@ def go_on(world: World, task: Task) -> None:
         world.workflows.states[task.execution] = Succeeded(write(LARGE_OUTPUT))
     elif not (task.has_ended or task.awaits_confirmation):
         world.workflows.states[task.execution] = Running()
-
-
-@pytest.fixture(scope="module")
-def table() -> Iterator[Table]:
-    with simulated_table() as table:
-        yield table
-
-
-@pytest.fixture(scope="module")
-def today(table: Table) -> Json:
-    """What this version writes."""
-    return all_recorded(table)
 
 
 @pytest.fixture(params=WITH_TASK, ids=" ".join)
@@ -351,122 +329,3 @@ def test_a_cursor_of_an_older_version_leads_to_the_next_page(old: Old) -> None:
     page = LegacyClient(old.world).ask("tasks/list", {"cursor": old.carried["cursor"]}).result
 
     assert [one["taskId"] for one in page["tasks"]] == [older]
-
-
-# ---------------------------------------------------------------------------------------------------- after a rollback
-
-SUBJECT: Final = Subject(ALICE, "optional", ARGUMENTS)
-
-
-def _sealed(**changes: Any) -> str:
-    """Seal a requestState as a later version might: with another kind, or without what is looked for."""
-    until = datetime.fromisoformat("2100-01-01T00:00:00+00:00")
-    state = issue(Continuation(Kind.FOLLOW, "01kyyk41g000000000000000000000000001"), SUBJECT, until, SECRET)
-    body = state.partition(".")[0]
-    payload = parse(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-    return seal({name: value for name, value in {**payload, **changes}.items() if value is not ...}, SECRET)
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        _sealed(kind="something new"),
-        _sealed(kind=...),
-        _sealed(task=...),
-        _sealed(rounds=...),
-        _sealed(until=...),
-        _sealed(until="tomorrow"),
-        _sealed(arguments=...),
-        seal({}, SECRET),
-    ],
-)
-def test_a_request_state_of_a_later_version_is_refused_and_is_no_fault(state: str) -> None:
-    world = World()
-
-    answer = ModernClient(world, capabilities=ASKING_CAPABILITY).call("optional", more={"requestState": state})
-
-    assert answer.code == -32602
-    assert world.faults == []
-
-
-@pytest.mark.parametrize("event_id", [wrap([2, "r", "a task"]), wrap({"format": 2}), wrap([1])])
-def test_an_event_id_of_a_later_version_is_refused_and_is_no_fault(event_id: str) -> None:
-    world = World()
-    opened_by: Json = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {}}
-
-    answer = LegacyClient.opened(world).resume(event_id, opened_by=opened_by)
-
-    assert 400 <= answer.status < 500
-    assert world.faults == []
-
-
-@pytest.mark.parametrize("session", [wrap([2, "2025-11-25", "a client", {}, "r"]), wrap({"format": 2})])
-def test_a_session_of_a_later_version_must_be_reinitialized(session: str) -> None:
-    world = World()
-
-    answer = LegacyClient(world, session=session).ask("tools/list")
-
-    assert answer.status == 404
-    assert world.faults == []
-
-
-def test_a_later_items_new_attributes_do_not_hinder_an_earlier_reader() -> None:
-    task = replace(World().call(), version=1)
-
-    read = task_of({**item_of(task), "format": {"N": "99"}, "something_new": {"M": {"a": {"BOOL": True}}}})
-
-    assert read == task
-
-
-# ----------------------------------------------------------------------------------------------------- and from now on
-
-
-def shape_of(value: Any) -> Any:
-    """Give the shape of a recorded value: names and kinds, also of what is JSON in a text; not the values."""
-    match value:
-        case {"S": str(text)}:
-            return {"S": _shape_of_text(text)}
-        case dict():
-            return {name: shape_of(part) for name, part in cast(Json, value).items()}
-        case list():
-            return [shape_of(part) for part in cast(list[Any], value)]
-        case _:
-            return type(value).__name__
-
-
-def _shape_of_text(text: str) -> Any:
-    try:
-        value = parse(text)
-    except JsonTextError:
-        return "text"
-    return shape_of(value) if isinstance(value, dict | list) else "text"
-
-
-def stored(scenarios: Json) -> Json:
-    """Give the shapes of the items of all scenarios, and in which status the task of each is."""
-    return {
-        name: [[shape_of(item), item.get("status"), item.get("format")] for item in scene.get("items", [])]
-        for name, scene in scenarios.items()
-    }
-
-
-CHANGED: Final = (
-    "The shape of what this version writes, or gives clients to keep, is another than that of the newest record. Read "
-    "docs/upgrades.md, then record it: python -m tests.upgrades.recording {}"
-)
-
-
-def test_what_is_stored_today_has_the_shape_of_the_newest_record(today: Json) -> None:
-    assert stored(today) == stored(VERSIONS[NEWEST]["scenarios"]), CHANGED.format(int(NEWEST) + 1)
-
-
-def test_what_clients_keep_today_is_that_of_the_newest_record(today: Json) -> None:
-    carried = {name: scene["carried"] for name, scene in today.items()}
-
-    recorded = {name: scene["carried"] for name, scene in VERSIONS[NEWEST]["scenarios"].items()}
-    assert carried == recorded, CHANGED.format(int(NEWEST) + 1)
-
-
-def test_the_sample_events_of_today_are_among_the_records() -> None:
-    """They are what workflows of this version send; a later one must still understand them."""
-    assert events() == VERSIONS[NEWEST]["events"], CHANGED.format(int(NEWEST) + 1)

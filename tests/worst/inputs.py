@@ -28,7 +28,8 @@ from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
 from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_machine_arn
 from tests.recorded import recorded
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Json, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 ROOT: Final = Path(__file__).parents[2]

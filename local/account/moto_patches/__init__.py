@@ -1,9 +1,9 @@
 """A patch for each defect of moto 5.2.5 that matters here.
 
-A patch is a function whose docstring names the defect. It gets `replace(owner, name, value)`; closing the account
-undoes the replacement. `PATCHES` lists the patches by name. `tests/local/account/test_patches_of_*.py` runs each proof
-twice: it must pass with the patch and fail without it. After an upgrade of moto, a proof that passes without its patch
-shows that the patch can go.
+A patch is a function whose docstring says what it does (`Patch:`) and why (`Defect:`). It gets `replace(owner, name,
+value)`; closing the account undoes the replacement. `PATCHES` lists the patches by name.
+`tests/local/account/test_patches_of_*.py` runs each proof twice: it must pass with the patch and fail without it.
+After an upgrade of moto, a proof that passes without its patch shows that the patch can go.
 """
 
 from collections.abc import Callable, Collection, Generator
@@ -38,7 +38,7 @@ _ALL: tuple[Patch, ...] = (
     *changes.PATCHES,
     *streams.PATCHES,
 )
-PATCHES: dict[str, Patch] = {mended.__name__: mended for mended in _ALL}
+PATCHES: dict[str, Patch] = {patch_function.__name__: patch_function for patch_function in _ALL}
 
 
 # The replacements of each patch that is in force.

@@ -15,7 +15,11 @@ _Replace = Callable[[object, str, object], None]
 
 
 def errors_of_branches_keep_their_names(replace: _Replace) -> None:
-    """Parallel and Map: an error called States.*, e.g. a timeout, becomes an uncatchable States.Runtime on the way."""
+    """Patch: Keep the name of the error.
+
+    Defect: In Parallel and Map, an error whose name begins with States., such as States.Timeout, becomes
+    States.Runtime, which no Catch matches.
+    """
     for module in (branches_decl, iteration_worker):
         replace(module, "CustomErrorName", _error_name)
 

@@ -1,5 +1,5 @@
 """Patches of task tokens: SendTaskSuccess, SendTaskFailure, SendTaskHeartbeat."""
-# ruff: noqa: SLF001 - what is to be mended lies inside
+# ruff: noqa: SLF001 - the defects are in moto's private attributes
 
 import json
 import threading
@@ -33,7 +33,11 @@ class _TaskTimedOut(AWSError):
 
 
 def tokens_count_once(replace: _Replace) -> None:
-    """Tokens: causes are dropped; an output that is not JSON and a second answer are taken; old tokens are unknown."""
+    """Patch: Check the output, accept one answer per token, and answer a used token with TaskTimedOut.
+
+    Defect: SendTaskSuccess and SendTaskFailure drop the cause, accept output that is not JSON, accept a second
+    answer, and report a used token as unknown.
+    """
 
     def send_task_success(self: Any) -> EmptyResult:
         token, output = self._get_param("taskToken"), self._get_param("output")
@@ -49,7 +53,10 @@ def tokens_count_once(replace: _Replace) -> None:
 
 
 def heartbeats_find_their_task(replace: _Replace) -> None:
-    """Heartbeats: all fail while any execution is starting; a task without HeartbeatSeconds refuses them."""
+    """Patch: Look for the token in the executions that have started, and accept a heartbeat of any waiting task.
+
+    Defect: SendTaskHeartbeat fails while any execution is starting, and for each task without HeartbeatSeconds.
+    """
 
     def send_task_heartbeat(self: Any) -> EmptyResult:
         _waiting(self.stepfunction_backend, self._get_param("taskToken")).notify_heartbeat()
@@ -59,7 +66,11 @@ def heartbeats_find_their_task(replace: _Replace) -> None:
 
 
 def tokens_live_for_one_attempt(replace: _Replace) -> None:
-    """Tokens: a retry reuses the spent token of the previous attempt; an answer after a timeout may be accepted."""
+    """Patch: Create a token for each attempt, and invalidate it when the attempt ends.
+
+    Defect: A retried task gets the used token of its previous attempt, and an answer after the task's timeout may
+    be accepted.
+    """
     service: Any = StateTaskServiceCallback
     original = service._evaluate_with_timeout
 
@@ -87,7 +98,10 @@ def _callback_of_this_attempt(env: Any) -> Any:
 
 
 def early_answers_end_the_wait(replace: _Replace) -> None:
-    """Heartbeats: a state whose function answers the token before it returns waits until a heartbeat is missed."""
+    """Patch: End the wait at once if the token has already been answered.
+
+    Defect: If a function answers the token before it returns, the state keeps waiting until a heartbeat is missed.
+    """
     original: Any = CallbackEndpoint.setup_heartbeat_endpoint
 
     def setup_heartbeat_endpoint(self: Any, heartbeat_seconds: int) -> Any:

@@ -1,4 +1,4 @@
-"""Patches of Systems Manager and Step Functions: what changes is told to EventBridge."""
+"""Patches of Systems Manager and Step Functions: changes of parameters and tags reach EventBridge."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -12,25 +12,28 @@ _Replace = Callable[[object, str, object], None]
 
 
 def changes_of_parameters_are_events(replace: _Replace) -> None:
-    """Systems Manager: no "Parameter Store Change" is sent when a parameter is created, updated or deleted."""
+    """Patch: Put the event on the default bus.
+
+    Defect: Systems Manager sends no "Parameter Store Change" when a parameter is created, updated or deleted.
+    """
     put: Any = SimpleSystemManagerBackend.put_parameter
     delete: Any = SimpleSystemManagerBackend.delete_parameter
     delete_several: Any = SimpleSystemManagerBackend.delete_parameters
 
     def put_parameter(self: Any, name: str, *rest: Any, **named: Any) -> Any:
         made = put(self, name, *rest, **named)
-        _tell_of_parameter(self, name, made.parameter_type, "Create" if made.version == 1 else "Update")
+        _publish_parameter_change(self, name, made.parameter_type, "Create" if made.version == 1 else "Update")
         return made
 
     def delete_parameter(self: Any, name: str) -> Any:
         gone = delete(self, name)
-        _tell_of_parameter(self, name, "String", "Delete")
+        _publish_parameter_change(self, name, "String", "Delete")
         return gone
 
     def delete_parameters(self: Any, names: list[str]) -> Any:
         gone = delete_several(self, names)
         for name in gone:
-            _tell_of_parameter(self, name, "String", "Delete")
+            _publish_parameter_change(self, name, "String", "Delete")
         return gone
 
     replace(SimpleSystemManagerBackend, "put_parameter", put_parameter)
@@ -39,40 +42,43 @@ def changes_of_parameters_are_events(replace: _Replace) -> None:
 
 
 def changes_of_tags_are_events(replace: _Replace) -> None:
-    """Step Functions: no "Tag Change on Resource" is sent when a state machine gets or loses a tag."""
+    """Patch: Put the event on the default bus.
+
+    Defect: Step Functions sends no "Tag Change on Resource" when a state machine gets or loses a tag.
+    """
     tag: Any = StepFunctionsParserBackend.tag_resource
     untag: Any = StepFunctionsParserBackend.untag_resource
 
     def tag_resource(self: Any, arn: str, tags: Mapping[str, str]) -> None:
         tag(self, arn, tags)
-        _tell_of_tags(self, arn, list(tags))
+        _publish_tag_change(self, arn, list(tags))
 
     def untag_resource(self: Any, arn: str, tag_keys: list[str]) -> None:
         untag(self, arn, tag_keys)
-        _tell_of_tags(self, arn, tag_keys)
+        _publish_tag_change(self, arn, tag_keys)
 
     replace(StepFunctionsParserBackend, "tag_resource", tag_resource)
     replace(StepFunctionsParserBackend, "untag_resource", untag_resource)
 
 
-def _tell_of_parameter(backend: Any, name: str, kind: str, operation: str) -> None:
+def _publish_parameter_change(backend: Any, name: str, kind: str, operation: str) -> None:
     arn = f"arn:aws:ssm:{backend.region_name}:{backend.account_id}:parameter{name}"
-    _tell(backend, "aws.ssm", "Parameter Store Change", [arn], {"name": name, "type": kind, "operation": operation})
+    _publish(backend, "aws.ssm", "Parameter Store Change", [arn], {"name": name, "type": kind, "operation": operation})
 
 
-def _tell_of_tags(backend: Any, arn: str, keys: list[str]) -> None:
+def _publish_tag_change(backend: Any, arn: str, keys: list[str]) -> None:
     now = backend.tagger.get_tag_dict_for_resource(arn)
     detail = {"changed-tag-keys": keys, "service": "states", "resource-type": "stateMachine", "tags": now}
-    _tell(backend, "aws.tag", "Tag Change on Resource", [arn], detail)
+    _publish(backend, "aws.tag", "Tag Change on Resource", [arn], detail)
 
 
-def _tell(backend: Any, source: str, kind: str, resources: list[str], detail: Mapping[str, Any]) -> None:
+def _publish(backend: Any, source: str, kind: str, resources: list[str], detail: Mapping[str, Any]) -> None:
     entry = {"Source": source, "DetailType": kind, "Resources": resources, "Detail": json.dumps(detail)}
     events_backends[backend.account_id][backend.region_name].put_events([entry])
 
 
 def forget(names: Iterable[str], account: str, region: str) -> None:
-    """Remove parameters without an event: their stack is going, and its functions with it."""
+    """Remove parameters without an event: their stack is being deleted, and its functions with it."""
     parameters: Any = ssm_backends[account][region]._parameters  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     for name in names:
         parameters.pop(name, None)

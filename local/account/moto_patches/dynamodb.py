@@ -17,7 +17,11 @@ turns = threading.RLock()
 
 
 def calls_take_turns(replace: _Replace) -> None:
-    """Tables are not thread-safe: conditions are lost, transactions are torn, tables change while they are read."""
+    """Patch: Run one DynamoDB call at a time.
+
+    Defect: Tables are not thread-safe: concurrent calls ignore conditions, split transactions and change tables
+    while they are read.
+    """
     original: Any = DynamoHandler.call_action
 
     def call_action(self: Any) -> Any:
@@ -28,7 +32,10 @@ def calls_take_turns(replace: _Replace) -> None:
 
 
 def transactions_are_idempotent(replace: _Replace) -> None:
-    """A TransactWriteItems that is repeated with its ClientRequestToken is written again."""
+    """Patch: Return the first response again, for 10 minutes.
+
+    Defect: A TransactWriteItems that is repeated with the same ClientRequestToken is written again.
+    """
     original: Any = DynamoHandler.transact_write_items
     answers: dict[tuple[str, str, str], tuple[float, str, Any]] = {}
 

@@ -14,7 +14,11 @@ _Replace = Callable[[object, str, object], None]
 
 
 def rules_invoke_functions(replace: _Replace) -> None:
-    """Rules: PutEvents raises NotImplementedError when a rule's target is a Lambda function; disabled rules fire."""
+    """Patch: Invoke the function asynchronously, and skip disabled rules.
+
+    Defect: PutEvents raises NotImplementedError if a rule's target is a Lambda function, and disabled rules match
+    events too.
+    """
     original: Any = Rule.send_to_targets
 
     def send_to_targets(self: Any, original_event: Any, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002  # theirs

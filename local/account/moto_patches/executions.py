@@ -2,7 +2,7 @@
 
 moto's classes are `Any` here on purpose: the proofs check this code, not the type checker.
 """
-# ruff: noqa: SLF001 - what is to be mended lies inside
+# ruff: noqa: SLF001 - the defects are in moto's private attributes
 
 import base64
 import binascii
@@ -37,12 +37,16 @@ _LONGEST_NAME = 80  # characters
 _EXECUTION_DATA = frozenset(("input", "inputDetails", "output", "outputDetails"))
 _STARTING = 1.0  # seconds that a program may take to build its environment
 
-# One end per execution, and one execution per name, whoever comes first.
+# Makes the first end of an execution and the first start of a name win.
 _lock = threading.RLock()
 
 
 def definitions_are_read_apart(replace: _Replace) -> None:
-    """Definitions: one that is parsed concurrently, or was refused before, changes another one's query language."""
+    """Patch: Give each parser a query language of its own.
+
+    Defect: Parsers of definitions share the query language: a definition that is parsed concurrently, or was
+    rejected before, changes that of another.
+    """
 
     def __init__(self: Any) -> None:  # noqa: N807  # it replaces the class's own
         self._query_language_per_scope = []
@@ -51,7 +55,10 @@ def definitions_are_read_apart(replace: _Replace) -> None:
 
 
 def definitions_are_parsed_once(replace: _Replace) -> None:
-    """Definitions: each execution parses its definition again, which takes longer than most executions."""
+    """Patch: Cache the syntax tree of each definition.
+
+    Defect: Each execution parses its definition again, which takes longer than most executions.
+    """
     parser: Any = asl_parser.AmazonStateLanguageParser
     original = parser.parse
 
@@ -68,7 +75,11 @@ def definitions_are_parsed_once(replace: _Replace) -> None:
 
 
 def names_are_made_up_and_unique(replace: _Replace) -> None:
-    """Start: without a name the ARN ends in ":None"; two starts of one name may both succeed; names go unchecked."""
+    """Patch: Generate a missing name, validate a given one, and start one execution at a time.
+
+    Defect: StartExecution without a name gives an ARN that ends in ":None", two concurrent starts with one name may
+    both succeed, and names are not validated.
+    """
     original: Any = running.StepFunctionsParserBackend.start_execution
 
     def start_execution(
@@ -93,7 +104,10 @@ def _check_name(self: Any, name: str) -> None:
 
 
 def inputs_are_checked(replace: _Replace) -> None:
-    """Start: an input over the limit is accepted."""
+    """Patch: Reject it with InvalidExecutionInput.
+
+    Defect: StartExecution accepts an input above the limit of 262,144 bytes.
+    """
     original: Any = responses.StepFunctionResponse.start_execution
 
     def start_execution(self: Any) -> Any:
@@ -106,7 +120,11 @@ def inputs_are_checked(replace: _Replace) -> None:
 
 
 def errors_carry_their_code(replace: _Replace) -> None:
-    """Errors of the parser reach the client with an empty code, or as a TypeError when they have no message."""
+    """Patch: Use the name of the error as its code and as its default message.
+
+    Defect: Errors of the ASL parser reach the client with an empty code, or raise TypeError if they have no
+    message.
+    """
     for error in vars(api).values():
         if isinstance(error, type) and issubclass(error, AWSError) and error is not AWSError:
             replace(error, "__init__", _coded(error))
@@ -122,7 +140,11 @@ def _coded(error: Any) -> Any:
 
 
 def ends_are_final_and_reported(replace: _Replace) -> None:
-    """End: EventBridge gets no status change events; a program that ends late overwrites an earlier end."""
+    """Patch: Report each change of status, and keep the first end.
+
+    Defect: EventBridge gets no status change events, and a program that ends late overwrites an earlier end, such
+    as a stop.
+    """
     communication: Any = backend.BaseExecutionWorkerCommunication
     original_end, original_start = communication._reflect_execution_status, backend.Execution.start
 
@@ -143,7 +165,11 @@ def ends_are_final_and_reported(replace: _Replace) -> None:
 
 
 def stopping_is_immediate(replace: _Replace) -> None:
-    """Stop: an execution that waits for a task token goes on; the reply has no stopDate; error and cause are lost."""
+    """Patch: Mark the execution as ABORTED at once, with its error and cause, and interrupt its waiting states.
+
+    Defect: StopExecution does not stop an execution that waits for a task token; its response has no stopDate; the
+    error and the cause are lost.
+    """
     original_error: Any = environment.Environment.set_error
 
     def stop_execution(self: Any) -> ActionResult:
@@ -193,7 +219,11 @@ def _program(execution: Any) -> Any:
 
 
 def describing_tells_all(replace: _Replace) -> None:
-    """Describe: no stopDate after a timeout, no output when it is null, and a TypeError when it holds a date."""
+    """Patch: Build the response from the execution itself.
+
+    Defect: DescribeExecution leaves out stopDate after a timeout and an output that is null, and raises TypeError
+    if the output contains a date.
+    """
 
     def describe_execution(self: Any) -> ActionResult:
         execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
@@ -228,7 +258,10 @@ def output_of(execution: Any) -> str:
 
 
 def history_comes_in_pages(replace: _Replace) -> None:
-    """History: maxResults, nextToken and reverseOrder are ignored."""
+    """Patch: Sort the events and return one page of them.
+
+    Defect: GetExecutionHistory ignores maxResults, nextToken and reverseOrder.
+    """
     original: Any = responses.StepFunctionResponse.get_execution_history
 
     def get_execution_history(self: Any) -> ActionResult:
@@ -246,7 +279,10 @@ def history_comes_in_pages(replace: _Replace) -> None:
 
 
 def history_can_leave_out_data(replace: _Replace) -> None:
-    """History: includeExecutionData=False is ignored."""
+    """Patch: Remove inputs and outputs from the events.
+
+    Defect: GetExecutionHistory ignores includeExecutionData=False.
+    """
     original: Any = responses.StepFunctionResponse.get_execution_history
 
     def get_execution_history(self: Any) -> ActionResult:

@@ -12,7 +12,10 @@ _Replace = Callable[[object, str, object], None]
 
 
 def invoking_runs_the_code(replace: _Replace) -> None:
-    """Invoke: without Docker, moto echoes the request as the result, even of a function that does not exist."""
+    """Patch: Run the function's code in this process.
+
+    Defect: Without Docker, Invoke returns its request as the result, even for a function that does not exist.
+    """
 
     def invoke(
         self: Any, function_name: str, qualifier: str | None, body: Any, headers: Any, response_headers: dict[str, str]

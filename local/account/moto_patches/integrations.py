@@ -20,7 +20,11 @@ _lock = threading.Lock()
 
 
 def tasks_share_their_clients(replace: _Replace) -> None:
-    """Each Task state that runs builds a boto3 client (10 ms and more), and its role is not enforced."""
+    """Patch: Share one client per service and region, and make its calls under the role.
+
+    Defect: Each Task state creates a boto3 client, which takes 10 ms or more, and the role of the state machine is
+    not enforced.
+    """
     assert asl_parser  # noqa: S101  # imported for what it imports
     original = boto_client.boto_client_for
     clients: dict[tuple[str, str], Any] = {}
@@ -38,7 +42,10 @@ def tasks_share_their_clients(replace: _Replace) -> None:
 
 
 def parameters_are_spelled_either_way(replace: _Replace) -> None:
-    """Parameters in PascalCase, as workflows spell them, fail with a KeyError for services with camelCase APIs."""
+    """Patch: Accept both spellings, and answer with Step Functions' responses in PascalCase.
+
+    Defect: Parameters in PascalCase, which workflows use, raise KeyError for services whose API is in camelCase.
+    """
 
     def normalise_parameters(
         self: Any,

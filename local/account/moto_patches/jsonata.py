@@ -3,7 +3,7 @@
 moto writes every variable into the text of the expression. The patch takes them out before parsing: variables can hold
 256 KiB, which a parser in Python needs seconds for.
 """
-# ruff: noqa: SLF001 - what is to be mended lies inside
+# ruff: noqa: SLF001 - the defects are in moto's private attributes
 
 import hashlib
 import json
@@ -35,7 +35,11 @@ _decoder = json.JSONDecoder()
 
 
 def expressions_are_evaluated(replace: _Replace) -> None:
-    """Expressions: there is no engine; strings in variables are not escaped; $uuid and $hash return an error text."""
+    """Patch: Evaluate expressions with an engine in Python.
+
+    Defect: moto has no JSONata engine without Java; it does not escape strings in variables; $uuid and $hash return
+    an error text.
+    """
     replace(moto_jsonata, "_eval_jsonata", _evaluate)
     replace(string_expression, "get_intrinsic_functions_declarations", _no_declarations)
     for module in (moto_jsonata, states, variable_store):
@@ -43,7 +47,10 @@ def expressions_are_evaluated(replace: _Replace) -> None:
 
 
 def failed_expressions_have_their_error(replace: _Replace) -> None:
-    """Expressions: one that fails gives States.Runtime, where AWS gives States.QueryEvaluationError."""
+    """Patch: Raise States.QueryEvaluationError.
+
+    Defect: A JSONata expression that fails raises States.Runtime; in AWS it raises States.QueryEvaluationError.
+    """
     evaluation: Any = string_expression.StringJSONata
     original = evaluation._eval_body
 

@@ -37,7 +37,11 @@ written = Signal()
 
 
 def changes_are_recorded_once(replace: _Replace) -> None:
-    """Streams: UpdateItem records a new item twice and an unchanged one as MODIFY; images share sets with the item."""
+    """Patch: Write one record per change, with copies of the images.
+
+    Defect: UpdateItem writes two stream records for a new item, and a MODIFY record for an unchanged one; the
+    images share sets with the item.
+    """
 
     def add(self: Any, old: Any, new: Any) -> None:
         if old is not None and new is not None and old == new:
@@ -72,7 +76,11 @@ class _Records(list[Any]):
 
 
 def transactions_share_the_records(replace: _Replace) -> None:
-    """A transaction copies every record of its tables' streams, so it slows down with each record."""
+    """Patch: Copy only the list, not the records.
+
+    Defect: A transaction copies every stream record of its tables, so each transaction is slower than the one
+    before.
+    """
     original: Any = StreamShard.__init__
 
     def __init__(self: Any, account_id: str, table: Any) -> None:  # noqa: N807  # theirs

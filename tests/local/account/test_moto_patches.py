@@ -8,7 +8,7 @@ import pytest
 
 from local import EngineError
 from local.account.engine import MOTO_VERSION, check_moto
-from local.account.moto_patches import PATCHES
+from local.account.moto_patches import PATCHES, Patch
 
 
 def test_every_patch_has_one_proof() -> None:
@@ -19,8 +19,9 @@ def test_every_patch_has_one_proof() -> None:
     assert sorted(proven) == sorted(PATCHES)
 
 
-def test_every_patch_names_its_defect() -> None:
-    assert all(patch.__doc__ for patch in PATCHES.values())
+@pytest.mark.parametrize("patch", PATCHES.values(), ids=list(PATCHES))
+def test_every_patch_states_what_it_does_and_the_defect(patch: Patch) -> None:
+    assert re.fullmatch(r"Patch: \S[^\n]*\.\n\n\s+Defect: \S.*\.\s*", patch.__doc__ or "", re.DOTALL)
 
 
 def test_the_patches_are_for_the_installed_version() -> None:

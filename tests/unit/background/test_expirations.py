@@ -13,7 +13,7 @@ from stepwire.engine.operations import ToolCall
 from stepwire.errors import StoreBusy
 from stepwire.tasks.outcomes import Aborted
 from stepwire.tasks.task import Origin, Task
-from tests.fakes import Stop
+from tests.fake_workflows import Stop
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, CONFIRMED, OUTPUT, World
 
 BY_TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}

@@ -12,7 +12,8 @@ from stepwire.errors import WorkflowsUnavailable
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, FormElicitation, InputRequest, Mode, UrlElicitation
 from stepwire.tasks.task import Execution, InputRequired, Task, Working
-from tests.fakes import START_OF_TIME, Resumption
+from tests.fake_workflows import Resumption
+from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOTH_MODES, FORM, OPTIONAL, URL, World, state_machine_arn
 
 NOT_SUPPORTED = "Stepwire.InputNotSupported"

@@ -7,53 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from stepwire.catalog.manifests import LARGEST_SCHEMA, compile_directory, main
-from stepwire.catalog.tools import Tool, read_catalog
-from stepwire.errors import CatalogError
+from stepwire.catalog.manifests import LARGEST_SCHEMA, compile_directory
+from stepwire.catalog.tools import read_catalog
 from stepwire.json_text import parse
 from tests.kits import state_machine_arn
-
-STATE_MACHINES = {"Greet": state_machine_arn("Greet")}
-
-SMALLEST = """\
-    name: greet
-    description: Greets.
-    state_machine: Greet
-    input_schema: {type: object}
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def put(folder: Path, text: str, name: str = "greet") -> Path:
-    """Write a manifest."""
-    path = folder / f"{name}.yaml"
-    path.write_text(dedent(text), encoding="utf-8")
-    return path
-
-
-def with_line(line: str) -> str:
-    """Give the smallest manifest with one more line, which replaces the line of the same key."""
-    key = line.partition(":")[0]
-    kept = [known for known in dedent(SMALLEST).splitlines() if not known.startswith(f"{key}:")]
-    return "\n".join([*kept, dedent(line)])
-
-
-def compiled(folder: Path) -> Tool:
-    """Compile the folder and read its only tool as the function does."""
-    (tool,) = read_catalog(compile_directory(folder), STATE_MACHINES).in_order
-    return tool
-
-
-def faults(folder: Path) -> list[str]:
-    """Give what is wrong with a folder, line by line, without the path of the folder."""
-    with pytest.raises(CatalogError) as error:
-        compile_directory(folder)
-    return [line.replace(f"{folder}/", "") for line in str(error.value).splitlines()]
-
+from tests.unit.catalog.manifest_files import SMALLEST, STATE_MACHINES, compiled, faults, put, with_line
 
 # -------------------------------------------------------------------------------------------------------- what is taken
 
@@ -339,106 +297,8 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
     assert found.startswith("greet.yaml: ")
 
 
-@pytest.mark.parametrize("name", ["nowhere", "."])
-def test_a_folder_without_manifests_is_a_fault(name: str, folder: Path) -> None:
-    with pytest.raises(CatalogError, match=r"no manifest \(\*.yaml\) there"):
-        compile_directory(folder / name)
-
-
 def test_a_manifest_with_another_ending_is_not_passed_over_in_silence(folder: Path) -> None:
     put(folder, SMALLEST)
     (folder / "other.yml").write_text(dedent(SMALLEST))
 
     assert faults(folder) == ["other.yml: a manifest must end in .yaml"]
-
-
-# ---------------------------------------------------------------------------------------------------------- the command
-
-
-def test_the_command_writes_the_compiled_form(folder: Path) -> None:
-    put(folder, SMALLEST)
-
-    status = main([str(folder), "--output", str(folder / "catalog.json")])
-
-    assert status == 0
-    assert (folder / "catalog.json").read_text(encoding="utf-8") == compile_directory(folder)
-
-
-def test_the_command_says_what_is_wrong_and_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    put(folder, with_line("ttl: never"))
-
-    status = main([str(folder), "--output", str(folder / "catalog.json")])
-
-    assert status == 1
-    assert "greet.yaml: ttl: " in capsys.readouterr().err
-    assert not (folder / "catalog.json").exists()
-
-
-# ---------------------------------------------------------------------------------------------------------- the catalog
-
-
-@pytest.mark.parametrize(
-    "state_machines",
-    [
-        {},
-        {"Other": state_machine_arn("Other")},
-        {"Greet": "greet"},
-        {"Greet": "arn:aws:states:eu-central-1:123456789012:activity:Greet"},
-        {"Greet": "arn:aws:states:eu-central-1:123456789012:execution:Greet:1"},
-    ],
-)
-def test_an_unknown_state_machine_stops_the_start_with_file_and_field(
-    state_machines: dict[str, str], folder: Path
-) -> None:
-    path = put(folder, SMALLEST)
-
-    with pytest.raises(CatalogError) as error:
-        read_catalog(compile_directory(folder), state_machines)
-
-    assert str(error.value).startswith(
-        f"{path}: state_machine: 'Greet' is neither an ARN of a state machine nor a name"
-    )
-
-
-def test_a_catalog_of_another_format_stops_the_start() -> None:
-    with pytest.raises(CatalogError, match="make catalog"):
-        read_catalog('{"format":99,"tools":[]}', {})
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"tools":[]}'])
-def test_what_is_no_catalog_stops_the_start(text: str) -> None:
-    with pytest.raises(CatalogError, match="make catalog"):
-        read_catalog(text, {})
-
-
-def test_a_catalog_reads_a_schema_of_any_depth_that_a_manifest_may_have(folder: Path) -> None:
-    schema: dict[str, Any] = {}
-    for _ in range(99):
-        schema = {"properties": {"a": schema}}
-    put(folder, with_line("input_schema: " + str({"type": "object", **schema})))
-
-    tool = compiled(folder)
-
-    assert tool.input_schema.count("properties") == 99
-
-
-# --------------------------------------------------------------------------------------------------------------- scopes
-
-
-def test_a_tool_may_need_scopes(folder: Path) -> None:
-    put(folder, with_line("scopes: ['refunds:write', 'https://mcp.example/mcp/audit']"))
-
-    assert compiled(folder).scopes == ("refunds:write", "https://mcp.example/mcp/audit")
-
-
-def test_a_tool_needs_none_by_default(folder: Path) -> None:
-    put(folder, SMALLEST)
-
-    assert compiled(folder).scopes == ()
-
-
-@pytest.mark.parametrize("scope", ["''", "'two words'", "'quo\"ted'", "'back\\slash'", "ümlaut", "7", "null"])
-def test_a_scope_is_one_word_that_a_header_can_hold(folder: Path, scope: str) -> None:
-    put(folder, with_line(f"scopes: [{scope}]"))
-
-    assert faults(folder)[0].startswith("greet.yaml: scopes.0: ")

@@ -13,7 +13,7 @@ from stepwire.json_text import JsonObject, write
 from stepwire.schemas.validation import Violation
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Cancelled, Execution, Failed, Working
 from stepwire.tasks.usage import Limits
-from tests.fakes import FakeWorkflows, Start
+from tests.fake_workflows import FakeWorkflows, Start
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, World
 
 REPAIR_AFTER = Intervals().repair

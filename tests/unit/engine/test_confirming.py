@@ -12,7 +12,8 @@ from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import JsonObject, parse, write
 from stepwire.tasks.inputs import Action, InputResponse, params_of
 from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Completed, Failed, Origin, Task, ToolResult, Working
-from tests.fakes import Start, nothing
+from tests.fake_workflows import Start
+from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, World
 
 YES: JsonObject = {"action": "accept", "content": {"reason": "tidy up"}}

@@ -10,7 +10,7 @@ from stepwire.errors import UnknownTask
 from stepwire.json_text import JsonObject
 from stepwire.tasks.inputs import LARGEST_CONTENT
 from stepwire.tasks.task import Cancelled, Completed, Inputs, Task, Working
-from tests.fakes import Resumption
+from tests.fake_workflows import Resumption
 from tests.kits import ALICE, BOB, OUTPUT, URL, World
 
 YES: JsonObject = {"action": "accept", "content": {"amount": 25}}

@@ -7,7 +7,7 @@ from stepwire.errors import InternalError, TaskAlreadyEnded, UnknownTask, Workfl
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Missing, Running, Succeeded, event_of
 from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, TaskError, ToolResult
-from tests.fakes import Stop
+from tests.fake_workflows import Stop
 from tests.kits import ALICE, BOB, OUTPUT, STRUCTURED, World, catalog_of
 
 REPAIR_AFTER = Intervals().repair

@@ -20,7 +20,7 @@ from stepwire.tasks.outcomes import (
     event_of,
 )
 from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
-from tests.fakes import Start
+from tests.fake_workflows import Start
 from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
 
 REPAIR_AFTER = Intervals().repair
@@ -173,7 +173,7 @@ class TestGet:
 
 def waited(world: World, task: Task) -> Task:
     """Follow a task to its end, or to the end of patience."""
-    return list(world.operations.watch(task, world.patience.wait, has_ended))[-1]
+    return list(world.operations.watch(task, world.patience.unresumable_request, has_ended))[-1]
 
 
 class TestFollow:
@@ -206,7 +206,7 @@ class TestFollow:
     @pytest.mark.parametrize("seconds", [0, 0.05, 1, 20, 25])
     def test_ends_when_patience_runs_out(self, seconds: float) -> None:
         """T15, K8: API Gateway ends at 30 seconds."""
-        world = World(patience=Patience(wait=timedelta(seconds=seconds)))
+        world = World(patience=Patience(unresumable_request=timedelta(seconds=seconds)))
         task = world.call()
 
         after = waited(world, task)
@@ -223,7 +223,7 @@ class TestFollow:
         assert max(world.clock.slept) == 1.0
 
     def test_sees_an_end_that_arrives_with_the_last_read(self) -> None:
-        world = World(patience=Patience(wait=timedelta(seconds=0.1)))
+        world = World(patience=Patience(unresumable_request=timedelta(seconds=0.1)))
         task = world.call()
         world.clock.on_sleep = lambda: world.succeed(task.task_id, OUTPUT)
 

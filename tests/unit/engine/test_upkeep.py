@@ -11,7 +11,7 @@ from stepwire.tasks.events import InputAnswered
 from stepwire.tasks.inputs import Action, InputResponse, Unanswerable
 from stepwire.tasks.outcomes import Running
 from stepwire.tasks.task import Completed, Progress, Task, Working
-from tests.fakes import Resumption
+from tests.fake_workflows import Resumption
 from tests.kits import ALICE, OPTIONAL, OUTPUT, TELLING, World
 
 STATE_AFTER = Intervals().state

@@ -70,11 +70,11 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         access=_access(environment),
         allowed_origins=frozenset(_list(environment, "ALLOWED_ORIGINS")),
         patience=Patience(
-            wait=_seconds(environment, "WAIT_SECONDS"),
-            inline=_seconds(environment, "INLINE_WAIT_SECONDS"),
-            hold=_seconds(environment, "HOLD_SECONDS"),
-            call=_seconds(environment, "CALL_SECONDS"),
-            call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS"),
+            unresumable_request=_seconds(environment, "WAIT_SECONDS"),
+            first_request=_seconds(environment, "INLINE_WAIT_SECONDS"),
+            resuming_request=_seconds(environment, "HOLD_SECONDS"),
+            whole_call=_seconds(environment, "CALL_SECONDS"),
+            whole_call_with_progress=_seconds(environment, "PROGRESS_CALL_SECONDS"),
         ),
         intervals=Intervals(
             repair=_seconds(environment, "REPAIR_AFTER_SECONDS"), state=_seconds(environment, "STATE_AFTER_SECONDS")

@@ -234,7 +234,7 @@ def _is_for_models(request: InputRequest) -> bool:
 
 def _result(kit: Kit, call: Call, arguments: JsonObject) -> Wait:
     asked = arguments.get("wait_seconds")
-    longest = kit.patience.wait
+    longest = kit.patience.unresumable_request
     # Compared before it becomes a timedelta, which 1e300 seconds would overflow.
     patience = timedelta(seconds=asked) if asked is not None and asked < longest.total_seconds() else longest
     kit.polls.check(call.owner, arguments["task_id"])

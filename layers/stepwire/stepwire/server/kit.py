@@ -34,17 +34,17 @@ _THEN_FETCH: Final = (
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a request may wait for a task at most; its deadline may end the wait sooner."""
+    """The longest waits; a request's deadline may end a wait sooner."""
 
-    wait: timedelta = timedelta(seconds=15)
-    """For the result, if the client cannot come back for it."""
-    inline: timedelta = timedelta(seconds=2)
-    """For the result, on the first request of a client that can resume the response."""
-    hold: timedelta = timedelta()
-    """For news, each time that a client comes back for its response."""
-    call: timedelta = timedelta(seconds=50)
-    """For the result of a plain call in all, if the client comes back: the TypeScript SDK gives up after 60 s."""
-    call_with_progress: timedelta = timedelta(hours=1)
+    unresumable_request: timedelta = timedelta(seconds=15)
+    """How long a request waits for the result, if its response cannot be resumed."""
+    first_request: timedelta = timedelta(seconds=2)
+    """How long the first request of a plain call waits for the result, if its response can be resumed."""
+    resuming_request: timedelta = timedelta()
+    """How long each request that resumes a response waits for news."""
+    whole_call: timedelta = timedelta(seconds=50)
+    """How long a plain call whose response can be resumed takes in all: the TypeScript SDK gives up after 60 s."""
+    whole_call_with_progress: timedelta = timedelta(hours=1)
     """The same for a call with a progressToken: progress restarts the timers of such clients."""
 
 

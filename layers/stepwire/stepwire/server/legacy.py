@@ -105,12 +105,15 @@ def get_task(kit: Kit, call: Call) -> JsonObject:
 
 
 def get_task_result(kit: Kit, call: Call) -> Reply:
-    """Return what the call would have returned; a client that cannot resume waits up to `Patience.wait` (T15)."""
+    """Return what the call would have returned (T15).
+
+    A client that cannot resume waits up to `Patience.unresumable_request`.
+    """
     kit.polls.check(call.owner, call.params.get("taskId"))
     task = kit.operations.get(call.owner, call.params.get("taskId"))
     if kit.resumes(call).results:
         return open_stream(kit, call, task, is_call=False)
-    *_, task = kit.operations.watch(task, kit.patience.wait, has_ended, call.deadline)
+    *_, task = kit.operations.watch(task, kit.patience.unresumable_request, has_ended, call.deadline)
     if not task.has_ended:
         raise TaskStillRunning(
             "The task is still running. Poll tasks/get, and call tasks/result when it has ended.",
@@ -190,7 +193,9 @@ def _awaited(kit: Kit, call: Call, begun: Begun) -> Reply:
     is_repeat = begun.is_repeat
     if kit.resumes(call).calls:
         return open_stream(kit, call, begun.task, is_call=True, is_repeat=is_repeat)
-    *_, task = kit.operations.watch(begun.task, kit.patience.wait, stops_waiting(kit, call), call.deadline)
+    *_, task = kit.operations.watch(
+        begun.task, kit.patience.unresumable_request, stops_waiting(kit, call), call.deadline
+    )
     result = (
         answer_or_raise(kit, task) if task.has_ended else fetch_tools.unfinished(kit, call, task, is_repeat=is_repeat)
     )

@@ -216,7 +216,7 @@ class _ParsedCall:
 
     def _observe(self, task: Task) -> list[Task]:
         """Return the states of a task during one round; answers that the client sent in advance are applied."""
-        began, patience = self.kit.now(), self.kit.patience.wait
+        began, patience = self.kit.now(), self.kit.patience.unresumable_request
         seen = [task]
         while True:
             left = patience - (self.kit.now() - began)

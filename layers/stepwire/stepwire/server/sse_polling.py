@@ -79,7 +79,7 @@ def open_stream(
         is_fetch: whether it is a call of `task_result`, for a task that another call has started.
     """
     now = kit.now()
-    longest = kit.patience.call if is_fetch else _longest(kit, call, is_repeat=is_repeat)
+    longest = kit.patience.whole_call if is_fetch else _longest(kit, call, is_repeat=is_repeat)
     position = StreamPosition(
         call.message_id,
         task.task_id,
@@ -91,7 +91,7 @@ def open_stream(
         is_repeat=is_repeat,
     )
     stream = _Stream(kit, call, position)
-    seen = stream.watch(task, kit.patience.inline if is_call else kit.patience.hold)
+    seen = stream.watch(task, kit.patience.first_request if is_call else kit.patience.resuming_request)
     news = stream.news(seen)
     if seen[-1].has_ended and len(news) == 1:
         return Written(news[0].text)
@@ -117,7 +117,7 @@ def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
     try:
         kit.polls.check(call.owner, position.task_id)
         task = _task_of(kit, call, position)
-        return Stream(stream.body(stream.news(stream.watch(task, kit.patience.hold))))
+        return Stream(stream.body(stream.news(stream.watch(task, kit.patience.resuming_request))))
     except TooManyPolls:
         return Stream(stream.body([]))  # at no cost, and with the time after which it comes back
     except (RequestCancelled, UnknownTask) as error:
@@ -147,9 +147,9 @@ def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
     """Tell whether the plain call that began a task may still wait for its response."""
     decided, age = call.session.decided, kit.now() - created_at_of(task_id)
     is_polled = decided is None or decided.calls
-    if age <= (kit.patience.call if is_polled else kit.patience.wait):
+    if age <= (kit.patience.whole_call if is_polled else kit.patience.unresumable_request):
         return True
-    if not is_polled or age > kit.patience.call_with_progress:
+    if not is_polled or age > kit.patience.whole_call_with_progress:
         return False
     task = kit.operations.recorder.load(TaskKey(call.owner, task_id))
     return task is not None and task.origin.progress_token is not None
@@ -339,7 +339,7 @@ def _milliseconds(moment: datetime) -> int:
 def _longest(kit: Kit, call: Call, *, is_repeat: bool) -> timedelta:
     """Say how long a plain call may last: longer where progress keeps the client's timer from running out."""
     gets_progress = read.progress_token(call.params) is not None and not is_repeat
-    return kit.patience.call_with_progress if gets_progress else kit.patience.call
+    return kit.patience.whole_call_with_progress if gets_progress else kit.patience.whole_call
 
 
 def _count(kit: Kit, action: AuditAction, call: Call) -> None:

@@ -1,10 +1,11 @@
-"""The compiled catalog in the table: parts that are named by their contents, and a head that says which are in force.
+"""The compiled catalog in the table: parts that never change, and a head that names the parts in force.
 
-    pk "catalog"           sk "head"      version, shards: digests of the parts, in order
-    pk "catalog#<digest>"  sk "shard"     tools: JSON text, compressed; never changed, kept a day after its end
-    pk "catalog"           sk "refusals"  refused: JSON text, why registered tools are not served
+    pk "catalog"         sk "head"      version, shards: names of the parts, in order
+    pk "catalog#<name>"  sk "shard"     tools: JSON text, compressed; kept for a day after its replacement
+    pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served
 
-Reads need no consistency: a part of an older head is there for a day. No principal is written so.
+Eventually consistent reads suffice, because the parts of an older head stay for a day. The name of a replaced part is
+never used again, so a late deletion mark never hits a part in force. No principal is written as "catalog".
 """
 
 import hashlib
@@ -52,14 +53,14 @@ class DynamoDbCatalog:
         head = self._head(is_consistent=False)
         if head is None or head["version"]["N"] == known:
             return None
-        return Published(head["version"]["N"], self._texts(_digests_in(head)))
+        return Published(head["version"]["N"], self._texts(_names_in(head)))
 
     def load(self) -> tuple[str | None, Mapping[str, JsonObject]]:
         """Return the version that is published, if any, and its tools by name."""
         head = self._head(is_consistent=True)
         if head is None:
             return None, {}
-        entries = [entries_in(text) for text in self._texts(_digests_in(head))]
+        entries = [entries_in(text) for text in self._texts(_names_in(head))]
         return head["version"]["N"], {name: tool for part in entries for name, tool in part.items()}
 
     def publish(self, compiled: Compiled, over: str | None, at: datetime) -> None:
@@ -69,26 +70,26 @@ class DynamoDbCatalog:
             SaveConflict: somebody else has replaced it.
         """
         head = self._head(is_consistent=True)
-        old = [] if head is None else _digests_in(head)
-        parts = {_digest(text): text for text in compiled.shards()}
+        old = [] if head is None else _names_in(head)
+        parts = _named(compiled.shards(), old, _next(over))
         if head is None or old != list(parts):
             self._put_parts(parts, old)
             self._put_head(list(parts), over)
-            self._retire([digest for digest in old if digest not in parts], at)
+            self._retire([name for name in old if name not in parts], at)
         self._client.put_item(TableName=self.table_name, Item={**_REFUSALS, "refused": {"S": compiled.refusals_text()}})
 
     def _head(self, *, is_consistent: bool) -> Item | None:
         found = self._client.get_item(TableName=self.table_name, Key=_HEAD, ConsistentRead=is_consistent)
         return cast(Item | None, found.get("Item"))
 
-    def _texts(self, digests: Sequence[str]) -> tuple[str, ...]:
+    def _texts(self, names: Sequence[str]) -> tuple[str, ...]:
         found: dict[str, str] = {}
-        for first in range(0, len(digests), _MOST_KEYS):
-            found |= self._some_texts(digests[first : first + _MOST_KEYS])
-        return tuple(found[digest] for digest in digests)
+        for first in range(0, len(names), _MOST_KEYS):
+            found |= self._some_texts(names[first : first + _MOST_KEYS])
+        return tuple(found[name] for name in names)
 
-    def _some_texts(self, digests: Sequence[str]) -> dict[str, str]:
-        wanted: Any = {self.table_name: {"Keys": [_key(digest) for digest in digests]}}
+    def _some_texts(self, names: Sequence[str]) -> dict[str, str]:
+        wanted: Any = {self.table_name: {"Keys": [_key(name) for name in names]}}
         found: dict[str, str] = {}
         for _ in range(_MOST_TRIES):  # one answer holds 16 MB
             answer = self._client.batch_get_item(RequestItems=wanted)
@@ -97,23 +98,22 @@ class DynamoDbCatalog:
             wanted = answer.get("UnprocessedKeys")
             if not wanted:
                 break
-        if len(found) < len(digests):
+        if len(found) < len(names):
             raise StoreBusy
         return found
 
     def _put_parts(self, parts: Mapping[str, str], old: Sequence[str]) -> None:
-        for digest in [one for one in parts if one not in old]:
-            packed = zlib.compress(parts[digest].encode())
-            self._client.put_item(TableName=self.table_name, Item={**_key(digest), "tools": {"B": packed}})
+        for name in [one for one in parts if one not in old]:
+            packed = zlib.compress(parts[name].encode())
+            self._client.put_item(TableName=self.table_name, Item={**_key(name), "tools": {"B": packed}})
 
-    def _put_head(self, digests: list[str], over: str | None) -> None:
-        version = str(int(over or 0) + 1)
-        shards: Any = {"L": [{"S": digest} for digest in digests]}
+    def _put_head(self, names: list[str], over: str | None) -> None:
+        shards: Any = {"L": [{"S": name} for name in names]}
         values: dict[str, Any] = {} if over is None else {"ExpressionAttributeValues": {":version": {"N": over}}}
         try:
             self._client.put_item(
                 TableName=self.table_name,
-                Item={**_HEAD, "version": {"N": version}, "shards": shards},
+                Item={**_HEAD, "version": {"N": _next(over)}, "shards": shards},
                 ConditionExpression=_IS_NEW if over is None else _IS_AS_READ,
                 **values,
             )
@@ -122,26 +122,37 @@ class DynamoDbCatalog:
                 raise SaveConflict from None
             raise
 
-    def _retire(self, digests: Sequence[str], at: datetime) -> None:
-        for digest in digests:
+    def _retire(self, names: Sequence[str], at: datetime) -> None:
+        for name in names:
             self._client.update_item(
                 TableName=self.table_name,
-                Key=_key(digest),
+                Key=_key(name),
                 UpdateExpression="SET expires_at = :expires",
                 ExpressionAttributeValues={":expires": {"N": str(seconds_of(at + _REPLACED_KEPT))}},
             )
 
 
-def _key(digest: str) -> Any:
+def _key(name: str) -> Any:
     # A partition of its own for each part: all instances read them at one time.
-    return {"pk": {"S": f"catalog#{digest}"}, "sk": {"S": "shard"}}
+    return {"pk": {"S": f"catalog#{name}"}, "sk": {"S": "shard"}}
+
+
+def _next(version: str | None) -> str:
+    return str(int(version or 0) + 1)
+
+
+def _named(texts: Sequence[str], old: Sequence[str], version: str) -> dict[str, str]:
+    """Name each part: as in the old head if that has it, else by its contents and the version that brings it."""
+    names = {name.partition("-")[0]: name for name in old}
+    digests = {_digest(text): text for text in texts}
+    return {names.get(digest, f"{digest}-{version}"): text for digest, text in digests.items()}
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _digests_in(head: Item) -> list[str]:
+def _names_in(head: Item) -> list[str]:
     return [one["S"] for one in head["shards"]["L"]]
 
 

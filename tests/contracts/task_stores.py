@@ -1,0 +1,43 @@
+"""The task stores that the contract tests run against, and tasks to store."""
+
+from datetime import timedelta
+
+from stepwire.aws.clients import dynamodb_client
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.engine.ports import TaskStore
+from stepwire.principal import Principal
+from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
+from stepwire.tasks.task import Task, Work, Working
+from tests.fakes import START_OF_TIME, InMemoryTaskStore
+from tests.kits import ALICE
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table
+
+
+def in_memory() -> TaskStore:
+    return InMemoryTaskStore()
+
+
+def on_dynamodb() -> TaskStore:
+    return DynamoDbTaskStore(new_table(), dynamodb_client)
+
+
+def on_dynamodb_without_http() -> TaskStore:
+    return DynamoDbTaskStore(new_table(), quick_dynamodb_client)
+
+
+def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
+    """Make a new task: the `number`th of those that are `age` milliseconds old."""
+    created_at = START_OF_TIME - timedelta(milliseconds=age)
+    return Task(
+        owner=owner,
+        task_id=new_task_id(created_at, number.to_bytes(RANDOM_BYTES, "big")),
+        work=Work("tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", "{}"),
+        status=Working(),
+        created_at=created_at,
+        last_updated_at=created_at,
+        ttl=timedelta(days=7),
+        poll_interval=timedelta(seconds=2),
+        longest_poll_interval=timedelta(minutes=1),
+        checked_at=created_at,
+    )

@@ -1,0 +1,174 @@
+"""Step Functions in memory: a test ends each execution and delivers its status change."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.errors import (
+    StartRefused,
+    StartUnclear,
+    WorkflowsThrottled,
+    WorkflowsUnavailable,
+)
+from stepwire.json_text import Json, write
+from stepwire.tasks.outcomes import (
+    Aborted,
+    ExecutionEnd,
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+)
+from stepwire.tasks.task import Execution
+from tests.fakes import nothing
+
+
+@dataclass(frozen=True)
+class Start:
+    """A call to `start`, whatever came of it."""
+
+    execution: Execution
+    input_text: str
+    trace_header: str | None = None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A call to `stop`, whatever came of it."""
+
+    execution: Execution
+    cause: str
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """An answer that a waiting state got: the output that it goes on with, or the error that it fails with."""
+
+    token: str
+    output: str | None = None
+    error: str | None = None
+    cause: str | None = None
+
+
+@dataclass
+class FakeWorkflows:
+    """Executions that end as a test likes, and only then.
+
+    What Step Functions answers is set by the fields at the top; what it was asked is in `starts`, `stops` and
+    `described`.
+    """
+
+    start_fault: StartRefused | StartUnclear | None = None
+    """Raised by every start; a refused one is not begun, an unclear one is begun if `begins_unclear_starts`."""
+    begins_unclear_starts: bool = False
+    on_start: Callable[[], None] = nothing
+    """Called by every start before it begins: what happens meanwhile."""
+    is_available: bool = True
+    """Whether anything but `start` and `stop` gives an answer."""
+    throttled: set[str] = field(default_factory=set[str])
+    """The names of the methods that are refused, because a quota is used up."""
+
+    starts: list[Start] = field(default_factory=list[Start])
+    stops: list[Stop] = field(default_factory=list[Stop])
+    described: list[Execution] = field(default_factory=list[Execution])
+
+    states: dict[Execution, ExecutionState] = field(default_factory=dict[Execution, ExecutionState])
+    """How each execution stands, by the word of `describe`; a test may write it to make that word lag behind."""
+    current_states: dict[Execution, str] = field(default_factory=dict[Execution, str])
+    """The state that each execution entered last, where its history tells."""
+    looked_at: list[Execution] = field(default_factory=list[Execution])
+    """The executions whose history was asked for."""
+    listed: list[str] = field(default_factory=list[str])
+    """The state machines whose running executions were asked for."""
+    waiting: set[str] = field(default_factory=set[str])
+    """The tokens of the states that wait for an answer."""
+    resumptions: list[Resumption] = field(default_factory=list[Resumption])
+    """The answers that waiting states got."""
+    undelivered: list[ExecutionStatusChange] = field(default_factory=list[ExecutionStatusChange])
+    """The status changes that EventBridge has not brought yet."""
+
+    def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
+        self.starts.append(Start(execution, input_text, trace_header))
+        self.on_start()
+        if self.start_fault is None or (self.begins_unclear_starts and isinstance(self.start_fault, StartUnclear)):
+            self.states.setdefault(execution, Running())
+        if self.start_fault is not None:
+            raise self.start_fault
+
+    def describe(self, execution: Execution) -> ExecutionState:
+        self.described.append(execution)
+        self._check_quota("describe")
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return self.states.get(execution, Missing())
+
+    def current_state(self, execution: Execution) -> str | None:
+        self.looked_at.append(execution)
+        self._check_quota("current_state")
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return self.current_states.get(execution) if self.states.get(execution) == Running() else None
+
+    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+        self.listed.append(state_machine_arn)
+        self._check_quota("list_running")
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return frozenset(one.name for one in self.running() if one.state_machine_arn == state_machine_arn)
+
+    def complete_callback(self, token: str, output: str) -> None:
+        self._answer(Resumption(token, output=output))
+
+    def fail_callback(self, token: str, error: str, cause: str) -> None:
+        self._answer(Resumption(token, error=error, cause=cause))
+
+    def _check_quota(self, method: str) -> None:
+        if method in self.throttled:
+            raise WorkflowsThrottled
+
+    def _answer(self, resumption: Resumption) -> None:
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        if resumption.token in self.waiting:
+            self.waiting.remove(resumption.token)
+            self.resumptions.append(resumption)
+
+    def stop(self, execution: Execution, cause: str) -> bool:
+        self.stops.append(Stop(execution, cause))
+        if self.states.get(execution) == Running():
+            self.abort(execution)
+        return execution in self.states
+
+    def succeed(self, execution: Execution, output: Json) -> None:
+        """End an execution well.
+
+        Args:
+            execution: one that runs.
+            output: a JSON value; for text that is none, use `end` with `Succeeded`.
+        """
+        self.end(execution, Succeeded(write(output)))
+
+    def fail(self, execution: Execution, error: str = "Some.Error", cause: str = "it broke") -> None:
+        self.end(execution, ExecutionFailed(error, cause))
+
+    def time_out(self, execution: Execution) -> None:
+        self.end(execution, TimedOut())
+
+    def abort(self, execution: Execution) -> None:
+        self.end(execution, Aborted())
+
+    def end(self, execution: Execution, end: ExecutionEnd) -> None:
+        """End an execution that runs, and leave its status change to be delivered."""
+        assert self.states.get(execution) == Running(), "only what runs can end"
+        self.states[execution] = end
+        self.undelivered.append(ExecutionStatusChange(execution, end))
+
+    def running(self) -> tuple[Execution, ...]:
+        """List the executions that have begun and not ended, the oldest first."""
+        return tuple(execution for execution, state in self.states.items() if state == Running())
+
+    def execution_of(self, task_id: str) -> Execution:
+        """Find the execution of a task by the id that a client was given."""
+        return next(execution for execution in self.states if execution.name.endswith(f"-{task_id}"))

@@ -1,0 +1,58 @@
+"""Tasks that an operation starts from: running, asking, expired, or left behind by a process that died."""
+
+from datetime import timedelta
+
+from stepwire.background.input_requests import Question
+from stepwire.tasks.task import Task
+from tests.faults.boundary import Fault, Injection, ProcessDied
+from tests.faults.seen import legacy, modern
+from tests.faults.site import INTERVALS, Site
+from tests.kits import FORM
+from tests.server.answers import Json
+
+# --------------------------------------------------------------------------------------------------------------- read
+
+
+def created(site: Site) -> Task:
+    """Have a task that runs, and whose client has its handle."""
+    site.handles.add(modern(site).start())
+    return site.task()
+
+
+def never_begun(site: Site) -> Task:
+    """Have a task whose process died before it started the execution; the next look at it is due."""
+    with site.account.boundary.watch(Injection(2, Fault.DEATH_BEFORE, lasts=True)):
+        try:
+            modern(site).call("optional")
+        except ProcessDied:
+            site.restart()
+    site.clock.time += INTERVALS.repair
+    return site.task()
+
+
+def asked(site: Site) -> Task:
+    """Have a task whose workflow asks its user."""
+    task = started_task(site)
+    site.process.requests.record(question_of(site, task))
+    return site.task()
+
+
+def started_task(site: Site) -> Task:
+    client = legacy(site)
+    site.handles.add(client.call("optional", task={}).id_in("task"))
+    return site.task()
+
+
+def question_of(site: Site, task: Task, elicitation: Json = FORM) -> Question:
+    return Question(task.execution, site.token(), "approval", elicitation)
+
+
+# --------------------------------------------------------------------------------------------------- what nobody reads
+
+
+def expired(site: Site) -> Task:
+    """Have a task that expired while it ran."""
+    task = created(site)
+    site.clock.time = task.expires_at + timedelta(seconds=1)
+    site.handles.clear()
+    return task

@@ -1,0 +1,10 @@
+"""A folder for manifests."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path

@@ -1,0 +1,13 @@
+"""A simulated table, which the tests of one module share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.upgrades.recording import Table, simulated_table
+
+
+@pytest.fixture(scope="module")
+def table() -> Iterator[Table]:
+    with simulated_table() as table:
+        yield table

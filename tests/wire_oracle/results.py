@@ -1,0 +1,272 @@
+"""Judge one JSON-RPC response: its envelope, its error, or its result by method and protocol version."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import mcp_types
+from jsonschema import Draft202012Validator
+from mcp_types import jsonrpc
+from pydantic import BaseModel
+
+from tests.wire_oracle.comparisons import (
+    JSON_RPC_CODES,
+    LEGACY,
+    LEGACY_WITHOUT_TASKS,
+    MODERN,
+    RELATED_TASK,
+    RESERVED_CODES,
+    SERVER_INFO,
+    TASKS,
+    TASKS_EXTENSION,
+    Exchange,
+    Json,
+    check_core,
+    check_members,
+    check_same_task,
+    check_shape,
+    check_times,
+    is_object,
+)
+from tests.wire_oracle.questions import check_input_requests, declared_tasks
+
+
+def check_tool_result(result: Json, version: str) -> None:
+    """Raise AssertionError unless `result` is a right CallToolResult, wherever it was found."""
+    check_core(Exchange({"method": "tools/call"}, result, version))
+
+
+# ------------------------------------------------------------------------------------------------ envelope and errors
+
+
+def check_response(request: Json, response: Json, version: str) -> None:
+    check_envelope(request, response)
+    if "error" in response:
+        _check_error(response, version)
+    else:
+        _check_result(Exchange(request, response["result"], version))
+
+
+def check_envelope(request: Json, response: Json) -> None:
+    assert response.get("jsonrpc") == "2.0", "jsonrpc must be '2.0'"
+    outcomes = response.keys() & {"result", "error"}
+    assert len(outcomes) == 1, "exactly one of result and error must be there"  # M25
+    check_members(response, {"jsonrpc", "id", *outcomes}, "the response")
+    _check_id(request, response)
+    assert isinstance(response.get("result", {}), dict), "result must be an object"
+
+
+def _check_id(request: Json, response: Json) -> None:
+    """M20, M25: the request's own id, of the same type; none, and then an error, where it could not be read."""
+    wanted, got = request.get("id"), response.get("id")
+    if got is None and _is_response(request):
+        return  # L6: what a response gets that is not accepted is an error, and need not name it
+    if isinstance(wanted, str) or (isinstance(wanted, int) and not isinstance(wanted, bool)):
+        assert (type(got), got) == (type(wanted), wanted), f"id must be {wanted!r}, not {got!r}"
+        return
+    assert got is None, f"the request has no id that could be answered, yet the response has {got!r}"
+    assert "error" in response, "a request without an id gets no result"
+
+
+def _is_response(message: Json) -> bool:
+    return "method" not in message and bool(message.keys() & {"result", "error"})
+
+
+def _check_error(response: Json, version: str) -> None:
+    error = response["error"]
+    mcp_types.ErrorData.model_validate(error, strict=True)
+    check_members(error, {"code", "message", "data"}, "error")
+    assert error["message"], "error.message must say something"
+    code = error["code"]
+    if version == MODERN and code in _MODERN_ERROR_DATA:
+        _MODERN_ERROR_DATA[code](error.get("data"))
+        return
+    # M27: nothing of ours in the reserved range, and no retired code.
+    assert code in JSON_RPC_CODES or code not in RESERVED_CODES, f"error code {code} is not {version}'s to use"
+
+
+def _check_mismatch_data(_data: Any) -> None:
+    """-32020: any data, or none."""
+
+
+def _check_missing_capability_data(data: Any) -> None:
+    """M19, X3."""
+    assert is_object(data), "error -32021 must carry data.requiredCapabilities"
+    required = data.get("requiredCapabilities")
+    assert required, "data.requiredCapabilities must name what is missing"
+    mcp_types.ClientCapabilities.model_validate(required)
+
+
+def _check_unsupported_version_data(data: Any) -> None:
+    """M17."""
+    assert is_object(data), "error -32022 must carry data.supported and data.requested"
+    assert data.keys() == {"supported", "requested"}, "error -32022's data must be supported and requested"
+    assert MODERN in data["supported"], f"data.supported must hold {MODERN}"
+
+
+_MODERN_ERROR_DATA: Final[Mapping[int, Callable[[Any], None]]] = MappingProxyType(
+    {
+        jsonrpc.HEADER_MISMATCH: _check_mismatch_data,
+        jsonrpc.MISSING_REQUIRED_CLIENT_CAPABILITY: _check_missing_capability_data,
+        jsonrpc.UNSUPPORTED_PROTOCOL_VERSION: _check_unsupported_version_data,
+    }
+)
+
+
+# ----------------------------------------------------------------------------------------------------------- results
+
+
+def _check_result(exchange: Exchange) -> None:
+    checks = _MODERN_RESULTS if exchange.version == MODERN else _LEGACY_RESULTS
+    judge = checks.get(exchange.method)
+    assert judge, f"{exchange.method} has no result in {exchange.version}, only an error"
+    if exchange.version == MODERN:
+        assert SERVER_INFO in (exchange.result.get("_meta") or {}), f"_meta must hold {SERVER_INFO}"  # M21
+    judge(exchange)
+
+
+def _check_empty(exchange: Exchange) -> None:
+    """L14: `{}`, with room for `_meta`."""
+    check_members(exchange.result, {"_meta"}, "result")
+
+
+def _check_initialize(exchange: Exchange) -> None:
+    check_core(exchange)
+    assert exchange.result["protocolVersion"] == exchange.version, "protocolVersion must be the one spoken from here on"
+    tasks = exchange.result["capabilities"].get("tasks")
+    if exchange.version in LEGACY_WITHOUT_TASKS:
+        assert tasks is None, f"{exchange.version} knows no capabilities.tasks"
+    assert "extensions" not in exchange.result["capabilities"], "extensions are of the modern era"
+
+
+def _check_discover(exchange: Exchange) -> None:
+    check_core(exchange)
+    capabilities = exchange.result["capabilities"]
+    assert "tasks" not in capabilities, "capabilities.tasks is of the legacy era"  # A4
+    assert capabilities.get("extensions", {}).get(TASKS_EXTENSION, {}) == {}, "the extension has no settings"  # X1
+    assert MODERN in exchange.result["supportedVersions"], f"supportedVersions must hold {MODERN}"
+
+
+def _check_tool_list(exchange: Exchange) -> None:
+    check_core(exchange)
+    for tool in exchange.result["tools"]:
+        Draft202012Validator.check_schema(tool["inputSchema"])
+        Draft202012Validator.check_schema(tool.get("outputSchema", {}))
+        if exchange.version in LEGACY_WITHOUT_TASKS:
+            assert "execution" not in tool, f"{exchange.version} knows no execution.taskSupport"
+
+
+# ------------------------------------------------------------------------------------------------------ legacy tasks
+
+
+def _check_legacy_tool_call(exchange: Exchange) -> None:
+    asked_for_task = exchange.params.get("task") is not None and exchange.version not in LEGACY_WITHOUT_TASKS
+    if not asked_for_task:
+        check_core(exchange)
+        return
+    check_shape(exchange.result, TASKS[LEGACY], "CreateTaskResult")  # T7
+    mcp_types.CreateTaskResult.model_validate(exchange.result)
+    check_times(exchange.result["task"])
+
+
+def _legacy_task(shape: str, model: type[BaseModel]) -> Callable[[Exchange], None]:
+    def check_task(exchange: Exchange) -> None:
+        _knows_tasks(exchange)
+        check_shape(exchange.result, TASKS[LEGACY], shape)
+        model.model_validate(exchange.result)
+        check_same_task(exchange, exchange.result["taskId"])
+        check_times(exchange.result)
+
+    return check_task
+
+
+def _check_legacy_task_list(exchange: Exchange) -> None:
+    _knows_tasks(exchange)
+    check_shape(exchange.result, TASKS[LEGACY], "ListTasksResult")
+    mcp_types.ListTasksResult.model_validate(exchange.result)
+    ids = [task["taskId"] for task in exchange.result["tasks"]]
+    assert len(set(ids)) == len(ids), "a task is listed twice"
+    for task in exchange.result["tasks"]:
+        check_times(task)
+
+
+def _check_legacy_task_result(exchange: Exchange) -> None:
+    """T14, T16: the very result of the tools/call, and the name of its task."""
+    _knows_tasks(exchange)
+    check_shape(exchange.result, TASKS[LEGACY], "TaskPayloadResult")
+    check_same_task(exchange, exchange.result["_meta"][RELATED_TASK]["taskId"])
+    check_tool_result(exchange.result, LEGACY)
+
+
+def _knows_tasks(exchange: Exchange) -> None:
+    assert exchange.version == LEGACY, f"{exchange.version} knows no tasks"
+
+
+# ------------------------------------------------------------------------------------------------------ modern tasks
+
+
+def _check_modern_tool_call(exchange: Exchange) -> None:
+    judge = _MODERN_TOOL_CALLS.get(exchange.result.get("resultType", ""), check_core)
+    judge(exchange)
+
+
+def _check_task_created(exchange: Exchange) -> None:
+    declared_tasks(exchange)
+    check_shape(exchange.result, TASKS[MODERN], "CreateTaskResult")
+    check_times(exchange.result)
+
+
+def _check_input_required(exchange: Exchange) -> None:
+    """M43."""
+    check_core(exchange)
+    check_shape(exchange.result, TASKS[MODERN], "InputRequiredResult")
+    check_input_requests(exchange, exchange.result.get("inputRequests", {}))
+
+
+def _check_modern_task(exchange: Exchange) -> None:
+    declared_tasks(exchange)
+    check_shape(exchange.result, TASKS[MODERN], "GetTaskResult")
+    check_same_task(exchange, exchange.result["taskId"])
+    check_detailed_task(exchange)
+
+
+def check_detailed_task(exchange: Exchange) -> None:
+    """Judge what goes with the status, in a result as in a notification."""
+    check_times(exchange.result)
+    if "result" in exchange.result:
+        check_tool_result(exchange.result["result"], MODERN)  # X11
+    check_input_requests(exchange, exchange.result.get("inputRequests", {}))
+
+
+def _check_modern_acknowledgement(exchange: Exchange) -> None:
+    declared_tasks(exchange)
+    check_shape(exchange.result, TASKS[MODERN], "Acknowledgement")  # X15, X18
+
+
+_MODERN_TOOL_CALLS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyType(
+    {"task": _check_task_created, "input_required": _check_input_required}
+)
+
+_LEGACY_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyType(
+    {
+        "initialize": _check_initialize,
+        "ping": _check_empty,
+        "tools/list": _check_tool_list,
+        "tools/call": _check_legacy_tool_call,
+        "tasks/get": _legacy_task("GetTaskResult", mcp_types.GetTaskResult),
+        "tasks/result": _check_legacy_task_result,
+        "tasks/list": _check_legacy_task_list,
+        "tasks/cancel": _legacy_task("CancelTaskResult", mcp_types.CancelTaskResult),
+    }
+)
+
+_MODERN_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyType(
+    {
+        "server/discover": _check_discover,
+        "tools/list": _check_tool_list,
+        "tools/call": _check_modern_tool_call,
+        "tasks/get": _check_modern_task,
+        "tasks/update": _check_modern_acknowledgement,
+        "tasks/cancel": _check_modern_acknowledgement,
+    }
+)
