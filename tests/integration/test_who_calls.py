@@ -15,7 +15,8 @@ from stepwire.catalog.live import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
-from tests.server.clients import Json, LegacyClient, ModernClient
+from tests.server.answers import Json
+from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 PAGE: Final = (ROOT / "docs/who_calls.md").read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from stepwire.json_text import load_json, write
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, Answer, Json, LegacyClient, ModernClient
+from tests.server.answers import Answer, Json
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
 CLAIMS: Final = {"email": "alice@example.com", "sub": "alice", "secret_claim": "not for workflows"}
 OPEN: Final = write(

@@ -30,6 +30,7 @@ from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_mach
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+from tests.worst.manifests import shapes, tools_with_defaults
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 ROOT: Final = Path(__file__).parents[2]
@@ -68,6 +69,7 @@ def _shipped() -> tuple[Tool, ...]:
 def _tools() -> Iterator[Tool]:
     yield from _shipped()
     yield from TOOLS
+    yield from tools_with_defaults()
     for name, schema in SCHEMAS.items():
         if is_served(schema):
             written = json.dumps({"type": "object", **schema}), json.dumps(schema)
@@ -239,6 +241,9 @@ def _of_execution_events() -> Iterator[Input]:
     for name, end in _ends():
         for number, schema in enumerate(promised if isinstance(end, Succeeded) else promised[:1]):
             yield _ended(f"end with {name}, schema {number}", end, schema)
+    for shown, shape in shapes():
+        for name, text in TEXTS.items():
+            yield _ended(f"end with {name}, {shown}", Succeeded(text), None, shape)
     for name, text in TEXTS.items():
         event = recorded("progress_reported")
         event["detail"] = {"progress": 40, "message": text[: LARGEST - 1_000]}
@@ -277,9 +282,9 @@ def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
             yield f"a cause of {name}, {error}", ExecutionFailed(error, cause[:LONGEST_CAUSE])
 
 
-def _ended(name: str, end: ExecutionEnd, output_schema: str | None) -> Input:
+def _ended(name: str, end: ExecutionEnd, output_schema: str | None, shape: str | None = None) -> Input:
     def act() -> None:
-        tool = replace(TOOLS[0], output_schema=output_schema)
+        tool = replace(TOOLS[0], output_schema=output_schema, output_shape=shape)
         world = World(catalog=catalog_of(tool))
         task = world.call(tool)
         world.events.record(_change(world, task.task_id, end))

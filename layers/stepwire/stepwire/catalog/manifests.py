@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from stepwire.catalog.manifest_faults import not_utf8, unknown_field, wrong_types
 from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
+from stepwire.catalog.manifest_output import OutputFields, output_faults
 from stepwire.catalog.manifest_yaml import read_yaml
 from stepwire.catalog.tools import ARGUMENT_PATTERN, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
 from stepwire.errors import CatalogError
@@ -138,12 +139,20 @@ class Manifest(BaseModel):
         default=None, pattern=r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$", max_length=200
     )
     model_may_answer: bool = False
-    show_errors: Literal["names", "causes"] | None = None
+    show_errors: Literal["names", "redacted", "causes"] | None = None
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
     idempotency: Idempotency | None = None
     input: InputFields | None = None
     context: ContextFields | None = None
+    output: OutputFields | None = None
+
+    @model_validator(mode="after")
+    def keeps_what_is_stored_small(self) -> Self:
+        """Check that the shape of the output fits the promised schema, and the task's item."""
+        for fault in output_faults(self.output, self.output_schema, LARGEST_SCHEMA):
+            raise ValueError(fault)
+        return self
 
     @model_validator(mode="after")
     def keeps_added_names_apart(self) -> Self:
@@ -204,6 +213,8 @@ class Manifest(BaseModel):
         )
         # As written: dumping a schema through the model would drop its nulls.
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
+        if self.output is not None:
+            schemas["output"] = self.output.compiled()
         if self.input is not None:
             schemas["input"] = {"constants": self.input.constants, "defaults": self.input.defaults}
         return {
@@ -229,6 +240,7 @@ _NESTED: Final[dict[str, type[BaseModel]]] = {
     "context": ContextFields,
     "idempotency": Idempotency,
     "input": InputFields,
+    "output": OutputFields,
 }
 
 

@@ -118,6 +118,8 @@ class Tool:
     """Makes an idempotency key for calls whose client sends none; None: such calls are never repetitions."""
     additions: Additions = NOTHING_ADDED
     """What the workflow gets beside the arguments."""
+    output_shape: str | None = None
+    """JSON text of how its output becomes the result; None: as it is."""
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -237,6 +239,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         scopes=tuple(entry.get("scopes", ())),
         idempotency=_idempotency(entry.get("idempotency")),
         additions=additions_of(entry),
+        output_shape=write(entry["output"]) if "output" in entry else None,
     )
 
 

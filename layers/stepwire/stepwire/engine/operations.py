@@ -297,6 +297,7 @@ class Operations:
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
+                tool.output_shape,
                 self.execution_prefix,
             ),
             status=status,
@@ -313,7 +314,7 @@ class Operations:
     def _fetch_result(self, task: Task) -> ToolResult:
         match self._describe_with_retries(task):
             case Succeeded() as end:
-                event = event_of(end, task.work.output_schema, task.work.causes)
+                event = event_of(end, *task.work.promises)
             case _:
                 event = None
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):
