@@ -119,5 +119,5 @@ FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)
-	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable .)
+	@$(@D)/bin/python requirements/install.py $< $(if $(filter .venv,$(@D)),--editable . --editable ./command)
 	@touch $@

@@ -21,8 +21,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp import Client
-from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitResult, TextContent
 from rich.console import Console
 from rich.markup import escape
@@ -31,12 +29,12 @@ from rich.table import Table
 from rich.text import Text
 
 from examples.report_tables import print_refund, print_report
-from examples.tasks_client import TaskCancelled, TaskHandle, Tasks, TaskState
 from examples.terminal_user import User
 from examples.waiting import Waiting
 from local import LocalStack, LocalStackError
 from local.lambdas.function_output import FOLDER, kept_in
 from local.terminal.leaving import leave
+from stepwire_client import Callbacks, Task, TaskClient, TaskClientError, connect
 
 ROOT: Final = Path(__file__).parent.parent
 DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
@@ -73,14 +71,14 @@ class Progress:
     def begin(self, doing: str) -> None:
         """Reset for another task."""
         self._began = time.monotonic()
-        self.handle: TaskHandle | None = None
+        self.task_id: str | None = None
         self.polls = 0
         self._status.update(doing)
 
-    def __call__(self, task: TaskHandle | TaskState) -> None:
-        """Show a state of the task; it is called once for the handle and then once a poll."""
-        if isinstance(task, TaskHandle):
-            self._show_handle(task)
+    def __call__(self, task: Task) -> None:
+        """Show a state of the task: the first, and then one a poll."""
+        if self.task_id is None:
+            self._show_first(task)
             return
         self.polls += 1
         # The question itself is shown when it is asked.
@@ -91,11 +89,12 @@ class Progress:
         said = f": {escape(message)}" if message else ""
         self._console.print(f"{self._elapsed()}  poll {self.polls}  [bold]{task.status}[/]{said}")
 
-    def _show_handle(self, task: TaskHandle) -> None:
-        self.handle = task
-        ttl = "no limit" if task.ttl_ms is None else f"{task.ttl_ms / 86_400_000:g} days"
+    def _show_first(self, task: Task) -> None:
+        self.task_id = task.task_id
+        ttl = "no limit" if task.ttl is None else f"{task.ttl.total_seconds() / 86_400:g} days"
+        pause = 1 if task.poll_interval is None else task.poll_interval.total_seconds()
         self._console.print(f"{self._elapsed()}  task    [bold]{escape(task.task_id)}[/]")
-        self._console.print(f"         {task.status}; kept for {ttl}, to be polled every {task.poll_interval:g} s")
+        self._console.print(f"         {task.status}; kept for {ttl}, to be polled every {pause:g} s")
         self._status.update("waiting for the first poll")
 
     def _elapsed(self) -> str:
@@ -117,7 +116,7 @@ class Demo:
     """An open session, with its console, progress display and user."""
 
     console: Console
-    client: Client
+    client: TaskClient
     progress: Progress
     user: User
 
@@ -152,8 +151,8 @@ class Demo:
     async def _called(self, tool: str, arguments: dict[str, Any], words: str) -> Mapping[str, Any]:
         self.console.print(f"\n[bold]tools/call {tool}[/] with {words}")
         self.progress.begin("calling")
-        result = await self.client.call_tool(tool, arguments)
-        if self.progress.handle is None:
+        result = await self.client.call_tool(tool, arguments, watch=self.progress)
+        if self.progress.task_id is None:
             raise NotATask("the server answered without a task")
         if result.is_error or result.structured_content is None:
             raise WrongResult(_text_of(result))
@@ -173,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("Stopped.")
         return STOPPED
-    except (LocalStackError, MCPError, NotATask, OSError, TaskCancelled, WrongResult, ExceptionGroup) as error:
+    except (LocalStackError, TaskClientError, NotATask, OSError, WrongResult, ExceptionGroup) as error:
         for reason in _reasons(error):
             console.print(reason, style="red", markup=False)
         if options.url is None:
@@ -203,8 +202,7 @@ def next_steps(endpoint: Endpoint) -> Sequence[str]:
 async def _run(console: Console, url: str, text: str, *, by_itself: bool) -> None:
     with Waiting(console, "connecting") as status:
         progress, user = Progress(console, status), User(console, status, by_itself=by_itself)
-        tasks = Tasks(watch=progress, answer=user.answer)
-        async with Client(url, extensions=[tasks], elicitation_callback=user.elicit) as client:
+        async with connect(url, callbacks=Callbacks(elicit=user.elicit)) as client:
             console.print(f"Connected: mcp {version('mcp')}, protocol {client.protocol_version}")
             demo = Demo(console, client, progress, user)
             await demo.profile(text)

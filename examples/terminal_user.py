@@ -8,15 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 import jsonschema
-from mcp_types import (
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitRequestParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-    InputRequest,
-    InputResponse,
-)
+from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 from rich.console import Console
 from rich.markup import escape
 from rich.prompt import Prompt
@@ -30,10 +22,6 @@ _ACTIONS: Final = ("accept", "decline", "cancel")
 _WORDS: Final = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
 
 
-class NotAQuestion(Exception):
-    """The server sent an input request that a user cannot answer."""
-
-
 class User:
     """Answers elicitations, and remembers each answer."""
 
@@ -43,12 +31,8 @@ class User:
         self._by_itself = by_itself
         self.answers: list[ElicitResult] = []
 
-    async def answer(self, requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
-        """Answer the input requests of a task."""
-        return {key: self._answered(_params_of(request)) for key, request in requests.items()}
-
-    async def elicit(self, context: object, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG002 - the library's signature
-        """Answer an elicitation outside of tasks. Having this callback makes the client declare elicitation."""
+    async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
+        """Answer an elicitation."""
         return self._answered(params)
 
     def _answered(self, params: ElicitRequestParams) -> ElicitResult:
@@ -99,12 +83,6 @@ class User:
                 self._console.print(f"  {escape(str(getattr(error, 'message', error)))}", style="red")
             else:
                 return value
-
-
-def _params_of(request: InputRequest) -> ElicitRequestParams:
-    if not isinstance(request, ElicitRequest):
-        raise NotAQuestion(request.method)
-    return request.params
 
 
 def _fields_of(params: ElicitRequestParams) -> dict[str, Json]:

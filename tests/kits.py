@@ -10,6 +10,7 @@ from stepwire.background.execution_events import ExecutionEvents, ExecutionProgr
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
 from stepwire.engine.dialogue import Dialogue
+from stepwire.engine.express import ExpressCalls
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
@@ -23,6 +24,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
+from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
 
@@ -104,6 +106,15 @@ CONFIRMED: Final = replace(
 TELLING: Final = replace(
     OPTIONAL, name="telling", description="Tells which state its workflow is in.", shows_state=True
 )
+EXPRESS: Final = replace(
+    OPTIONAL,
+    name="express",
+    title=None,
+    description="Ends within seconds, and never is a task.",
+    task_support=TaskSupport.FORBIDDEN,
+    is_express=True,
+)
+"""In no catalog but those of tests that need it."""
 TOOLS: Final = (OPTIONAL, REQUIRED, FORBIDDEN, STRUCTURED, LISTING, ELICITING, CONFIRMED, TELLING)
 FORM: Final[JsonObject] = {
     "message": "May it go on?",
@@ -160,6 +171,7 @@ class World:
     """What was written down of what callers do."""
 
     def __post_init__(self) -> None:
+        self.sync_workflows = FakeSyncWorkflows(self.clock)
         self.recorder = Recorder(self.store, self.clock, self.audit.append)
         self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
         limiter = WaitLimiter(self.wait_slots, self.waits, counting(), self.troubles.append)
@@ -174,6 +186,9 @@ class World:
             Waiting(self.recorder, self.upkeep, limiter, self.troubles.append),
             EXECUTION_PREFIX,
         )
+        self.express = ExpressCalls(
+            self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
+        )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
         self.requests = InputRequests(self.recorder, self.workflows)
@@ -186,6 +201,7 @@ class World:
             RESUMING,
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
+            express=self.express.run,
         )
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 

@@ -26,6 +26,11 @@ def install(folder: Path) -> None:
     installed.touch()
 
 
+def start(folder: Path, arguments: Sequence[str]) -> subprocess.Popen[str]:
+    """Start Node.js in a folder; its output can be read while it runs."""
+    return subprocess.Popen([str(_NODE), *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)
+
+
 def node(folder: Path, arguments: Sequence[str], seconds: float, text: str = "") -> subprocess.CompletedProcess[str]:
     """Run Node.js in a folder, with a text for its standard input.
 

@@ -19,6 +19,9 @@ POLL: Final = ("GetItem",)
 """tasks/get, tasks/result, the first body of a stream, a round of a plain call: as long as nobody is overdue."""
 WAIT: Final = ("UpdateItem",) * 4
 """A request that waits: its place among the caller's and among all, taken and given back."""
+EXPRESS: Final = ("UpdateItem", *WAIT[:2], "StartSyncExecution", *WAIT[2:])
+"""A call of a tool of type EXPRESS: the rate, a place among those that wait, and the execution. A caller who has just
+called pays one UpdateItem more."""
 STREAM_POLL: Final = ("BatchGetItem",)
 """Coming back for a stream (GET with Last-Event-ID): the task, and whether the request was given up."""
 LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")

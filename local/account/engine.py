@@ -24,6 +24,7 @@ from moto.core.models import botocore_stubber
 
 from local.account import moto_patches
 from local.account.isolation import ACCESS_KEY, isolated
+from local.account.moto_patches import express
 from local.errors import EngineError
 from local.iam import permissions
 from local.lambdas.environment import separate_function_environments
@@ -107,6 +108,8 @@ def _refuse_the_network(request: Any, **_: object) -> AWSResponse | None:
     )
 
 
+# StartSyncExecution has a host of its own, which moto does not know.
+BUILTIN_HANDLERS.append(("before-call.sfn.StartSyncExecution", express.to_one_host))
 # Every call of every session that is made from now on.
 BUILTIN_HANDLERS.append(("before-parameter-build", permissions.check))
 # After moto's own, which was added when it was imported: the first answer counts.

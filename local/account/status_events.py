@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from moto.events.models import events_backends
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
@@ -136,8 +136,7 @@ def status_event(execution: Any) -> StatusEvent:
     detail: dict[str, Any] = {
         "executionArn": execution.exec_arn,
         "stateMachineArn": execution.state_machine.arn,
-        "stateMachineVersionArn": None,
-        "stateMachineAliasArn": None,
+        **started_by(execution),
         "name": execution.name,
         "status": status,
         "startDate": _milliseconds(execution.start_date),
@@ -151,6 +150,19 @@ def status_event(execution: Any) -> StatusEvent:
         **_redrive(status),
     }
     return StatusEvent(execution.state_machine.arn, execution.exec_arn, status, detail)
+
+
+class StartedBy(NamedTuple):
+    """The ARNs with which an execution was started; a patch of moto notes them on the state machine."""
+
+    version: str | None = None
+    alias: str | None = None
+
+
+def started_by(execution: Any) -> dict[str, str | None]:
+    """Return the version and the alias of an execution, as events and descriptions write them."""
+    found: StartedBy = getattr(execution.state_machine, "started_by", StartedBy())
+    return {"stateMachineVersionArn": found.version, "stateMachineAliasArn": found.alias}
 
 
 def _length(text: str | None) -> int:

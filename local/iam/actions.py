@@ -147,11 +147,13 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "sqs.DeleteMessage": _queue("sqs:DeleteMessage"),
     "stepfunctions.DescribeExecution": _on("states:DescribeExecution", "executionArn"),
     "stepfunctions.DescribeStateMachine": _on("states:DescribeStateMachine", "stateMachineArn"),
+    "stepfunctions.DescribeStateMachineAlias": _on("states:DescribeStateMachineAlias", "stateMachineAliasArn"),
     "stepfunctions.ListTagsForResource": _on("states:ListTagsForResource", "resourceArn"),
     "stepfunctions.GetExecutionHistory": _on("states:GetExecutionHistory", "executionArn"),
     "stepfunctions.ListExecutions": _on("states:ListExecutions", "stateMachineArn"),
     "stepfunctions.RedriveExecution": _on("states:RedriveExecution", "executionArn"),
     "stepfunctions.StartExecution": _on("states:StartExecution", "stateMachineArn"),
+    "stepfunctions.StartSyncExecution": _on("states:StartSyncExecution", "stateMachineArn"),
     "stepfunctions.StopExecution": _on("states:StopExecution", "executionArn"),
     **{
         f"stepfunctions.{name}": _on_any(f"states:{name}")

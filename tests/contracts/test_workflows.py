@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
 
@@ -270,6 +270,36 @@ def test_stopping_an_execution_that_never_started_reports_that(place: Place) -> 
 
 
 # ---------------------------------------------------------------------------------------------- Step Functions' own
+
+
+@pytest.mark.parametrize("qualifier", ["1", "live"])
+def test_the_execution_of_a_version_or_an_alias_is_found_stopped_and_started_once(qualifier: str, aws: None) -> None:
+    place = StepFunctions(StepFunctionsWorkflows(step_functions_client))
+    machine, states = place.machine("waits"), step_functions_client()
+    version = states.update_state_machine(
+        stateMachineArn=machine, definition=json.dumps(MACHINES["waits"]), publish=True
+    )
+    states.create_state_machine_alias(
+        name="live",
+        routingConfiguration=[{"stateMachineVersionArn": version.get("stateMachineVersionArn", ""), "weight": 100}],
+    )
+    execution = replace(an_execution(machine), qualifier=qualifier)
+
+    place.workflows.start(execution, INPUT)
+    place.workflows.start(execution, INPUT)
+
+    assert place.workflows.describe(execution) == Running()
+    assert place.workflows.current_state(execution) == "A"
+    assert place.workflows.list_running(machine) == {execution.name}
+    assert place.workflows.stop(execution, "the test is over")
+    assert place.workflows.describe(execution) == Aborted()
+
+
+def test_a_missing_alias_refuses_to_start(aws: None) -> None:
+    place = StepFunctions(StepFunctionsWorkflows(step_functions_client))
+
+    with pytest.raises(StartRefused, match="its state machine no longer exists"):
+        place.workflows.start(replace(an_execution(place.machine("echoes")), qualifier="gone"), INPUT)
 
 
 def test_a_deleted_state_machine_refuses_to_start(aws: None) -> None:

@@ -18,17 +18,14 @@ from functools import partial
 from typing import Any, Final, Literal
 
 import pytest
-from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
-from mcp_types import ElicitRequestParams, ElicitResult
 
-from examples.tasks_client import Answer, Tasks, Watch
+from stepwire_client import Callbacks, TaskClient, connect
 from tests.deployed.stack import Stack
 from tests.e2e.conftest import LegacyClient, command_for, run_scenario
 
 Era = Literal["modern", "legacy"]
 Caller = Literal["alice", "bob"]
+_NO_CALLBACKS: Final = Callbacks()
 TOKENS: Final[Mapping[Caller, str]] = {"alice": "TOKEN", "bob": "OTHER_TOKEN"}
 
 
@@ -68,19 +65,11 @@ class Endpoint:
 
     @asynccontextmanager
     async def client(
-        self, *, caller: Caller = "alice", watch: Watch | None = None, answer: Answer | None = None
-    ) -> AsyncGenerator[Client]:
+        self, *, caller: Caller = "alice", callbacks: Callbacks = _NO_CALLBACKS
+    ) -> AsyncGenerator[TaskClient]:
         """Open a session at 2026-07-28 with a client that knows tasks."""
         token = self.token_of("alice") if caller == "alice" else self.token(caller)
-        async with (
-            create_mcp_http_client(headers=self.headers(token)) as http,
-            Client(
-                streamable_http_client(self.url, http_client=http),
-                extensions=[Tasks(watch=watch, answer=answer)],
-                # Only declares that the client can ask its user; the questions of tasks go to `answer`.
-                elicitation_callback=_never if answer else None,
-            ) as client,
-        ):
+        async with connect(self.url, headers=self.headers(token), callbacks=callbacks) as client:
             yield client
 
     def legacy(self, caller: Caller = "alice") -> LegacyClient:
@@ -92,10 +81,6 @@ class Endpoint:
 def in_an_account(url: str, stack: Stack | None) -> Endpoint:
     """Return an endpoint that already exists in an account, with the tokens of the environment."""
     return Endpoint(url, lambda caller: os.environ.get(TOKENS[caller]), stack=stack, environment=os.environ)
-
-
-async def _never(context: object, params: ElicitRequestParams) -> ElicitResult:
-    raise AssertionError(f"asked outside its task: {params}")
 
 
 def _run(url: str, options: Sequence[str], scenario: str, *arguments: str) -> Any:

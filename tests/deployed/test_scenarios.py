@@ -1,16 +1,13 @@
 """What clients of both eras do with a deployed stack, from a request without a token to the end of a task."""
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
 import pytest
-from mcp import MCPError
-from mcp.client import Client
-from mcp_types import ElicitRequest, ElicitResult, InputRequest, InputResponse
+from mcp_types import ElicitRequestParams, ElicitResult
 
-from examples.tasks_client import TaskCancelled, TaskHandle, cancel_task, get_task, wait_for_task
+from stepwire_client import Callbacks, TaskCancelled, TaskClient, UnknownTask, Working
 from tests.deployed.endpoint import Endpoint
 from tests.deployed.stack import aws
 
@@ -28,9 +25,9 @@ def post(endpoint: Endpoint, token: str | None) -> httpx.Response:
     return httpx.post(endpoint.url, json=LISTING, headers=headers | endpoint.headers(token), timeout=30)
 
 
-async def start(client: Client, arguments: dict[str, Any]) -> TaskHandle:
-    handle = await client.session.call_tool("wait_and_echo", arguments, allow_claimed=True)
-    assert isinstance(handle, TaskHandle)
+async def start(client: TaskClient, arguments: dict[str, Any]) -> Working:
+    handle = await client.create_task("wait_and_echo", arguments)
+    assert isinstance(handle, Working)
     return handle
 
 
@@ -73,7 +70,7 @@ def test_the_metadata_names_the_issuer_without_sign_in(endpoint: Endpoint, suffi
 
 async def test_a_modern_client_discovers_the_server_and_its_tools(endpoint: Endpoint) -> None:
     async with endpoint.client() as client:
-        version, tools = client.protocol_version, (await client.list_tools()).tools
+        version, tools = client.protocol_version, await client.tools()
 
     assert version == "2026-07-28"
     assert {tool.name for tool in tools} >= TOOLS
@@ -82,8 +79,8 @@ async def test_a_modern_client_discovers_the_server_and_its_tools(endpoint: Endp
 async def test_a_modern_task_runs_to_its_result(endpoint: Endpoint) -> None:
     seen: list[Any] = []
 
-    async with endpoint.client(watch=seen.append) as client:
-        result = await client.call_tool("wait_and_echo", {"message": "hello", "seconds": 1})
+    async with endpoint.client() as client:
+        result = await client.call_tool("wait_and_echo", {"message": "hello", "seconds": 1}, watch=seen.append)
 
     assert result.structured_content == {"message": "hello", "waited_seconds": 1}
     assert [seen[0].status, seen[-1].status] == ["working", "completed"]
@@ -92,11 +89,11 @@ async def test_a_modern_task_runs_to_its_result(endpoint: Endpoint) -> None:
 async def test_a_modern_task_asks_and_is_answered(endpoint: Endpoint) -> None:
     asked: list[str] = []
 
-    async def answer(requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
-        asked.extend(request.params.message for request in requests.values() if isinstance(request, ElicitRequest))
-        return dict.fromkeys(requests, HALF)
+    async def answer(params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        return HALF
 
-    async with endpoint.client(answer=answer) as client:
+    async with endpoint.client(callbacks=Callbacks(elicit=answer)) as client:
         result = await client.call_tool("approve_refund", REFUND)
 
     assert asked == ["Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: It wobbles."]
@@ -117,10 +114,10 @@ async def test_a_modern_task_is_cancelled(endpoint: Endpoint) -> None:
     async with endpoint.client() as client:
         handle = await start(client, {"message": "never", "seconds": 3600})
 
-        await cancel_task(client.session, handle.task_id)
+        await client.cancel_task(handle.task_id)
 
         with pytest.raises(TaskCancelled):
-            await wait_for_task(client.session, handle)
+            await client.task_result(handle.task_id)
 
 
 async def test_a_task_of_another_is_as_unknown_as_one_that_never_was(endpoint: Endpoint) -> None:
@@ -128,14 +125,14 @@ async def test_a_task_of_another_is_as_unknown_as_one_that_never_was(endpoint: E
     async with endpoint.client() as alice, endpoint.client(caller="bob") as bob:
         handle = await start(alice, {"message": "private", "seconds": 1})
 
-        with pytest.raises(MCPError) as foreign:
-            await get_task(bob.session, handle.task_id)
-        with pytest.raises(MCPError) as cancelled:
-            await cancel_task(bob.session, handle.task_id)
-        with pytest.raises(MCPError) as made_up:
-            await get_task(bob.session, handle.task_id[::-1])
+        with pytest.raises(UnknownTask) as foreign:
+            await bob.get_task(handle.task_id)
+        with pytest.raises(UnknownTask) as cancelled:
+            await bob.cancel_task(handle.task_id)
+        with pytest.raises(UnknownTask) as made_up:
+            await bob.get_task(handle.task_id[::-1])
 
-        result = await wait_for_task(alice.session, handle)
+        result = await alice.task_result(handle.task_id)
 
     assert foreign.value.error.code == cancelled.value.error.code == UNKNOWN
     assert foreign.value.error == made_up.value.error

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from examples.tasks_client import Tasks
+from stepwire_client.extension import Tasks
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio

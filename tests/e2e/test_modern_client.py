@@ -1,18 +1,18 @@
-"""`mcp` 2.3 with the tasks extension of `examples/tasks_client.py` drives tasks from start to end, at 2026-07-28."""
+"""The client of `stepwire_client` drives tasks from start to end, at 2026-07-28."""
 
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from mcp import MCPError
 from mcp.client import Client
 from mcp_types import TextContent
 
-from examples.tasks_client import TaskCancelled, TaskHandle, Tasks, cancel_task, get_task, wait_for_task
+from stepwire_client import CallFailed, TaskCancelled, TaskClient, UnknownTask, Working, connect
 
 pytestmark = pytest.mark.anyio
 TOOL = "wait_and_echo"
+TOOL_ERROR = {"message": "x", "error": "Shop.Closed", "cause": "Come back tomorrow."}
 
 
 @pytest.fixture
@@ -22,14 +22,14 @@ def seen() -> list[Any]:
 
 
 @pytest.fixture
-async def client(url: str, seen: list[Any]) -> AsyncIterator[Client]:
+async def client(url: str) -> AsyncIterator[TaskClient]:
     """A client that knows tasks, in an open session."""
-    async with Client(url, extensions=[Tasks(watch=seen.append)]) as client:
+    async with connect(url) as client:
         yield client
 
 
-async def test_a_task_runs_to_its_result(client: Client, seen: list[Any]) -> None:
-    result = await client.call_tool(TOOL, {"message": "hello", "seconds": 1})
+async def test_a_task_runs_to_its_result(client: TaskClient, seen: list[Any]) -> None:
+    result = await client.call_tool(TOOL, {"message": "hello", "seconds": 1}, watch=seen.append)
 
     assert client.protocol_version == "2026-07-28"
     assert result.structured_content == {"message": "hello", "waited_seconds": 1}
@@ -38,26 +38,26 @@ async def test_a_task_runs_to_its_result(client: Client, seen: list[Any]) -> Non
     assert len({state.task_id for state in seen}) == 1
 
 
-async def test_a_cancelled_task_has_no_result(client: Client) -> None:
+async def test_a_cancelled_task_has_no_result(client: TaskClient) -> None:
     handle = await start(client, {"message": "never", "seconds": 3600})
 
-    await cancel_task(client.session, handle.task_id)
+    await client.cancel_task(handle.task_id)
 
     with pytest.raises(TaskCancelled):
-        await wait_for_task(client.session, handle)
+        await client.task_result(handle.task_id)
 
 
-async def test_a_cancel_that_comes_too_late_changes_nothing(client: Client) -> None:
+async def test_a_cancel_that_comes_too_late_changes_nothing(client: TaskClient) -> None:
     handle = await start(client, {"message": "done"})
-    await wait_for_task(client.session, handle)
+    await client.task_result(handle.task_id)
 
-    await cancel_task(client.session, handle.task_id)
+    await client.cancel_task(handle.task_id)
 
-    assert (await get_task(client.session, handle.task_id)).status == "completed"
+    assert (await client.get_task(handle.task_id)).status == "completed"
 
 
-async def test_a_tool_error_is_a_completed_task(client: Client, seen: list[Any]) -> None:
-    result = await client.call_tool(TOOL, {"message": "x", "error": "Shop.Closed", "cause": "Come back tomorrow."})
+async def test_a_tool_error_is_a_completed_task(client: TaskClient, seen: list[Any]) -> None:
+    result = await client.call_tool(TOOL, TOOL_ERROR, watch=seen.append)
 
     assert seen[-1].status == "completed"
     assert result.is_error
@@ -66,28 +66,29 @@ async def test_a_tool_error_is_a_completed_task(client: Client, seen: list[Any])
     assert "Come back tomorrow." in result.content[0].text
 
 
-async def test_a_protocol_error_is_a_failed_task(client: Client, seen: list[Any]) -> None:
+async def test_a_protocol_error_is_a_failed_task(client: TaskClient, seen: list[Any]) -> None:
     error = {"code": 4001, "message": "Not for you.", "data": {"retry": False}}
+    arguments = {"message": "x", "error": "Stepwire.ProtocolError", "cause": json.dumps(error)}
 
-    with pytest.raises(MCPError) as raised:
-        await client.call_tool(TOOL, {"message": "x", "error": "Stepwire.ProtocolError", "cause": json.dumps(error)})
+    with pytest.raises(CallFailed) as raised:
+        await client.call_tool(TOOL, arguments, watch=seen.append)
 
     assert seen[-1].status == "failed"
     assert raised.value.error.model_dump() == error
 
 
-async def test_another_client_continues_a_task_by_its_id(client: Client, url: str) -> None:
+async def test_another_client_continues_a_task_by_its_id(client: TaskClient, url: str) -> None:
     handle = await start(client, {"message": "shared", "seconds": 1})
 
-    async with Client(url, extensions=[Tasks()]) as other:
-        result = await wait_for_task(other.session, handle)
+    async with connect(url) as other:
+        result = await other.task_result(handle.task_id)
 
     assert result.structured_content == {"message": "shared", "waited_seconds": 1}
 
 
-async def test_an_unknown_task_is_an_error(client: Client) -> None:
-    with pytest.raises(MCPError) as raised:
-        await get_task(client.session, "nobody-knows-it")
+async def test_an_unknown_task_is_an_error(client: TaskClient) -> None:
+    with pytest.raises(UnknownTask) as raised:
+        await client.get_task("nobody-knows-it")
 
     assert raised.value.error.code == -32602
 
@@ -108,9 +109,9 @@ async def test_the_same_library_gets_through_in_the_legacy_era(url: str) -> None
     assert result.structured_content == {"message": "plain", "waited_seconds": 0}
 
 
-async def start(client: Client, arguments: dict[str, Any]) -> TaskHandle:
-    handle = await client.session.call_tool(TOOL, arguments, allow_claimed=True)
-    assert isinstance(handle, TaskHandle)
+async def start(client: TaskClient, arguments: dict[str, Any]) -> Working:
+    handle = await client.create_task(TOOL, arguments)
+    assert isinstance(handle, Working)
     return handle
 
 

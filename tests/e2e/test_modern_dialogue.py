@@ -1,22 +1,19 @@
 """`mcp` 2.3 is asked at 2026-07-28: through tasks/update, through repeated calls (MRTR), and before a tool begins."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
 from mcp.client import Client
 from mcp_types import (
     CallToolResult,
-    ElicitRequest,
     ElicitRequestFormParams,
     ElicitRequestParams,
     ElicitResult,
-    InputRequest,
-    InputResponse,
     TextContent,
 )
 
-from examples.tasks_client import Tasks
+from stepwire_client import Callbacks
+from stepwire_client.extension import Tasks
 
 pytestmark = pytest.mark.anyio
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
@@ -38,17 +35,15 @@ class User:
         self.asked_by_calls.append(params.message)
         return self._answer
 
-    async def answer(self, requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
+    async def answer(self, params: ElicitRequestParams) -> ElicitResult:
         """Answer what a task asks."""
-        for request in requests.values():
-            assert isinstance(request, ElicitRequest)
-            self.asked_by_tasks.append(request.params.message)
-        return dict.fromkeys(requests, self._answer)
+        self.asked_by_tasks.append(params.message)
+        return self._answer
 
 
 async def call(url: str, user: User, tool: str, arguments: dict[str, Any], *, as_task: bool) -> CallToolResult:
     """Call a tool, as a task or plainly."""
-    extensions = [Tasks(answer=user.answer)] if as_task else None
+    extensions = [Tasks(Callbacks(elicit=user.answer))] if as_task else None
     async with Client(url, extensions=extensions, elicitation_callback=user.elicit) as client:
         return await client.call_tool(tool, arguments)
 

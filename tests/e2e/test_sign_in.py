@@ -16,15 +16,12 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx
 import pytest
-from mcp.client import Client
 from mcp.client.auth import OAuthClientProvider
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
-from examples.tasks_client import Tasks
 from local import LocalStack
+from stepwire_client import TaskClient, connect
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD
 
@@ -138,14 +135,11 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
 
 
 @pytest.fixture
-async def client(guarded_url: str, consent: Consent) -> AsyncIterator[Client]:
+async def client(guarded_url: str, consent: Consent) -> AsyncIterator[TaskClient]:
     """A client that signs in when it is asked to."""
     metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(CALLBACK)], token_endpoint_auth_method="none")
     auth = OAuthClientProvider(guarded_url, metadata, Registered(), consent.authorize, consent.called_back)
-    async with (
-        create_mcp_http_client(auth=auth) as http,
-        Client(streamable_http_client(guarded_url, http_client=http), extensions=[Tasks()]) as client,
-    ):
+    async with connect(guarded_url, auth=auth) as client:
         yield client
 
 
@@ -162,7 +156,7 @@ def tasks_of(url: str, token: str) -> list[str]:
 
 # F1, F2, F4
 async def test_a_client_finds_the_issuer_gets_a_token_and_calls_a_tool(
-    client: Client, guarded_url: str, issuer: TestIssuer, consent: Consent
+    client: TaskClient, guarded_url: str, issuer: TestIssuer, consent: Consent
 ) -> None:
     result = await client.call_tool("wait_and_echo", {"message": "hello", "seconds": 1})
 

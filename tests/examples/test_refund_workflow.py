@@ -1,26 +1,16 @@
 """The workflow approve_refund on the local stack, through the official client: every way that it ends."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import anyio
 import pytest
-from mcp.client import Client
-from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputResponse
+from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
-from examples.tasks_client import (
-    Completed,
-    InputRequired,
-    TaskHandle,
-    Tasks,
-    TaskState,
-    get_task,
-    update_task,
-    wait_for_task,
-)
 from local import FunctionError, LocalStack
 from local.account.engine import ACCOUNT
 from local.iam.permissions import Call, registered, watched
+from stepwire_client import Callbacks, Completed, InputRequired, Task, TaskClient, Working, connect
 from tests.examples.stacks import ROOT
 from tests.waiting import HANG_GUARD
 
@@ -46,33 +36,25 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def form_of(request: InputRequest) -> ElicitRequestFormParams:
-    """Give the form that is asked for."""
-    assert isinstance(request, ElicitRequest)
-    assert isinstance(request.params, ElicitRequestFormParams)
-    return request.params
-
-
-async def never_asked(context: object, params: object) -> ElicitResult:
-    """Stand for the user; the client only declares that there is one."""
-    raise AssertionError("the tasks extension asks in its own way")
-
-
-def answering(answer: ElicitResult, asked: Asked) -> Callable[..., Awaitable[Mapping[str, InputResponse]]]:
+def answering(answer: ElicitResult, asked: Asked) -> Callbacks:
     """Answer every question the same."""
 
-    async def respond(requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
-        asked.extend(map(form_of, requests.values()))
-        return dict.fromkeys(requests, answer)
+    async def respond(params: ElicitRequestParams) -> ElicitResult:
+        assert isinstance(params, ElicitRequestFormParams)
+        asked.append(params)
+        return answer
 
-    return respond
+    return Callbacks(elicit=respond)
+
+
+NEVER_ASKED: Final = answering(ElicitResult(action="cancel"), [])
+"""Declares that there is a user; the tests that take it answer by hand."""
 
 
 async def refund(stack: LocalStack, arguments: Json, answer: ElicitResult | None = None) -> tuple[Json, Asked]:
     """Call the tool as a task; give its result, and what the user was asked."""
     asked: Asked = []
-    tasks = Tasks(answer=answering(answer, asked)) if answer else Tasks()
-    async with Client(stack.url, extensions=[tasks], elicitation_callback=never_asked if answer else None) as client:
+    async with connect(stack.url, callbacks=answering(answer, asked) if answer else Callbacks()) as client:
         result = await client.call_tool(TOOL, arguments)
     assert not result.is_error, result.content
     assert result.structured_content is not None
@@ -135,16 +117,16 @@ async def test_without_the_users_approval_nothing_is_refunded(
 
 
 async def test_more_than_was_asked_for_is_not_accepted_and_the_question_stays(stack: LocalStack) -> None:
-    async with Client(stack.url, extensions=[Tasks()], elicitation_callback=never_asked) as client:
-        handle = await client.session.call_tool(TOOL, LARGE, allow_claimed=True)
-        assert isinstance(handle, TaskHandle)
+    async with connect(stack.url, callbacks=NEVER_ASKED) as client:
+        handle = await client.create_task(TOOL, LARGE)
+        assert isinstance(handle, Working)
         await state_after(client, handle, "working")
-        await update_task(client.session, handle.task_id, {"approval": accepting(249.01)})
-        asked_again = await get_task(client.session, handle.task_id)
+        await client.update_task(handle.task_id, {"approval": accepting(249.01)})
+        asked_again = await client.get_task(handle.task_id)
         assert isinstance(asked_again, InputRequired)
-        ((key, request),) = asked_again.input_requests.items()
-        await update_task(client.session, handle.task_id, {key: accepting(249)})
-        result = await wait_for_task(client.session, handle)
+        ((key, request),) = asked_again.questions.items()
+        await client.update_task(handle.task_id, {key: accepting(249)})
+        result = await client.task_result(handle.task_id)
 
     assert key != "approval"
     assert "249.01 is greater than the maximum of 249" in str(request)
@@ -152,9 +134,9 @@ async def test_more_than_was_asked_for_is_not_accepted_and_the_question_stays(st
 
 
 async def test_an_answer_that_does_not_come_is_waited_for_as_long_as_the_caller_said(stack: LocalStack) -> None:
-    async with Client(stack.url, extensions=[Tasks()], elicitation_callback=never_asked) as client:
-        handle = await client.session.call_tool(TOOL, {**LARGE, "answer_within_seconds": 1}, allow_claimed=True)
-        assert isinstance(handle, TaskHandle)
+    async with connect(stack.url, callbacks=NEVER_ASKED) as client:
+        handle = await client.create_task(TOOL, {**LARGE, "answer_within_seconds": 1})
+        assert isinstance(handle, Working)
         state = await state_after(client, handle, "working", "input_required")
 
     assert isinstance(state, Completed)
@@ -209,7 +191,7 @@ async def test_what_the_rules_forbid_is_refused_outright(stack: LocalStack, chan
 
 @pytest.mark.parametrize("amount", [49.9, 4990, "49.9", "49", "-1.00", "1,00"])
 async def test_an_amount_without_two_decimals_never_reaches_the_workflow(stack: LocalStack, amount: object) -> None:
-    async with Client(stack.url) as client:
+    async with connect(stack.url) as client:
         result = await client.call_tool(TOOL, {**SMALL, "amount": amount})
 
     assert result.is_error
@@ -234,10 +216,10 @@ class TestMakingIt:
         assert raised.value.error_type == "RefundTooHigh"
 
 
-async def state_after(client: Client, handle: TaskHandle, *statuses: str) -> TaskState:
+async def state_after(client: TaskClient, handle: Task, *statuses: str) -> Task:
     """Poll until the task has none of these statuses any more."""
     with anyio.fail_after(HANG_GUARD):
-        while (state := await get_task(client.session, handle.task_id)).status in statuses:
+        while (state := await client.get_task(handle.task_id)).status in statuses:
             await anyio.sleep(0.05)
     return state
 

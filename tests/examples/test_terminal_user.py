@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 import pytest
-from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult, ListRootsRequest
+from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
 from rich.console import Console
 
-from examples.terminal_user import NotAQuestion, User
+from examples.terminal_user import User
 from examples.waiting import Waiting
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ async def entered(monkeypatch: pytest.MonkeyPatch, fields: Json, *lines: str, re
     console = Console(file=io.StringIO())
     with Waiting(console) as status:
         user = User(console, status, by_itself=False)
-        return await user.elicit(None, ElicitRequestFormParams(message="Well?", requested_schema=schema))
+        return await user.elicit(ElicitRequestFormParams(message="Well?", requested_schema=schema))
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,7 @@ async def test_the_stand_in_opens_no_page() -> None:
     console = Console(file=io.StringIO())
     user = User(console, Waiting(console), by_itself=True)
 
-    answer = await user.elicit(
-        None, ElicitRequestURLParams(message="Sign.", url="https://x.example", elicitation_id="1")
-    )
+    answer = await user.elicit(ElicitRequestURLParams(message="Sign.", url="https://x.example", elicitation_id="1"))
 
     assert answer.action == "cancel"
     assert user.answers == [answer]
-
-
-async def test_what_no_user_can_answer_is_refused() -> None:
-    console = Console(file=io.StringIO())
-    user = User(console, Waiting(console), by_itself=True)
-
-    with pytest.raises(NotAQuestion, match="roots/list"):
-        await user.answer({"roots": ListRootsRequest()})

@@ -8,14 +8,13 @@ import anyio
 import jsonschema
 import pytest
 import yaml
-from mcp.client import Client
 
 from examples.profile_dataset.dataprofile import limits
 from examples.profile_dataset.dataprofile.dataset import MISSING_VALUES
 from examples.profile_dataset.dataprofile.errors import DatasetError
 from examples.profile_dataset.dataprofile.table import DELIMITERS
-from examples.tasks_client import TaskHandle, Tasks, get_task
 from local import FunctionError, LocalStack
+from stepwire_client import Working, connect
 from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store, without_event_bus
 from tests.waiting import HANG_GUARD
 
@@ -173,11 +172,11 @@ class TestProgress:
     async def test_the_task_shows_how_far_it_is(self, stack: LocalStack) -> None:
         shown: list[str] = []
 
-        async with Client(stack.url, extensions=[Tasks()]) as client:
-            task = await client.session.call_tool("profile_dataset", {"csv": PENGUINS.read_text()}, allow_claimed=True)
-            assert isinstance(task, TaskHandle)
+        async with connect(stack.url) as client:
+            task = await client.create_task("profile_dataset", {"csv": PENGUINS.read_text()})
+            assert isinstance(task, Working)
             with anyio.fail_after(HANG_GUARD):
-                while (state := await get_task(client.session, task.task_id)).status == "working":
+                while (state := await client.get_task(task.task_id)).status == "working":
                     shown.append(state.status_message or "")
 
         percentages = [int(words.partition("%")[0]) for words in shown if "%" in words]

@@ -58,6 +58,14 @@ USED_ELSEWHERE: Final = {
         ("SweepFunctionRole", "FollowAndStopExecutions", ("describeexecution", "stopexecution")),
     )
     for action in actions
+} | {
+    # This stack waits for nothing.
+    Grant(
+        "McpFunctionRole",
+        "StartWorkflows",
+        "states:startsyncexecution",
+        f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:*",
+    ): "tools of type EXPRESS: test_their_machines.py calls one",
 }
 
 
@@ -225,7 +233,7 @@ def open_tasks(stack: Watched) -> tuple[Callable[[Json], object], list[Json]]:
 def let_owners_register_tools(stack: Watched) -> None:
     local = stack.deployed.stack
     endpoint = local.physical_ids["McpFunction"].removesuffix("-McpFunction")
-    for machine in (local.physical_ids["WaitAndEcho"], "NotThere"):
+    for machine in (local.physical_ids["WaitAndEcho"], with_alias(stack, "WaitAndEcho"), "NotThere"):
         for description in ("Echoes.", "Echoes what it is given."):
             manifest = {
                 "name": "echo",
@@ -237,6 +245,15 @@ def let_owners_register_tools(stack: Watched) -> None:
                 Name=f"/stepwire/{endpoint}/tools/echo", Value=json.dumps(manifest), Type="String", Overwrite=True
             )
             local.invoke("CatalogFunction", {"detail-type": "Scheduled Event"})
+
+
+def with_alias(stack: Watched, machine: str) -> str:
+    """Give a state machine an alias, and return its ARN."""
+    states, arn = stack.deployed.stack.client("stepfunctions"), stack.deployed.stack.physical_ids[machine]
+    definition = states.describe_state_machine(stateMachineArn=arn)["definition"]
+    version = states.update_state_machine(stateMachineArn=arn, definition=definition, publish=True)
+    route = {"stateMachineVersionArn": version["stateMachineVersionArn"], "weight": 100}
+    return states.create_state_machine_alias(name="live", routingConfiguration=[route])["stateMachineAliasArn"]
 
 
 def call_what_cannot_be_started(stack: Watched, modern: ModernClient) -> None:

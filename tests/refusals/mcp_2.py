@@ -1,6 +1,5 @@
 """What `mcp` 2.3 sees of refusals, all in one session, in either era."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from mcp import MCPError
@@ -9,14 +8,13 @@ from mcp_types import (
     ElicitRequestParams,
     ElicitResult,
     Implementation,
-    InputRequest,
-    InputResponse,
     Request,
     Result,
 )
 from pydantic import ConfigDict
 
-from examples.tasks_client import Tasks
+from stepwire_client import Callbacks
+from stepwire_client.extension import Tasks
 
 Json = dict[str, Any]
 
@@ -43,9 +41,9 @@ class User:
         self.asked.append(params.message)
         return ElicitResult.model_validate(self.answers.pop(0))
 
-    async def answer(self, requests: Mapping[str, InputRequest]) -> Mapping[str, InputResponse]:
+    async def answer(self, params: ElicitRequestParams) -> ElicitResult:
         """Answer what a task asks."""
-        return {key: await self.elicit(None, request.params) for key, request in requests.items()}  # pyright: ignore
+        return await self.elicit(None, params)
 
 
 async def asked(client: Client, method: str, params: Json) -> Json:
@@ -70,7 +68,7 @@ async def walked(client: Client, requests: list[Any]) -> Json:
 async def seen_by_mcp_2(url: str, plan: Json) -> Json:
     """Go each way, and after each make one more call in the same session."""
     user, seen = User(), dict[str, Any]()
-    extensions = [Tasks(answer=user.answer)] if plan["with_tasks"] else None
+    extensions = [Tasks(Callbacks(elicit=user.answer))] if plan["with_tasks"] else None
     callback = user.elicit if plan["can_ask"] else None
     info = Implementation(name=plan["name"], version="1")
     async with Client(

@@ -30,7 +30,7 @@ from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_mach
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
-from tests.worst.manifests import shapes, tools_with_defaults
+from tests.worst.manifests import BOTH_SHAPED_AND_CHECKED, shapes, tools_with_defaults
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 ROOT: Final = Path(__file__).parents[2]
@@ -244,6 +244,9 @@ def _of_execution_events() -> Iterator[Input]:
     for shown, shape in shapes():
         for name, text in TEXTS.items():
             yield _ended(f"end with {name}, {shown}", Succeeded(text), None, shape)
+            if shown in BOTH_SHAPED_AND_CHECKED:
+                for number, schema in enumerate(promised[2:]):
+                    yield _ended(f"end with {name}, {shown}, schema {number}", Succeeded(text), schema, shape)
     for name, text in TEXTS.items():
         event = recorded("progress_reported")
         event["detail"] = {"progress": 40, "message": text[: LARGEST - 1_000]}

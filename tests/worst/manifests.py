@@ -41,8 +41,12 @@ EXPRESSIONS: Final = {
     "written over and over": "[" + ", ".join(["to_string(@)"] * 40) + "]",
     "a long glue": "join('" + "x" * (LONGEST_EXPRESSION - 20) + "', @)",
     "everything": "@",
+    "reversed": "reverse(@)",
+    "projected": "[*].a",
     "found in itself": "contains(to_string(@), to_string(@))",
 }
+
+BOTH_SHAPED_AND_CHECKED: Final = frozenset({"structured, everything", "structured, reversed", "structured, projected"})
 
 
 def tools_with_defaults() -> Iterator[Tool]:

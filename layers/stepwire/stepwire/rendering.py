@@ -170,7 +170,7 @@ def modern_tool(tool: Tool, *, as_task: bool) -> JsonObject:
         "title": tool.title,
         "description": tool.description,
         "inputSchema": load_json(tool.input_schema),
-        "outputSchema": schema if schema is None or as_task else _with_unfinished(schema),
+        "outputSchema": schema if schema is None or as_task or tool.is_express else _with_unfinished(schema),
         "annotations": tool.annotations,
     }
     return {key: value for key, value in shown.items() if value is not None}

@@ -17,10 +17,12 @@ from local.account.moto_patches import (
     dynamodb,
     events,
     executions,
+    express,
     functions,
     integrations,
     jsonata,
     streams,
+    versions,
 )
 
 Replace = Callable[[object, str, object], None]
@@ -28,6 +30,8 @@ Patch = Callable[[Replace], None]
 
 _ALL: tuple[Patch, ...] = (
     *executions.PATCHES,
+    *express.PATCHES,
+    *versions.PATCHES,
     *callbacks.PATCHES,
     *branches.PATCHES,
     *integrations.PATCHES,
@@ -65,8 +69,8 @@ def applied(*, without: Collection[str] = ()) -> Generator[None]:
 
 def _replacer(name: str, undo: ExitStack) -> Replace:
     def replace(owner: object, attribute: str, value: object) -> None:
-        original = getattr(owner, attribute)
-        undo.enter_context(patch.object(owner, attribute, value))
+        original = getattr(owner, attribute, None)
+        undo.enter_context(patch.object(owner, attribute, value, create=True))
         _replaced[name].append((owner, attribute, original))
 
     return replace

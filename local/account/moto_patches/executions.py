@@ -28,7 +28,7 @@ from moto.stepfunctions.parser.asl.parse.preprocessor import Preprocessor
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 from moto.stepfunctions.parser.backend import execution as backend
 
-from local.account.status_events import courier
+from local.account.status_events import courier, started_by
 
 _Replace = Callable[[object, str, object], None]
 
@@ -38,7 +38,7 @@ _EXECUTION_DATA = frozenset(("input", "inputDetails", "output", "outputDetails")
 _STARTING = 1.0  # seconds that a program may take to build its environment
 
 # Makes the first end of an execution and the first start of a name win.
-_lock = threading.RLock()
+lock = threading.RLock()
 
 
 def definitions_are_read_apart(replace: _Replace) -> None:
@@ -91,7 +91,7 @@ def names_are_made_up_and_unique(replace: _Replace) -> None:
     ) -> Any:
         if name is not None:
             _check_name(self, name)
-        with _lock:
+        with lock:
             return original(self, state_machine_arn, name or str(uuid.uuid4()), execution_input, trace_header)
 
     replace(running.StepFunctionsParserBackend, "start_execution", start_execution)
@@ -149,7 +149,7 @@ def ends_are_final_and_reported(replace: _Replace) -> None:
     original_end, original_start = communication._reflect_execution_status, backend.Execution.start
 
     def reflect(self: Any) -> None:
-        with _lock:
+        with lock:
             if self.execution.exec_status is not api.ExecutionStatus.RUNNING:
                 return
             original_end(self)
@@ -188,7 +188,7 @@ def stopping_is_immediate(replace: _Replace) -> None:
 
 def stop(execution: Any, *, error: str | None = None, cause: str | None = None) -> None:
     """Mark an execution as ABORTED at once; its threads notice and end later."""
-    with _lock:
+    with lock:
         if execution.exec_status is not api.ExecutionStatus.RUNNING:
             return
         execution.exec_status = api.ExecutionStatus.ABORTED
@@ -227,7 +227,7 @@ def describing_tells_all(replace: _Replace) -> None:
 
     def describe_execution(self: Any) -> ActionResult:
         execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
-        with _lock:  # moto sets the status before it sets the output
+        with lock:  # moto sets the status before it sets the output
             return ActionResult(_description(execution))
 
     replace(responses.StepFunctionResponse, "describe_execution", describe_execution)
@@ -243,6 +243,7 @@ def _description(execution: Any) -> dict[str, Any]:
         "input": execution.execution_input,
         "inputDetails": {"included": True},
         "redriveCount": 0,
+        **{name: arn for name, arn in started_by(execution).items() if arn is not None},
     }
     if execution.status != "RUNNING":
         described["stopDate"] = execution.stop_date

@@ -1,4 +1,4 @@
-"""Step Functions state machines."""
+"""Step Functions state machines, their versions and their aliases."""
 
 import json
 import re
@@ -34,7 +34,31 @@ def _state_machine(resource: Resource, world: World) -> Created:
         ) from error
     arn: str = made["stateMachineArn"]
     world.state_machines.append(arn)
-    return Created(arn, {"Arn": arn, "Name": name})
+    return Created(arn, {"Arn": arn, "Name": name, "StateMachineRevisionId": "INITIAL"})
+
+
+def _version(resource: Resource, world: World) -> Created:
+    arn: str = resource.properties["StateMachineArn"]
+    # moto publishes only what is updated.
+    states = world.client("stepfunctions")
+    definition = states.describe_state_machine(stateMachineArn=arn)["definition"]
+    made = states.update_state_machine(stateMachineArn=arn, definition=definition, publish=True)
+    version: str = made["stateMachineVersionArn"]
+    return Created(version, {"Arn": version})
+
+
+def _alias(resource: Resource, world: World) -> Created:
+    properties = resource.properties
+    preferred = properties.get("DeploymentPreference", {}).get("StateMachineVersionArn")
+    routes: list[Any] = properties.get("RoutingConfiguration") or [{"StateMachineVersionArn": preferred, "Weight": 100}]
+    made = world.client("stepfunctions").create_state_machine_alias(
+        name=properties.get("Name", resource.logical_id),
+        routingConfiguration=[
+            {"stateMachineVersionArn": one["StateMachineVersionArn"], "weight": int(one["Weight"])} for one in routes
+        ],
+    )
+    alias: str = made["stateMachineAliasArn"]
+    return Created(alias, {"Arn": alias})
 
 
 def _definition(properties: Mapping[str, Any]) -> str:
@@ -102,5 +126,13 @@ KINDS = {
         ),
         harmless=("TracingConfiguration", "LoggingConfiguration", "EncryptionConfiguration"),
         note="state machines: no logs, no tracing, no redrive",
+    ),
+    "AWS::StepFunctions::StateMachineVersion": Kind(
+        _version, served=("StateMachineArn",), harmless=("StateMachineRevisionId",)
+    ),
+    "AWS::StepFunctions::StateMachineAlias": Kind(
+        _alias,
+        served=("Name", "RoutingConfiguration", "DeploymentPreference"),
+        note="aliases: the version with the most weight gets every start; no gradual deployments",
     ),
 }

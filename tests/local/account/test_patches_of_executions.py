@@ -7,7 +7,7 @@ import pytest
 from moto.stepfunctions.parser.asl.antlr.runtime.ASLParser import ASLParser
 
 from tests.local.proving import PASS, WAIT, proof, together
-from tests.local.simulated import Account, waiting_for_a_token
+from tests.local.simulated import ROLE, Account, waiting_for_a_token
 from tests.waiting import until
 
 
@@ -244,3 +244,30 @@ def test_a_task_without_a_heartbeat_limit_may_beat(account: Account) -> None:
     account.workflows.send_task_heartbeat(taskToken=message["token"])
 
     assert account.describe(execution)["status"] == "RUNNING"
+
+
+@proof("versions_and_aliases_are_started")
+def test_a_version_and_an_alias_run_the_definition_that_was_published(account: Account) -> None:
+    states = account.workflows
+    machine = account.machine({**PASS, "Result": "first"})
+    second = json.dumps({"StartAt": "S", "States": {"S": {**PASS, "Result": "second", "End": True}}})
+    version = states.update_state_machine(stateMachineArn=machine, roleArn=ROLE, publish=True)["stateMachineVersionArn"]
+    states.update_state_machine(stateMachineArn=machine, definition=second)
+    alias = states.create_state_machine_alias(
+        name="live", routingConfiguration=[{"stateMachineVersionArn": version, "weight": 100}]
+    )["stateMachineAliasArn"]
+
+    ended = [account.ended(account.start(arn)) for arn in (machine, version, alias)]
+
+    assert [json.loads(one["output"]) for one in ended] == ["second", "first", "first"]
+    assert [one["stateMachineArn"] for one in ended] == [machine] * 3
+    assert [one.get("stateMachineVersionArn") for one in ended] == [None, version, version]
+    assert [one.get("stateMachineAliasArn") for one in ended] == [None, None, alias]
+
+
+def test_a_version_or_an_alias_that_is_not_there_is_refused(account: Account) -> None:
+    machine = account.machine(PASS)
+
+    for qualifier in ("1", "live"):
+        with pytest.raises(account.workflows.exceptions.StateMachineDoesNotExist):
+            account.start(f"{machine}:{qualifier}")

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from botocore.exceptions import ClientError
 
 from local.account.engine import simulated_aws
 from local.account.isolation import REGION
@@ -13,7 +14,9 @@ from stepwire.aws.catalog_function import CatalogHandler
 from stepwire.aws.registry import Parameters, TaggedStateMachines
 from stepwire.aws.settings import SettingsError, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.registration import CONSENT, Kind
+from stepwire.catalog.examination import Kind
+from stepwire.catalog.registration import CONSENT
+from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from tests.tables import new_table
 
 DEFINITION = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'
@@ -135,17 +138,86 @@ def test_consent_is_a_tag_or_a_name_that_the_endpoint_s_stack_allows(table: str)
     assert not machines.has_consent(f"{MACHINES}missing")
 
 
-def test_what_a_state_machine_is(table: str) -> None:
-    machines = TaggedStateMachines(table, (), lambda: None, lambda: aws_client("stepfunctions", REGION))
+def examiner(table: str) -> TaggedStateMachines:
+    return TaggedStateMachines(table, (), lambda: None, lambda: aws_client("stepfunctions", REGION))
 
+
+def with_alias(version: str, name: str = "live") -> str:
+    made = aws_client("stepfunctions", REGION).create_state_machine_alias(
+        name=name, routingConfiguration=[{"stateMachineVersionArn": version, "weight": 100}]
+    )
+    return made["stateMachineAliasArn"]
+
+
+def test_a_state_machine_a_version_and_an_alias_are_examined(table: str) -> None:
     standard = machine(table, "S")
+    alias, express = with_alias(f"{standard}:1"), machine(table, "E", "EXPRESS")
 
-    assert machines.kind_of(standard) is Kind.STANDARD
-    assert machines.kind_of(f"{standard}:live") is Kind.STANDARD
-    assert machines.kind_of(f"{standard}:1") is Kind.STANDARD
-    assert machines.kind_of(f"{standard}:2") is Kind.MISSING
-    assert machines.kind_of(machine(table, "E", "EXPRESS")) is Kind.EXPRESS
-    assert machines.kind_of(f"{MACHINES}missing") is Kind.MISSING
+    kinds = [examiner(table).examine(arn).kind for arn in (standard, f"{standard}:1", alias, express)]
+
+    assert kinds == [Kind.STANDARD, Kind.STANDARD, Kind.STANDARD, Kind.EXPRESS]
+    assert examiner(table).examine(alias).definition == DEFINITION
+
+
+@pytest.mark.parametrize(
+    ("qualifier", "words"),
+    [("missing", "there is no {arn}"), ("S:2", "there is no 2 of"), ("S:stable", "there is no stable of")],
+)
+def test_what_is_not_there_is_named(table: str, qualifier: str, words: str) -> None:
+    machine(table, "S")
+    arn = f"{MACHINES}{table}-{qualifier}"
+
+    with pytest.raises(CatalogError, match=words.format(arn=arn)):
+        examiner(table).examine(arn)
+
+
+class Denying:
+    """A client that gives the same answer to every description."""
+
+    def __init__(self, code: str, only: str = "") -> None:
+        self.code, self.only, self.asked = code, only, list[str]()
+
+    def describe_state_machine(self, *, stateMachineArn: str) -> dict[str, str]:  # noqa: N803
+        self.asked.append(stateMachineArn)
+        if stateMachineArn.endswith(self.only):
+            raise ClientError({"Error": {"Code": self.code, "Message": "AWS's own words"}}, "DescribeStateMachine")
+        return {"type": "STANDARD", "definition": DEFINITION, "status": "ACTIVE"}
+
+    def machines(self) -> TaggedStateMachines:
+        return TaggedStateMachines("mine", (), lambda: None, lambda: cast(Any, self))
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("AccessDeniedException", "may not be described by the endpoint"),
+        ("KmsAccessDeniedException", "adds the key to StateMachineKeyArns"),
+        ("KmsInvalidStateException", "a key that is disabled"),
+    ],
+)
+def test_a_refusal_says_who_can_mend_it(code: str, words: str) -> None:
+    with pytest.raises(CatalogError, match=words) as fault:
+        Denying(code).machines().examine(f"{MACHINES}S")
+
+    assert "AWS's own words" not in str(fault.value)
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "KmsThrottlingException"])
+def test_a_throttled_description_may_be_repeated(code: str) -> None:
+    with pytest.raises(WorkflowsThrottled):
+        Denying(code).machines().examine(f"{MACHINES}S")
+
+
+def test_an_unknown_refusal_may_be_repeated() -> None:
+    with pytest.raises(WorkflowsUnavailable):
+        Denying("InternalFailure").machines().examine(f"{MACHINES}S")
+
+
+def test_a_version_that_may_not_be_described_is_examined_by_its_state_machine() -> None:
+    client = Denying("AccessDeniedException", only=":1")
+
+    assert client.machines().examine(f"{MACHINES}S:1").kind is Kind.STANDARD
+    assert client.asked == [f"{MACHINES}S:1", f"{MACHINES}S"]
 
 
 def test_an_encrypted_parameter_is_not_read(table: str) -> None:

@@ -8,11 +8,13 @@ from typing import Any, Final
 import pytest
 
 from stepwire.catalog.compiled import LARGEST_REFUSALS, LARGEST_SHARD, Compiled, Endpoint, Refusal, entries_in
-from stepwire.catalog.registration import Compiler, Kind, Registered
-from stepwire.catalog.tools import read_catalog
-from stepwire.errors import WorkflowsUnavailable
+from stepwire.catalog.examination import LARGEST_DEFINITION, Examined, Kind
+from stepwire.catalog.registration import Compiler, Registered
+from stepwire.catalog.tools import TaskSupport, read_catalog
+from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from tests.kits import state_machine_arn
 
+DEFINITION: Final = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'
 PREFIX: Final = state_machine_arn("")
 GOOD: Final = {
     "name": "settle",
@@ -29,18 +31,22 @@ class Machines:
     kinds: dict[str, Kind] = field(default_factory=lambda: {state_machine_arn("Settle"): Kind.STANDARD})
     consenting: set[str] = field(default_factory=lambda: {state_machine_arn("Settle")})
     described: list[str] = field(default_factory=list[str])
-    is_silent: bool = False
+    definition: str = DEFINITION
+    silence: Exception | None = None
+    """What every question about a state machine is answered with."""
 
     def has_consent(self, arn: str) -> bool:
-        if self.is_silent:
-            raise WorkflowsUnavailable
+        if isinstance(self.silence, WorkflowsUnavailable):
+            raise self.silence
         return arn in self.consenting
 
-    def kind_of(self, arn: str) -> Kind:
-        if self.is_silent:
-            raise WorkflowsUnavailable
+    def examine(self, arn: str) -> Examined:
+        if self.silence is not None:
+            raise self.silence
         self.described.append(arn)
-        return self.kinds.get(arn, Kind.MISSING)
+        if arn not in self.kinds:
+            raise CatalogError(f"state_machine: there is no {arn}")
+        return Examined(self.kinds[arn], self.definition)
 
 
 def registered(text: str | None = None, tool: str = "settle", **changes: Any) -> Registered:
@@ -134,16 +140,11 @@ def removed(machines: Machines) -> None:
     machines.kinds.clear()
 
 
-def turned_express(machines: Machines) -> None:
-    machines.kinds[state_machine_arn("Settle")] = Kind.EXPRESS
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (without_consent, "with the tag stepwire:endpoint=mine: its owner adds the tag"),
         (removed, "there is no arn:aws:states"),
-        (turned_express, "is of type EXPRESS"),
     ],
 )
 def test_a_state_machine_that_cannot_be_started_is_not_served(change: Callable[[Machines], None], words: str) -> None:
@@ -177,7 +178,7 @@ def test_a_bad_manifest_does_not_keep_a_tool_whose_owner_consents_no_more() -> N
 def test_a_tool_stays_while_aws_gives_no_answer() -> None:
     before = compiled(registered())
 
-    after = compiled(registered(title="New"), machines=Machines(is_silent=True), previous=before)
+    after = compiled(registered(title="New"), machines=Machines(silence=WorkflowsUnavailable()), previous=before)
 
     assert after.tools == before.tools
     assert "tried again later" in reason(after)
@@ -243,3 +244,79 @@ def test_reasons_fit_one_item_however_many_there_are() -> None:
 
     assert len(text.encode()) < LARGEST_REFUSALS + 1_000
     assert len(json.loads(text)["refused"]) + json.loads(text)["left_out"] == 1_000
+
+
+def express() -> Machines:
+    return Machines(kinds={state_machine_arn("Settle"): Kind.EXPRESS})
+
+
+def test_an_express_state_machine_is_a_tool_that_never_is_a_task() -> None:
+    found = compiled(registered(), machines=express())
+
+    (tool,) = read_catalog(found.shards()[0], {}).in_order
+
+    assert (tool.is_express, tool.task_support) == (True, TaskSupport.FORBIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"task_support": "required"}, "task_support: a state machine of type EXPRESS never runs as a task"),
+        ({"confirm": {"message": "Sure?"}}, "confirm: needs a task"),
+        (
+            {
+                "idempotency": ["order"],
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"order": {"type": "string"}},
+                    "required": ["order"],
+                },
+            },
+            "idempotency: needs a task",
+        ),
+    ],
+    ids=["a task", "a confirmation", "a key"],
+)
+def test_an_express_tool_cannot_have_what_needs_a_task(fields: dict[str, Any], words: str) -> None:
+    standard, found = compiled(registered(**fields)), compiled(registered(**fields), machines=express())
+
+    assert set(standard.tools) == {"settle"}
+    assert found.tools == {}
+    assert words in reason(found)
+
+
+EXAMINED: Final[dict[str, tuple[Machines, str]]] = {
+    "throttled": (Machines(silence=WorkflowsThrottled()), "cannot be read now; tried again later"),
+    "refused for good": (Machines(silence=CatalogError("state_machine: x may not be described")), "may not be"),
+    "no JSON": (Machines(definition="{"), "its definition cannot be read"),
+    "no states": (Machines(definition="[]"), "its definition cannot be read: it has no States"),
+    "more than a definition may have": (Machines(definition=" " * (LARGEST_DEFINITION + 1)), "has 1048577 bytes"),
+}
+
+
+@pytest.mark.parametrize("how", EXAMINED)
+def test_a_state_machine_that_cannot_be_examined_keeps_the_last_good_tool_and_says_why(how: str) -> None:
+    machines, words = EXAMINED[how]
+    before = compiled(registered())
+
+    after = compiled(registered(title="New"), machines=machines, previous=before)
+
+    assert after.tools == before.tools
+    assert after.refusals[0].serves_previous
+    assert words in reason(after)
+
+
+def test_a_throttled_description_says_so() -> None:
+    class Throttled(Machines):
+        def has_consent(self, arn: str) -> bool:
+            return True
+
+    found = compiled(registered(), machines=Throttled(silence=WorkflowsThrottled()))
+
+    assert "because Step Functions throttles this account; tried again later" in reason(found)
+
+
+def test_a_definition_of_1_mb_is_examined() -> None:
+    filled = DEFINITION[:-1] + ', "Comment": "' + "x" * (LARGEST_DEFINITION - 200) + '"}'
+
+    assert set(compiled(registered(), machines=Machines(definition=filled)).tools) == {"settle"}

@@ -25,7 +25,7 @@ RESULTS_ONLY = Resumes(results=True)
 # ------------------------------------------------------------------------------------------------------------- the list
 
 
-@pytest.mark.parametrize("name", ["mcp", "mcp-inspector", "inspector-client", "opencode"])
+@pytest.mark.parametrize("name", ["mcp", "mcp-inspector", "inspector-client", "opencode", "stepwire-client"])
 def test_a_client_on_the_list_comes_back_for_everything(name: str) -> None:
     assert KNOWN.decide(ClientInfo(name, "0.1.0")) == ALWAYS
 

@@ -8,8 +8,8 @@ import secrets
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
-from typing import Any, Final
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError
@@ -51,6 +51,9 @@ from stepwire.engine.waiting import Waiting, WaitLimiter
 from stepwire.errors import AccessDenied, AtQuota, NotSignedIn
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
+
+if TYPE_CHECKING:
+    from stepwire.engine.express import ExpressCalls
 
 _LINK_LIFETIME: Final = timedelta(minutes=15)
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
@@ -116,6 +119,18 @@ class McpHandler:
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
         limiter = WaitLimiter(wait_slots, settings.waits, secrets.token_bytes, self._report)
         secret = Secret(settings.secret_arn, secrets_manager_client)
+        operations = Operations(
+            recorder,
+            workflows,
+            secrets.token_bytes,
+            upkeep,
+            settings.limits,
+            PresignedUrls(_LINK_LIFETIME, s3_client),
+            self._report,
+            Waiting(recorder, upkeep, limiter, self._report),
+            settings.execution_prefix,
+        )
+        express = cache(lambda: self._express(operations))
         kit = Kit(
             catalog=LiveCatalog(
                 self._built_in,
@@ -123,17 +138,8 @@ class McpHandler:
                 recorder.now,
                 self._report,
             ),
-            operations=Operations(
-                recorder,
-                workflows,
-                secrets.token_bytes,
-                upkeep,
-                settings.limits,
-                PresignedUrls(_LINK_LIFETIME, s3_client),
-                self._report,
-                Waiting(recorder, upkeep, limiter, self._report),
-                settings.execution_prefix,
-            ),
+            operations=operations,
+            express=lambda call, deadline: express().run(call, deadline),
             dialogue=Dialogue(recorder, upkeep, self._report),
             patience=settings.patience,
             secret=secret,
@@ -145,6 +151,21 @@ class McpHandler:
             access=settings.access,
         )
         return McpServer(kit, settings.allowed_origins, self._report_failure)
+
+    def _express(self, operations: Operations) -> "ExpressCalls":
+        """Build what runs tools of type EXPRESS; most requests need none of it."""
+        from stepwire.aws.clients import sync_step_functions_client  # noqa: PLC0415
+        from stepwire.aws.storage.call_rate import DynamoDbCallRate  # noqa: PLC0415
+        from stepwire.aws.workflows.express import StepFunctionsExpress  # noqa: PLC0415
+        from stepwire.engine.express import ExpressCalls  # noqa: PLC0415
+
+        settings = self._settings
+        return ExpressCalls(
+            operations,
+            DynamoDbCallRate(settings.table_name, dynamodb_client),
+            StepFunctionsExpress(lambda: sync_step_functions_client(settings.patience.unresumable_request)),
+            settings.patience.unresumable_request,
+        )
 
     @cached_property
     def _logger(self) -> Logger:

@@ -1,6 +1,8 @@
 """The AWS clients: each is built once per process, when it is first needed."""
 
+import os
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import boto3
@@ -58,6 +60,20 @@ def patient_step_functions_client() -> "SFNClient":
     """Return a Step Functions client for events: longer timeouts and more retries."""
     with _LOCK:
         return boto3.client("stepfunctions", config=_FOR_EVENTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def sync_step_functions_client(longest: timedelta) -> "SFNClient":
+    """Return a Step Functions client for executions that a request waits for: one attempt, and so long."""
+    # With an endpoint of its own, `sync-` in front of its name would be another host.
+    has_prefix = "AWS_ENDPOINT_URL" not in os.environ
+    config = Config(
+        connect_timeout=1,
+        read_timeout=longest.total_seconds(),
+        retries={"total_max_attempts": 1},
+        inject_host_prefix=has_prefix,
+    )
+    with _LOCK:
+        return boto3.client("stepfunctions", config=config)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
 
 
 def s3_client() -> "S3Client":

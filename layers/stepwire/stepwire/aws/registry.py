@@ -7,15 +7,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import code_of
-from stepwire.catalog.registration import CONSENT, Kind, Registered
-from stepwire.errors import WorkflowsUnavailable
+from stepwire.catalog.examination import Examined, Kind
+from stepwire.catalog.registration import CONSENT, Registered
+from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.task import unqualified
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
-_NOT_THERE: Final = frozenset({"StateMachineDoesNotExist", "ResourceNotFound", "InvalidArn"})
+_NOT_THERE: Final = frozenset({"StateMachineDoesNotExist", "ResourceNotFound", "InvalidArn", "ValidationException"})
+_DENIED: Final = "AccessDeniedException"
+_FAULTS: Final = {
+    _DENIED: (
+        "may not be described by the endpoint: check the policies (of the organization too) that deny it "
+        "states:DescribeStateMachine and states:DescribeStateMachineAlias"
+    ),
+    "KmsAccessDeniedException": (
+        "is encrypted with a key that the endpoint may not use: its operator adds the key to StateMachineKeyArns, "
+        "and the key's policy must allow it"
+    ),
+    "KmsInvalidStateException": "is encrypted with a key that is disabled, or waits for its deletion",
+}
 _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
 
 
@@ -77,19 +91,31 @@ class TaggedStateMachines:
         # The list lags behind; the tags themselves do not, but Step Functions tells them at one a second.
         return arn in self._tagged or self._is_tagged(arn)
 
-    def kind_of(self, arn: str) -> Kind:
+    def examine(self, arn: str) -> Examined:
         """Return what a state machine is, by its own ARN, a version's or an alias's."""
         machine, qualifier = unqualified(arn)
-        # DescribeStateMachine knows versions and no aliases; the type is the state machine's in any case.
-        described = arn if qualifier.isdecimal() else machine
         try:
-            return Kind(self._client.describe_state_machine(stateMachineArn=described)["type"])
+            found = self._described(self._version_of(arn) if qualifier else machine)
         except ClientError as error:
-            if code_of(error) in _NOT_THERE:
-                return Kind.MISSING
-            raise WorkflowsUnavailable from error
+            # AWS does not say whether the tag of a state machine lets in who describes its versions and aliases.
+            if not qualifier or code_of(error) != _DENIED:
+                raise _fault(error, arn) from error
+            return self.examine(machine)
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
+        if found.get("status") == "DELETING":
+            raise CatalogError(f"state_machine: {arn} is being deleted")
+        return Examined(Kind(found["type"]), found.get("definition", ""))
+
+    def _described(self, arn: str) -> Any:
+        return self._client.describe_state_machine(stateMachineArn=arn)
+
+    def _version_of(self, arn: str) -> str:
+        """Return a version; of an alias, which DescribeStateMachine does not know, its most used version."""
+        if arn.rpartition(":")[2].isdecimal():
+            return arn
+        routes = self._client.describe_state_machine_alias(stateMachineAliasArn=arn)["routingConfiguration"]
+        return max(routes, key=lambda one: one["weight"])["stateMachineVersionArn"]
 
     def _is_tagged(self, arn: str) -> bool:
         try:
@@ -101,6 +127,20 @@ class TaggedStateMachines:
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         return {"key": CONSENT, "value": self.endpoint} in tags
+
+
+def _fault(error: ClientError, arn: str) -> CatalogError | WorkflowsUnavailable:
+    """Return why a state machine cannot be described: for good, or for now."""
+    code = code_of(error)
+    if code in THROTTLED or code == "KmsThrottlingException":
+        return WorkflowsThrottled()
+    if code in _NOT_THERE:
+        machine, qualifier = unqualified(arn)
+        of = f" of {machine}" if qualifier else ""
+        return CatalogError(f"state_machine: there is no {qualifier or arn}{of}")
+    if code in _FAULTS:
+        return CatalogError(f"state_machine: {arn} {_FAULTS[code]}")
+    return WorkflowsUnavailable()
 
 
 def _matches(pattern: str, arn: str) -> bool:

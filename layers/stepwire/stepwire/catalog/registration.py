@@ -8,14 +8,14 @@ does not.
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final, Protocol
 
 from stepwire import __version__
 from stepwire.catalog.compiled import Compiled, Endpoint, Refusal
+from stepwire.catalog.examination import Examined, fields_for
 from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.catalog.tools import ARN_PATTERN
-from stepwire.errors import CatalogError, WorkflowsUnavailable
+from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonObject
 from stepwire.tasks.task import unqualified
 
@@ -35,14 +35,6 @@ class Registered:
     """The manifest."""
 
 
-class Kind(Enum):
-    """What a state machine is."""
-
-    STANDARD = "STANDARD"
-    EXPRESS = "EXPRESS"
-    MISSING = "missing"
-
-
 class StateMachines(Protocol):
     """What is known of state machines."""
 
@@ -54,11 +46,12 @@ class StateMachines(Protocol):
         """
         ...
 
-    def kind_of(self, arn: str) -> Kind:
+    def examine(self, arn: str) -> Examined:
         """Return what the state machine of an ARN is, which may name a version or an alias.
 
         Raises:
-            WorkflowsUnavailable: no answer.
+            CatalogError: it cannot be started; the message says why.
+            WorkflowsUnavailable: no answer, or only a throttled one.
         """
         ...
 
@@ -103,7 +96,8 @@ class Compiler:
         """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
 
         1. It is the one that was compiled before; 2. a manifest; 3. of its own name; 4. with scopes that somebody
-        checks; 5. for a state machine of this account and Region; 6. whose owner consents; 7. that is a STANDARD one.
+        checks; 5. for a state machine of this account and Region; 6. whose owner consents; 7. that is there, can be
+        described, and fits the manifest (`examination`).
         """
         digest = _digest(one.text)
         if before is not None and before.get("digest") == digest and not self.recheck:
@@ -114,8 +108,8 @@ class Compiler:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
         arn = self._arn(manifest.state_machine)
         self._check_consent(arn)
-        self._check_kind(arn)
-        return {**manifest.compiled(), "state_machine": arn, "source": one.source, "digest": digest}
+        found = self._examine(arn, manifest)
+        return {**manifest.compiled(), **found, "state_machine": arn, "source": one.source, "digest": digest}
 
     def _arn(self, name: str) -> str:
         arn = name if name.startswith("arn:") else f"{self.endpoint.machine_prefix}{name}"
@@ -147,15 +141,18 @@ class Compiler:
             return True  # nobody knows; IAM does
         return True
 
-    def _check_kind(self, arn: str) -> None:
+    def _examine(self, arn: str, manifest: Manifest) -> JsonObject:
         try:
-            kind = self.machines.kind_of(arn)
+            return fields_for(self.machines.examine(arn), manifest)
+        except CatalogError as fault:
+            raise _Refused(str(fault)) from None
+        except WorkflowsThrottled:
+            raise _Refused(
+                f"state_machine: {arn} is not described now, because Step Functions throttles this account; "
+                "tried again later"
+            ) from None
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: {arn} cannot be described now; tried again later") from None
-        if kind is Kind.MISSING:
-            raise _Refused(f"state_machine: there is no {arn}")
-        if kind is Kind.EXPRESS:
-            raise _Refused(f"state_machine: {arn} is of type EXPRESS, which reports no end: it must be STANDARD")
 
 
 def _read(one: Registered) -> Manifest:

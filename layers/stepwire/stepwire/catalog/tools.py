@@ -120,6 +120,8 @@ class Tool:
     """What the workflow gets beside the arguments."""
     output_shape: str | None = None
     """JSON text of how its output becomes the result; None: as it is."""
+    is_express: bool = False
+    """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -240,6 +242,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         idempotency=_idempotency(entry.get("idempotency")),
         additions=additions_of(entry),
         output_shape=write(entry["output"]) if "output" in entry else None,
+        is_express=entry.get("express", False),
     )
 
 

@@ -42,11 +42,11 @@ class Admission:
         except NotAdmitted as refused:
             refusal = refused.refusal
             if isinstance(refusal, TooFast) or not self._reclaim_slots(key.owner, refusal.usage):
-                raise _limit_reached(refusal, self.limits) from None
+                raise limit_reached(refusal, self.limits) from None
             try:
                 store.reserve(key, self.limits, now)
             except NotAdmitted as again:
-                raise _limit_reached(again.refusal, self.limits) from None
+                raise limit_reached(again.refusal, self.limits) from None
 
     def give_back(self, key: TaskKey) -> None:
         """Give back the reservation of a task that was not created."""
@@ -88,7 +88,8 @@ def _next_batch(counted: frozenset[TaskId], at: datetime) -> frozenset[TaskId]:
     return frozenset((in_order[start:] + in_order[:start])[:_MOST_PER_BATCH])
 
 
-def _limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:
+def limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:
+    """Return the error for a caller at a limit."""
     match refusal:
         case TooFast(retry_after):
             message = f"At most {limits.per_minute} tasks may be created per minute: wait before the next call."

@@ -180,6 +180,10 @@ class Operations:
         """Return a new task id whose time of creation is now, or the given time."""
         return new_task_id(by or self.recorder.now(), self.randomness(RANDOM_BYTES))
 
+    def draft(self, call: ToolCall) -> Task:
+        """Return a task for a call, with an id of its own, that is nowhere stored."""
+        return self._new_task(call, self.new_task_id(), Working())
+
     def get(self, owner: Principal, task_id: object) -> Task:
         """Return a task after its upkeep (`Upkeep.after_upkeep`). This is a poll, and audited as one.
 

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.outcomes import ExecutionState
+from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 
@@ -276,6 +276,32 @@ class Workflows(Protocol):
 
         Raises:
             WorkflowsUnavailable: as for `complete_callback`.
+        """
+        ...
+
+
+class SyncWorkflows(Protocol):
+    """EXPRESS state machines, whose executions a request waits for."""
+
+    def run(self, execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
+        """Start an execution once, wait for its end and return it. Not idempotent.
+
+        Raises:
+            StartRefused: nothing was started.
+            StartUnclear: no end within the longest wait, or no answer; the execution may run, or have run.
+        """
+        ...
+
+
+class CallRate(Protocol):
+    """The rate of a caller's calls that take no active slot. Tasks count against the same rate."""
+
+    def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
+        """Count a call, or refuse it.
+
+        Raises:
+            NotAdmitted: the owner is at its rate; contains the refusal.
+            StoreBusy: not counted; retry.
         """
         ...
 

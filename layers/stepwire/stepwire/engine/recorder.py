@@ -92,7 +92,7 @@ class Recorder:
             except SaveConflict:
                 current = self.load(task.key)
             else:
-                self._note_shaping(saved, event)
+                self.note_shaping(saved, event)
                 return saved
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
 
@@ -103,17 +103,17 @@ class Recorder:
         except SaveConflict:
             return None
 
+    def note_shaping(self, task: Task, event: TaskEvent) -> None:
+        """Tell the operator that an output could not be shaped, once for each task."""
+        if isinstance(event, WorkCompleted) and event.shaping_fault is not None:
+            fault = event.shaping_fault
+            self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
+
     def _save(self, task: Task, source: EndSource | None = None) -> Task:
         saved = self.store.save(task)
         if saved.has_ended:
             self._finish(saved, source)
         return saved
-
-    def _note_shaping(self, task: Task, event: TaskEvent) -> None:
-        """Tell the operator that an output could not be shaped, once for each task."""
-        if isinstance(event, WorkCompleted) and event.shaping_fault is not None:
-            fault = event.shaping_fault
-            self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
 
     def _finish(self, task: Task, source: EndSource | None) -> None:
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).

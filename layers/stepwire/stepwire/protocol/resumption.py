@@ -24,6 +24,7 @@ KNOWN_CLIENTS: Final = (
     "inspector-client",
     "rmcp>=2.2.0",
     "opencode",
+    "stepwire-client",
     "@n8n/n8n-nodes-langchain.mcpClientTool",
 )
 _ENTRY: Final = re.compile(r"(?P<name>[^>=]+?)\s*(?:>=\s*(?P<version>\d{1,6}(?:\.\d{1,6}){0,3}))?")

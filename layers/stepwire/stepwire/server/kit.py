@@ -10,8 +10,9 @@ from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.additions import Caller
 from stepwire.catalog.tools import Tools
 from stepwire.engine.dialogue import Dialogue
-from stepwire.engine.operations import Operations
+from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
+from stepwire.errors import WorkflowNotStarted
 from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
 from stepwire.protocol.headers import RequestHeaders
@@ -20,6 +21,7 @@ from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, ResumingCli
 from stepwire.protocol.sessions import Session
 from stepwire.protocol.versions import LEGACY_WITH_TASKS
 from stepwire.tasks.inputs import Mode, modes_of
+from stepwire.tasks.task import TaskError, ToolResult
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 _START_ONCE: Final = (
@@ -48,6 +50,11 @@ class Patience:
     """The same for a call with a progressToken: progress restarts the timers of such clients."""
 
 
+def no_express(call: ToolCall, _deadline: datetime | None) -> ToolResult | TaskError:
+    """Refuse a tool whose state machine is of type EXPRESS: this server runs none."""
+    raise WorkflowNotStarted(f"The workflow of {call.tool.name} cannot run here.")
+
+
 @dataclass(frozen=True)
 class Kit:
     """The services and settings that methods use."""
@@ -66,6 +73,8 @@ class Kit:
     access: Access = field(default_factory=Access)
     fetch_tools: bool = True
     """Whether clients without tasks are offered tools that fetch results."""
+    express: Callable[[ToolCall, datetime | None], ToolResult | TaskError] = no_express
+    """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
     """Returns further keys that may have signed a requestState, before or after a rotation."""
 

@@ -31,6 +31,7 @@ from stepwire.server.tool_calls import (
     has_ended,
     missing_capabilities,
     rejection,
+    run_express,
     tool_of,
 )
 from stepwire.tasks.outcomes import tool_error
@@ -94,6 +95,8 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     tool_call = ToolCall(call.owner, tool, checked.complete, ttl, origin, trace, key, call.claims)
     if task_params is not None:
         return _created_task(kit, tool, _start(kit, tool_call))
+    if tool.is_express:
+        return legacy_result(run_express(kit, call, tool_call))
     origin = replace(origin, request=call.session.digest_of(call.message_id))
     return _awaited(kit, call, _start(kit, replace(tool_call, origin=origin)))
 

@@ -44,7 +44,15 @@ from stepwire.server.fetch_tools import (
     unfinished,
 )
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Reply, Stream
-from stepwire.server.tool_calls import answer_or_raise, arguments_of, missing_capabilities, permit, rejection, tool_of
+from stepwire.server.tool_calls import (
+    answer_or_raise,
+    arguments_of,
+    missing_capabilities,
+    permit,
+    rejection,
+    run_express,
+    tool_of,
+)
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action, Mode
 from stepwire.tasks.outcomes import tool_error
@@ -70,6 +78,8 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     if checked.faults:
         return modern_result(tool_error(rejection(tool.name, checked.faults)))
     tool_call = _ParsedCall(kit, call, tool, arguments, checked.complete, responses)
+    if tool.is_express and state is None:
+        return tool_call.run()
     return tool_call.start() if state is None else tool_call.resume(state)
 
 
@@ -132,6 +142,10 @@ class _ParsedCall:
             return self._started(operations.idempotently(call, lambda task_id: operations.call(call, task_id)))
         known = operations.task_of_key(call)
         return self._ask(self.tool.confirmation) if known is None else self._started(Begun(known, is_repeat=True))
+
+    def run(self) -> Reply:
+        """Run a state machine of type EXPRESS to its end."""
+        return modern_result(run_express(self.kit, self.call, self._tool_call(self.arguments)))
 
     def resume(self, state: str) -> Reply:
         """Continue the call that a requestState holds."""

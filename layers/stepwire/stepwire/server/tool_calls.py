@@ -3,6 +3,7 @@
 from stepwire.catalog.access import Scopes
 from stepwire.catalog.tools import Tool
 from stepwire.engine.dialogue import Permit
+from stepwire.engine.operations import ToolCall
 from stepwire.errors import WorkflowError
 from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
@@ -64,6 +65,15 @@ def rejection(tool: str, faults: tuple[Violation, ...]) -> str:
     return f"The arguments of {tool} are not valid, and nothing was started: {wrong}."
 
 
+def run_express(kit: Kit, call: Call, tool_call: ToolCall) -> ToolResult:
+    """Return the result of a tool whose state machine is of type EXPRESS.
+
+    Raises:
+        WorkflowError: the workflow ended with a JSON-RPC error.
+    """
+    return _result_or_raise(kit.express(tool_call, call.deadline))
+
+
 def answer_or_raise(kit: Kit, task: Task) -> ToolResult:
     """Return the result of an ended task, as the call itself would have returned it (T14).
 
@@ -72,7 +82,11 @@ def answer_or_raise(kit: Kit, task: Task) -> ToolResult:
     """
     if isinstance(task.status, Cancelled):  # K4: no specification defines this; a tool result reaches the model
         return tool_error(f"The task {task.task_id} was cancelled, so it has no result.")
-    match kit.operations.result_of(task):
+    return _result_or_raise(kit.operations.result_of(task))
+
+
+def _result_or_raise(ended: ToolResult | TaskError) -> ToolResult:
+    match ended:
         case TaskError(code, message, data):
             raise WorkflowError(code, message, data)
         case ToolResult() as result:

@@ -9,7 +9,7 @@ from typing import Final, cast
 from stepwire.json_text import Json
 
 LARGEST_VALUE: Final = 1_000_000  # bytes of JSON, roughly, of any value on the way
-MOST_WORK: Final = 60_000
+MOST_WORK: Final = 40_000
 """Steps of evaluation, of roughly a microsecond each."""
 
 
@@ -44,7 +44,7 @@ class Budget:
         if known is not None:
             return known[1]
         items = cast(list[Json], value)
-        self.charge(len(items) / 8)
+        self.charge(len(items) / 4)
         if isinstance(value, dict):
             members = cast(dict[str, Json], value)
             size = 2 + sum(len(name) + 4 + self.size_of(one) for name, one in members.items())

@@ -67,10 +67,16 @@ def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage 
     """Return the caller's usage including one more task, or why the task is refused."""
     if len(usage.active) >= limits.active:
         return TooManyActive(usage)
+    paced = pace_after(usage, limits, at)
+    return paced if isinstance(paced, TooFast) else replace(paced, active=usage.active | {task_id})
+
+
+def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:
+    """Return the usage after one more call that takes no slot, or why the call is refused."""
     paced_until = max(usage.paced_until or at, at) + limits.pace
     if paced_until > at + _MINUTE:
         return TooFast(paced_until - at - _MINUTE)
-    return replace(usage, active=usage.active | {task_id}, paced_until=paced_until)
+    return replace(usage, paced_until=paced_until)
 
 
 def without_task(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:

@@ -152,6 +152,11 @@ def item_key(key: TaskKey) -> Item:
     return {"pk": {"S": key.owner}, "sk": {"S": TASK_PREFIX + key.task_id}}
 
 
+def usage_key(owner: Principal) -> Item:
+    """Return the primary key of the item with what a caller uses of the limits."""
+    return {"pk": {"S": owner}, "sk": {"S": "usage"}}
+
+
 def _sweep_shard_of(task: Task) -> str:
     return SHARDS[ord(task.task_id[-1]) % len(SHARDS)]
 

@@ -25,6 +25,7 @@ from stepwire.aws.storage.items import (
     seconds_of,
     task_key_from_item,
     task_of,
+    usage_key,
 )
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
@@ -157,7 +158,7 @@ class DynamoDbTaskStore:
             values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + 60_000 - pace)}}
         return {
             "TableName": self.table_name,
-            "Key": _usage_key(key.owner),
+            "Key": usage_key(key.owner),
             "UpdateExpression": f"SET paced_until = {paced}, expires_at = :expires ADD active :id",
             "ConditionExpression": f"{condition} AND {_HAS_A_SLOT}",
             "ExpressionAttributeValues": values,
@@ -169,7 +170,7 @@ class DynamoDbTaskStore:
         try:
             self._client.update_item(
                 TableName=self.table_name,
-                Key=_usage_key(owner),
+                Key=usage_key(owner),
                 UpdateExpression="DELETE active :ids",
                 ExpressionAttributeValues={":ids": {"SS": sorted(task_ids)}},
             )
@@ -182,7 +183,7 @@ class DynamoDbTaskStore:
         try:
             self._client.update_item(
                 TableName=self.table_name,
-                Key=_usage_key(owner),
+                Key=usage_key(owner),
                 UpdateExpression="SET reclaimed_at = :now",
                 ConditionExpression=_MAY_RECLAIM,
                 ExpressionAttributeValues={
@@ -201,7 +202,7 @@ class DynamoDbTaskStore:
         try:
             self._client.update_item(
                 TableName=self.table_name,
-                Key=_usage_key(key.owner),
+                Key=usage_key(key.owner),
                 UpdateExpression="SET paced_until = paced_until - :pace DELETE active :id",
                 ConditionExpression=_IS_RESERVED,
                 ExpressionAttributeValues={
@@ -390,10 +391,6 @@ def _claim_of(item: Item) -> KeyClaim:
 
 def _idempotency_item_key(owner: Principal, digest: str) -> Item:
     return {"pk": {"S": owner}, "sk": {"S": f"key#{digest}"}}
-
-
-def _usage_key(owner: Principal) -> Item:
-    return {"pk": {"S": owner}, "sk": {"S": "usage"}}
 
 
 def _request_key(owner: Principal, request: str) -> Item:

@@ -36,6 +36,7 @@ _REASONS: Final = {
     "ExecutionLimitExceeded": "too many workflows are running; try again later",
     "ThrottlingException": "too many workflows are being started; try again in a few seconds",
     "AccessDeniedException": "this server may not start its state machine",
+    "StateMachineTypeNotSupported": "its state machine is of another type than when the tool was registered",
 }
 
 # How many of the newest events are searched for a state's name: the most that one read of minimal cost returns.
@@ -43,6 +44,7 @@ _NEWEST_EVENTS: Final = 25
 _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 # Pages of running executions: 100,000 executions, 15 MB.
 _MOST_PAGES: Final = 100
+_EXPRESS: Final = ":express:"  # in the ARN of an execution
 _LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
 _NO_LONGER_WAITING: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 _TEMPORARY: Final = THROTTLED | {"ExecutionLimitExceeded"}
@@ -62,16 +64,21 @@ class StepFunctionsWorkflows:
         """Start an execution. Idempotent for the same name and input."""
         trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
         try:
-            self._client.start_execution(
+            begun = self._client.start_execution(
                 stateMachineArn=execution.started_arn, name=execution.name, input=input_text, **trace
             )
         except ClientError as error:
             if code_of(error) != "ExecutionAlreadyExists":
-                raise _start_error(error) from error
+                raise start_error(error) from error
         except (ConnectionError, HTTPClientError) as error:
             raise StartUnclear from error
         except BotoCoreError as error:  # nothing was sent
             raise StartRefused("this server is not set up to call Step Functions") from error
+        else:
+            if _EXPRESS in begun.get(
+                "executionArn", ""
+            ):  # following it would find nothing, and start it again and again
+                raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
     def describe(self, execution: Execution) -> ExecutionState:
         """Return the state of an execution."""
@@ -195,7 +202,8 @@ def _whole(text: str | None) -> str | None:
     return text and text.encode(errors="replace").decode()
 
 
-def _start_error(error: ClientError) -> StartRefused | StartUnclear:
+def start_error(error: ClientError) -> StartRefused | StartUnclear:
+    """Return what an error of a start means: certain only if it answers the first attempt."""
     metadata = error.response.get("ResponseMetadata")
     retries = None if metadata is None else metadata.get("RetryAttempts", 0)
     is_first_attempt = metadata is not None and retries == 0 and metadata["HTTPStatusCode"] < _SERVER_ERROR

@@ -1,0 +1,92 @@
+"""What a server may ask of its client, and the functions that answer: elicitation, sampling, roots.
+
+The rule: the client declares exactly what it has a function for, so no server asks in vain.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from mcp.client.session import ClientRequestContext
+from mcp_types import (
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    CreateMessageResultWithTools,
+    ElicitRequest,
+    ElicitRequestParams,
+    ElicitResult,
+    InputRequest,
+    InputResponse,
+    ListRootsResult,
+    Root,
+)
+
+Elicit: TypeAlias = Callable[[ElicitRequestParams], Awaitable[ElicitResult]]
+"""Asks the user: a form (`ElicitRequestFormParams`) or a page to open (`ElicitRequestURLParams`)."""
+Sample: TypeAlias = Callable[
+    [CreateMessageRequestParams], Awaitable[CreateMessageResult | CreateMessageResultWithTools]
+]
+"""Asks the client's model."""
+Roots: TypeAlias = Callable[[], Awaitable[Sequence[Root]]]
+"""Lists the folders that the server may know of."""
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """The functions that answer questions. A question without its function ends the wait with `Unanswered`."""
+
+    elicit: Elicit | None = None
+    sample: Sample | None = None
+    roots: Roots | None = None
+
+    def __bool__(self) -> bool:
+        """Tell whether there is any."""
+        return any((self.elicit, self.sample, self.roots))
+
+    def missing(self, questions: Mapping[str, InputRequest]) -> list[str]:
+        """Return the keys of the questions that no function answers."""
+        return [key for key, question in questions.items() if self._function_for(question) is None]
+
+    async def answer(self, questions: Mapping[str, InputRequest]) -> dict[str, InputResponse]:
+        """Answer questions, one after the other. Each must have its function."""
+        return {key: await self._answered(question) for key, question in questions.items()}
+
+    def of_the_session(self) -> dict[str, Any]:
+        """Return the callbacks that the library's session takes, for questions outside of tasks."""
+        return {
+            "elicitation_callback": None if self.elicit is None else _in_a_session(self.elicit),
+            "sampling_callback": None if self.sample is None else _in_a_session(self.sample),
+            "list_roots_callback": None if self.roots is None else _roots_in_a_session(self.roots),
+        }
+
+    def _function_for(self, question: InputRequest) -> object:
+        match question:
+            case ElicitRequest():
+                return self.elicit
+            case CreateMessageRequest():
+                return self.sample
+            case _:
+                return self.roots
+
+    async def _answered(self, question: InputRequest) -> InputResponse:
+        match question:
+            case ElicitRequest(params=params) if self.elicit is not None:
+                return await self.elicit(params)
+            case CreateMessageRequest(params=params) if self.sample is not None:
+                return await self.sample(params)
+            case _ if self.roots is not None:
+                return ListRootsResult(roots=list(await self.roots()))
+            case _:
+                raise TypeError(f"There is no callback for {question.method}.")
+
+
+def _in_a_session(function: Callable[[Any], Awaitable[Any]]) -> Callable[[ClientRequestContext, Any], Awaitable[Any]]:
+    return lambda _context, params: function(params)
+
+
+def _roots_in_a_session(roots: Roots) -> Callable[[ClientRequestContext], Awaitable[ListRootsResult]]:
+    async def listed(_context: ClientRequestContext) -> ListRootsResult:
+        return ListRootsResult(roots=list(await roots()))
+
+    return listed

@@ -1,0 +1,94 @@
+"""From the state of a task to its end: polls, and answers to the questions that come up.
+
+The rule: whatever ends a wait leaves the task running.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+from mcp_types import CallToolResult
+
+from stepwire_client.callbacks import Callbacks
+from stepwire_client.eras import LegacyTasks, Requests
+from stepwire_client.errors import CallFailed, TaskCancelled, TaskClientError, Unanswered
+from stepwire_client.pace import Pace
+from stepwire_client.states import Cancelled, Completed, Failed, InputRequired, Task
+
+Watch: TypeAlias = Callable[[Task], None]
+"""Is shown every state."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What a wait needs."""
+
+    requests: Requests
+    callbacks: Callbacks
+    pace: Pace
+    beside: TaskGroup | None = None
+    """Runs the wait for the questions of 2025-11-25 beside the polls."""
+
+    async def answer(self, state: InputRequired, answered: set[str]) -> None:
+        """Answer the new questions; a poll may still show one whose answer is on its way.
+
+        A server may hide questions that the client has not declared to answer. Then none is shown, as when the answers
+        are on their way; only for a client that answers nothing at all is it certain that it waits in vain.
+        """
+        questions = {key: question for key, question in state.questions.items() if key not in answered}
+        missing = self.callbacks.missing(questions)
+        if missing or not self.callbacks:
+            raise Unanswered(state.task_id, missing)
+        for key, question in questions.items():
+            responses = await self.callbacks.answer({key: question})
+            await self.pace.insist(lambda: self.requests.update(state.task_id, responses))  # noqa: B023 - awaited at once
+            answered.add(key)
+
+    def listen(self, requests: LegacyTasks, task_id: str, scope: anyio.CancelScope) -> None:
+        """Begin to wait for the result, beside the polls: meanwhile the server asks through the callbacks."""
+        if not self.callbacks or self.beside is None:
+            raise Unanswered(task_id, ())
+        self.beside.start_soon(_waited, requests, task_id, scope)
+
+
+async def followed(waits: Waits, state: Task) -> AsyncGenerator[Task]:
+    """Yield a state and those after it, and have the questions answered."""
+    answered, scope, listens, task_id = set[str](), anyio.CancelScope(), False, state.task_id
+    try:
+        while True:
+            yield state
+            if isinstance(state, Completed | Failed | Cancelled):
+                return
+            if isinstance(state, InputRequired):
+                if not isinstance(waits.requests, LegacyTasks):
+                    await waits.answer(state, answered)
+                elif not listens:
+                    listens = True
+                    waits.listen(waits.requests, task_id, scope)
+            await waits.pace.rest(state)
+            state = await waits.pace.insist(lambda: waits.requests.get(task_id))
+    finally:
+        scope.cancel()
+
+
+def result_of(state: Task) -> CallToolResult:
+    """Return the result of an ended task.
+
+    Raises:
+        CallFailed, TaskCancelled: there is none.
+    """
+    match state:
+        case Completed(result=result):
+            return result
+        case Failed(task_id=task_id, error=error):
+            raise CallFailed(task_id, error)
+        case _:
+            raise TaskCancelled(state.task_id)
+
+
+async def _waited(requests: LegacyTasks, task_id: str, scope: anyio.CancelScope) -> None:
+    with scope, suppress(TaskClientError):  # the next poll meets what is wrong, or shows how the task ended
+        await requests.wait(task_id)

@@ -1,0 +1,68 @@
+"""Streamable HTTP as the library has it, with one repair: answers to task-augmented calls of 2025-11-25 get through.
+
+`mcp` 2.3 holds each answer to `tools/call` against the shape of a tool result, also in 2025-11-25, where a server may
+answer with a task. So such an answer gets an empty `content` beside its `task`. The rule: nothing else is changed.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+
+Item: TypeAlias = SessionMessage | Exception
+
+
+class WithTasks:
+    """A stream of messages from the server."""
+
+    def __init__(self, messages: Any) -> None:
+        self._messages = messages
+
+    @property
+    def last_context(self) -> Any:
+        """The context of the message's sender; the library restores it."""
+        return getattr(self._messages, "last_context", None)
+
+    async def receive(self) -> Item:
+        """Return the next message."""
+        return _repaired(await self._messages.receive())
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._messages.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Item:
+        return _repaired(await self._messages.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._messages.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._messages.__aexit__(kind, error, trace)
+
+
+@asynccontextmanager
+async def streams(url: str, http: httpx2.AsyncClient) -> AsyncGenerator[Any]:
+    """Open the library's transport for Streamable HTTP."""
+    async with http, streamable_http_client(url, http_client=http) as (incoming, outgoing):
+        yield WithTasks(incoming), outgoing
+
+
+def _repaired(item: Item) -> Item:
+    match item:
+        case SessionMessage(message=JSONRPCResponse(result={"task": dict()} as result)) if "content" not in result:
+            result["content"] = []
+        case _:
+            pass
+    return item

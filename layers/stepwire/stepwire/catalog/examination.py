@@ -1,0 +1,72 @@
+"""What a state machine must be so that a tool can be served for it. Pure.
+
+The rule: whatever would fail at a call is found here, and said in words with which the tool's owner can mend it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from stepwire.catalog.manifests import Manifest
+from stepwire.catalog.tools import TaskSupport
+from stepwire.errors import CatalogError
+from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
+
+LARGEST_DEFINITION: Final = 1_048_576
+"""Bytes; what Step Functions takes."""
+_SHOWN: Final = 100  # characters of what is wrong with a definition
+
+
+class Kind(Enum):
+    """The type of a state machine."""
+
+    STANDARD = "STANDARD"
+    EXPRESS = "EXPRESS"
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A state machine as Step Functions describes it."""
+
+    kind: Kind
+    definition: str
+    """Its Amazon States Language, of the version that a call starts."""
+
+
+def fields_for(examined: Examined, manifest: Manifest) -> JsonObject:
+    """Return what the compiled form of a tool has because of its state machine.
+
+    Raises:
+        CatalogError: the state machine and the manifest do not fit each other.
+    """
+    _check_definition(examined.definition)
+    if examined.kind is Kind.STANDARD:
+        return {}
+    _check_express(manifest)
+    return {"express": True, "task_support": TaskSupport.FORBIDDEN.value}
+
+
+def _check_definition(definition: str) -> None:
+    size = len(definition.encode(errors="replace"))
+    if size > LARGEST_DEFINITION:
+        raise CatalogError(f"state_machine: its definition has {size} bytes, more than {LARGEST_DEFINITION}")
+    try:
+        states = as_object(parse(definition)).get("States")
+    except JsonTextError as error:
+        raise CatalogError(f"state_machine: its definition cannot be read: {str(error)[:_SHOWN]}") from None
+    if not isinstance(states, dict):
+        raise CatalogError("state_machine: its definition cannot be read: it has no States")
+
+
+def _check_express(manifest: Manifest) -> None:
+    """Refuse what needs a task: an EXPRESS execution cannot be followed, and nothing is kept of it."""
+    if manifest.task_support is TaskSupport.REQUIRED:
+        raise CatalogError(
+            "task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write forbidden"
+        )
+    for field, value in (("confirm", manifest.confirm), ("idempotency", manifest.idempotency)):
+        if value is not None:
+            raise CatalogError(
+                f"{field}: needs a task, and a state machine of type EXPRESS has none: leave the field out, "
+                "or make the state machine STANDARD"
+            )

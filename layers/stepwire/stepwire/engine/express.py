@@ -1,0 +1,140 @@
+"""Calls of tools whose state machine is of type EXPRESS: started, waited for, and answered in one request.
+
+There is no task: Step Functions neither follows nor stops such an execution, and keeps nothing of it. So a call is sent
+once and never repeated. Whoever gets no answer is told that the work may have been done.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.admission import limit_reached
+from stepwire.engine.operations import Operations, ToolCall
+from stepwire.engine.ports import CallRate, SyncWorkflows
+from stepwire.engine.recorder import outcome_of
+from stepwire.errors import (
+    AtQuota,
+    InvalidParams,
+    LimitReached,
+    NotAdmitted,
+    StartRefused,
+    StartUnclear,
+    WorkflowNotStarted,
+)
+from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
+from stepwire.tasks.links import result_location_of, with_presigned_links
+from stepwire.tasks.outcomes import Succeeded, event_of, tool_error
+from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult
+
+TIME_TO_END: Final = timedelta(seconds=2)
+"""Time that must remain of a request when its wait ends: to release what it holds, and to answer."""
+_SHORTEST_WAIT: Final = timedelta(seconds=1)
+_RETRY: Final = 1.0  # seconds; most calls take less
+_NO_OUTPUT: Final = "The workflow succeeded, but Step Functions did not return its output."
+_STOPPED: Final = "The workflow was stopped before its end."
+
+
+@dataclass(frozen=True)
+class ExpressCalls:
+    """Runs tools whose state machine is of type EXPRESS."""
+
+    operations: Operations
+    rate: CallRate
+    workflows: SyncWorkflows
+    patience: timedelta
+    """How long a call waits for the end of its execution."""
+
+    def run(self, call: ToolCall, deadline: datetime | None) -> ToolResult | TaskError:
+        """Run the tool and return its result. At most one execution is started, and it is never retried.
+
+        Raises:
+            InvalidParams: the caller sent an idempotency key, which nothing would keep.
+            LimitReached: the caller is at the limit of calls a minute, or too many requests wait.
+            WorkflowNotStarted: nothing was started.
+        """
+        self._check(call, deadline)
+        owner, now = call.owner, self.operations.recorder.now()
+        try:
+            self.rate.count(owner, self.operations.limits, now)
+        except NotAdmitted as refused:
+            raise limit_reached(refused.refusal, self.operations.limits) from None
+        limiter = self.operations.waiting.limiter
+        held = limiter.acquire(owner, now + self.patience, now)
+        if held is None:
+            raise LimitReached(
+                "Too many requests wait for workflows at the moment: nothing was started. Try again in a second.",
+                "waiting requests",
+                _RETRY,
+            )
+        try:
+            return self._result_of(self.operations.draft(call), call.trace_header)
+        finally:
+            limiter.release(held)
+
+    def _check(self, call: ToolCall, deadline: datetime | None) -> None:
+        """Refuse what cannot be kept to, before anything is started."""
+        name = call.tool.name
+        if call.key is not None:
+            raise InvalidParams(
+                f"The tool {name} keeps no idempotency key: each call runs its workflow. Call it without one, and call "
+                "again only where running twice does no harm."
+            )
+        if self.patience < _SHORTEST_WAIT:
+            raise WorkflowNotStarted(
+                f"The tool {name} needs a server that waits for results; its operator sets WaitSeconds to 1 or more."
+            )
+        if deadline is not None and deadline - self.operations.recorder.now() < self.patience + TIME_TO_END:
+            raise WorkflowNotStarted("Too little time was left for the workflow, and nothing was started: call again.")
+
+    def _result_of(self, task: Task, trace_header: str | None) -> ToolResult | TaskError:
+        """Run the execution of a task that is never stored: it has the names and rules that any other has."""
+        try:
+            event = self._event_of(task, trace_header)
+        except StartRefused as refusal:
+            if isinstance(refusal, AtQuota):
+                self.operations.report(refusal)
+            raise WorkflowNotStarted(
+                f"The workflow of {task.work.tool} could not be started: {refusal.reason}"
+            ) from None
+        status = _status_after(event)
+        self._audit(task, status)
+        self.operations.recorder.note_shaping(task, event)
+        if isinstance(status, Failed):
+            return status.error
+        assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
+        return with_presigned_links(status.result, result_location_of(task), self.operations.sign)
+
+    def _event_of(self, task: Task, trace_header: str | None) -> TaskEvent:
+        try:
+            end = self.workflows.run(task.execution, task.work.input, trace_header)
+        except StartUnclear as error:
+            self.operations.report(error)
+            return WorkCompleted(tool_error(self._unclear()))
+        if end == Succeeded(None):
+            return WorkCompleted(tool_error(_NO_OUTPUT))
+        return event_of(end, *task.work.promises)
+
+    def _unclear(self) -> str:
+        return (
+            f"The workflow gave no answer within {self.patience.total_seconds():g} seconds. It may still run and take "
+            "effect; it can neither be stopped nor asked. Check what it has done before you call the tool again."
+        )
+
+    def _audit(self, task: Task, status: Status) -> None:
+        recorder, work = self.operations.recorder, task.work
+        took = recorder.now() - task.created_at
+        recorder.audit(AuditEntry(AuditAction.CREATED, task.owner, work.tool, task.task_id, "working"))
+        recorder.audit(
+            AuditEntry(AuditAction.ENDED, task.owner, work.tool, task.task_id, outcome_of(status), duration=took)
+        )
+
+
+def _status_after(event: TaskEvent) -> Completed | Failed:
+    match event:
+        case WorkCompleted(result, message):
+            return Completed(result, message)
+        case WorkFailed(error):
+            return Failed(error)
+        case _:
+            return Completed(tool_error(_STOPPED))

@@ -1,0 +1,178 @@
+"""Runs of EXPRESS state machines, held against Step Functions' wire and against the simulated account."""
+
+import json
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from stepwire.aws.clients import step_functions_client, sync_step_functions_client
+from stepwire.aws.storage.call_rate import DynamoDbCallRate
+from stepwire.aws.workflows.express import StepFunctionsExpress
+from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.engine.ports import CallRate
+from stepwire.errors import NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
+from stepwire.tasks.task import Execution
+from stepwire.tasks.usage import Limits, TooFast
+from tests.contracts.test_step_functions_errors import CONNECT_TIMEOUT, READ_TIMEOUT, Wire, refusal
+from tests.contracts.test_workflows import MACHINES
+from tests.fake_express import InMemoryCallRate
+from tests.fakes import START_OF_TIME, InMemoryTaskStore
+from tests.kits import ALICE, BOB, state_machine_arn
+from tests.tables import new_table
+
+EXECUTION = Execution(state_machine_arn("Example"), "a-name")
+_numbers = count(1)
+
+
+def on(wire: Wire) -> StepFunctionsExpress:
+    def client() -> Any:
+        made = boto3.client(  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+            "stepfunctions",
+            region_name="eu-central-1",
+            aws_access_key_id="nobody",
+            aws_secret_access_key="nothing",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        events: Any = made.meta.events
+        events.register_first("before-send.stepfunctions", wire)
+        return made
+
+    return StepFunctionsExpress(client)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("StateMachineDoesNotExist", "its state machine no longer exists"),
+        ("StateMachineTypeNotSupported", "its state machine is of another type than when the tool was registered"),
+        ("AccessDeniedException", "this server may not start its state machine"),
+    ],
+)
+def test_a_refusal_is_certain(code: str, reason: str) -> None:
+    with pytest.raises(StartRefused) as refused:
+        on(Wire([refusal(code)])).run(EXECUTION, "{}")
+
+    assert refused.value.reason == reason
+
+
+def test_throttling_is_a_refusal_for_now() -> None:
+    with pytest.raises(StartRefusedForNow):
+        on(Wire([refusal("ThrottlingException")])).run(EXECUTION, "{}")
+
+
+def test_what_could_not_be_sent_was_not_started() -> None:
+    with pytest.raises(StartRefused, match="could not be reached"):
+        on(Wire([CONNECT_TIMEOUT])).run(EXECUTION, "{}")
+
+
+@pytest.mark.parametrize("answer", [READ_TIMEOUT, refusal("InternalFailure", 500)], ids=["time-out", "server error"])
+def test_after_silence_nobody_knows_and_nothing_is_repeated(answer: Any) -> None:
+    wire = Wire([answer, answer])
+
+    with pytest.raises(StartUnclear):
+        on(wire).run(EXECUTION, "{}")
+
+    assert len(wire.asked) == 1
+
+
+def test_the_client_waits_as_long_as_it_is_told_and_asks_once(aws: None) -> None:
+    config: Any = sync_step_functions_client(timedelta(seconds=15)).meta.config
+
+    assert (config.read_timeout, config.retries["total_max_attempts"]) == (15, 1)
+
+
+def test_without_its_own_host_the_call_goes_to_the_endpoint_s(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+
+    config: Any = sync_step_functions_client(timedelta(seconds=15)).meta.config
+
+    assert config.inject_host_prefix is False
+
+
+# --------------------------------------------------------------------------------------------- the simulated account
+
+
+def machine(kind: str) -> str:
+    made = step_functions_client().create_state_machine(
+        name=f"express-{next(_numbers)}",
+        definition=json.dumps(MACHINES[kind]),
+        roleArn="arn:aws:iam::123456789012:role/example",
+        type="EXPRESS",
+    )
+    return made["stateMachineArn"]
+
+
+def express(seconds: float = 10) -> StepFunctionsExpress:
+    return StepFunctionsExpress(lambda: sync_step_functions_client(timedelta(seconds=seconds)))
+
+
+def test_the_end_is_the_answer(aws: None) -> None:
+    assert express().run(Execution(machine("echoes"), "a"), '{"a": 1}') == Succeeded('{"a":1}')
+    assert express().run(Execution(machine("fails"), "a"), "{}") == ExecutionFailed("Example.Broken", "on purpose")
+
+
+def test_one_name_runs_as_often_as_it_is_sent(aws: None) -> None:
+    once = Execution(machine("echoes"), "a")
+
+    assert [express().run(once, text) for text in ("1", "2")] == [Succeeded("1"), Succeeded("2")]
+
+
+def test_the_wait_ends_before_the_execution_does(aws: None) -> None:
+    with pytest.raises(StartUnclear):
+        express(0.05).run(Execution(machine("waits"), "a"), "{}")
+
+
+def test_a_standard_state_machine_is_refused(aws: None) -> None:
+    made = step_functions_client().create_state_machine(
+        name=f"standard-{next(_numbers)}",
+        definition=json.dumps(MACHINES["echoes"]),
+        roleArn="arn:aws:iam::123456789012:role/example",
+    )
+
+    with pytest.raises(StartRefused, match="of another type"):
+        express().run(Execution(made["stateMachineArn"], "a"), "{}")
+
+
+def test_a_task_is_refused_by_a_state_machine_that_has_become_express(aws: None) -> None:
+    """Nobody could follow it, and each repair would start it again."""
+    with pytest.raises(StartRefused, match="is of type EXPRESS now"):
+        StepFunctionsWorkflows(step_functions_client).start(Execution(machine("echoes"), "a"), "{}")
+
+
+# ------------------------------------------------------------------------------------------------------------ the rate
+
+
+@pytest.fixture(params=["in memory", "on DynamoDB"])
+def rate(request: pytest.FixtureRequest, aws: None) -> CallRate:
+    if request.param == "in memory":
+        return InMemoryCallRate(InMemoryTaskStore())
+    from stepwire.aws.clients import dynamodb_client  # noqa: PLC0415 - beside the account that it needs
+
+    return DynamoDbCallRate(new_table(), dynamodb_client)
+
+
+def test_calls_are_counted_up_to_the_rate_of_a_minute(rate: CallRate) -> None:
+    limits = Limits(per_minute=3)
+
+    for _ in range(3):
+        rate.count(ALICE, limits, START_OF_TIME)
+    with pytest.raises(NotAdmitted) as refused:
+        rate.count(ALICE, limits, START_OF_TIME)
+    rate.count(BOB, limits, START_OF_TIME)
+    rate.count(ALICE, limits, START_OF_TIME + timedelta(seconds=20))
+
+    assert refused.value.refusal == TooFast(timedelta(seconds=20))
+
+
+def test_a_rate_that_has_passed_begins_anew(rate: CallRate) -> None:
+    limits = Limits(per_minute=1)
+
+    rate.count(ALICE, limits, START_OF_TIME)
+    rate.count(ALICE, limits, START_OF_TIME + timedelta(hours=1))
+    with pytest.raises(NotAdmitted):
+        rate.count(ALICE, limits, START_OF_TIME + timedelta(hours=1))
