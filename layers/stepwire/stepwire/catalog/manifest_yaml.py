@@ -51,19 +51,30 @@ def read_yaml(text: str) -> Json:
     Raises:
         CatalogError: it is empty, no YAML, or holds what JSON has no form for.
     """
+    document = _loaded(text)
+    if document is None:
+        raise CatalogError(EMPTY)
     try:
-        document = yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
-        if document is None:
-            raise CatalogError(EMPTY)
         return parse(write(document))
-    except yaml.YAMLError as error:
-        raise CatalogError(_yaml_fault(error)) from None
-    except LookupError:  # PyYAML's own, for a tag such as !!int or !!bool before what is none
-        raise CatalogError("a value is not what its tag (!!...) says") from None
     except RecursionError:
         raise CatalogError("nested too deeply") from None
-    except (JsonTextError, TypeError, ValueError) as error:
+    except TypeError:  # a set, or binary data
+        raise CatalogError("a value has a type that JSON does not have: write it as a text, in quotes") from None
+    except JsonTextError as error:
         raise CatalogError(f"no JSON: {error}") from None
+    except ValueError:
+        raise CatalogError("a number is not finite (.nan, .inf): write it as a text, in quotes") from None
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
+    except yaml.YAMLError as error:
+        raise CatalogError(_yaml_fault(error)) from None
+    except RecursionError:
+        raise CatalogError("nested too deeply") from None
+    except (LookupError, TypeError, ValueError):  # PyYAML's own, for a tag such as !!int or !!bool before what is none
+        raise CatalogError("a value is not what its tag (!!...) says") from None
 
 
 def _yaml_fault(error: yaml.YAMLError) -> str:

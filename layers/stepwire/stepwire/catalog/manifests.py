@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from stepwire.catalog.manifest_faults import not_utf8, unknown_field, wrong_types
+from stepwire.catalog.manifest_faults import fault_words, not_utf8, unknown_field, wrong_types
 from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
 from stepwire.catalog.manifest_output import OutputFields, output_faults
 from stepwire.catalog.manifest_yaml import read_yaml
@@ -317,20 +317,24 @@ def _text_of(path: Path) -> str:
 
 
 def _faults(error: ValidationError) -> list[str]:
-    return [
-        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {_words_of(fault)}"
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
+    faults = (f"{'.'.join(_path_of(fault)) or 'the file'}: {_words_of(fault)}" for fault in error.errors())
+    return list(dict.fromkeys(faults))  # a field of several types has a fault for each
+
+
+def _path_of(fault: ErrorDetails) -> list[str]:
+    """Return the names and positions that lead to a field, without the type that a union was tried with."""
+    path = list(map(str, fault["loc"]))
+    return path[:2] if path[:2] == ["output", "structured"] else path
 
 
 def _words_of(fault: ErrorDetails) -> str:
+    *path, name = map(str, fault["loc"] or [""])
     if fault["type"] == "extra_forbidden":
-        *path, name = map(str, fault["loc"])
         fields = (_NESTED[path[0]] if path else Manifest).model_fields
         return unknown_field(name, [field.alias or known for known, field in fields.items()])
-    if fault["type"] == "model_type":
-        return "must have fields, each as `name: value`"
-    return fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        return fault["msg"].removeprefix("Value error, ")
+    return fault_words(fault["type"], [*path, name], fault["input"], fault.get("ctx", {}))
 
 
 def _milliseconds(duration: timedelta) -> int:
