@@ -7,6 +7,7 @@ One manifest a tool, `FOLDER/<name>.yaml`. Whatever is wrong is said with the fi
 
 import argparse
 import sys
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, cast
@@ -242,6 +243,11 @@ _NESTED: Final[dict[str, type[BaseModel]]] = {
     "input": InputFields,
     "output": OutputFields,
 }
+
+
+def models_of_fields() -> Mapping[str, type[BaseModel]]:
+    """Return the models of the fields that have fields of their own."""
+    return _NESTED
 
 
 def _key_problem(input_schema: JsonObject, name: str) -> str | None:
