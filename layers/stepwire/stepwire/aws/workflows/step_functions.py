@@ -75,9 +75,8 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:  # nothing was sent
             raise StartRefused("this server is not set up to call Step Functions") from error
         else:
-            if _EXPRESS in begun.get(
-                "executionArn", ""
-            ):  # following it would find nothing, and start it again and again
+            # To follow an Express execution would find nothing, and start it again and again.
+            if _EXPRESS in begun.get("executionArn", ""):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
     def describe(self, execution: Execution) -> ExecutionState:

@@ -1,0 +1,1 @@
+"""How good the manifests are that `stepwire wrap` infers."""

@@ -1,0 +1,177 @@
+"""The draft of a manifest: all that is inferred of one state machine, as text for its owner to review.
+
+Pure. The compiler of manifests accepts every draft, or the draft says why it cannot be a tool.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from stepwire.catalog.manifests import LARGEST_SCHEMA
+from stepwire.json_text import JsonObject, as_object, write
+from stepwire_cli.wrap.failures import Failure, show_errors_of
+from stepwire_cli.wrap.machines import Analysis, analysed
+from stepwire_cli.wrap.names import description_of
+from stepwire_cli.wrap.outputs import output_schema
+from stepwire_cli.wrap.reads import LIST, Read
+from stepwire_cli.wrap.samples import Seen
+from stepwire_cli.wrap.schemas import Inferred, input_schema
+from stepwire_cli.wrap.timings import Timings, timings_of
+from stepwire_cli.wrap.values import EACH
+from stepwire_cli.wrap.yaml_text import yaml_lines
+
+LARGEST_PARAMETER: Final = 8_192  # bytes; above 4,096 it costs a little
+_FREE_PARAMETER: Final = 4_096
+LARGEST_OUTPUT_SCHEMA: Final = 2_048  # bytes
+_DEEPEST: Final = 8
+_CUT: Final = f"the input: its schema would have more than {LARGEST_SCHEMA} bytes, so properties are left out"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A state machine as Step Functions describes it."""
+
+    arn: str
+    name: str
+    definition: JsonObject
+    is_express: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """What is known of a state machine's past runs. It has no value that they were given."""
+
+    inputs: Seen = field(default_factory=Seen)
+    """Of runs that succeeded."""
+    outputs: Seen = field(default_factory=Seen)
+    seconds: Sequence[float] = ()
+    """How long each run took that has ended."""
+    failures: Sequence[Failure] = ()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A manifest to review."""
+
+    name: str
+    machine: Machine
+    manifest: JsonObject
+    text: str
+    """YAML, with comments."""
+    conflicts: tuple[str, ...] = ()
+    """What the owner must look at, one line each."""
+
+    def parameter(self) -> str:
+        """Return the manifest as it is registered: with its comments where that is free of charge."""
+        if len(self.text.encode()) <= _FREE_PARAMETER:
+            return self.text
+        rest = len(write({**self.manifest, "input_schema": {}}).encode())
+        schema = fitted(as_object(self.manifest["input_schema"]), LARGEST_PARAMETER - rest)
+        return write({**self.manifest, "input_schema": schema})
+
+
+def draft(name: str, machine: Machine, history: History) -> Draft:
+    """Return the draft of a state machine's manifest."""
+    analysis = analysed(machine.definition)
+    inferred = input_schema(analysis, history.inputs)
+    timings = timings_of(machine.definition, history.seconds)
+    errors = show_errors_of(machine.definition, history.failures)
+    if (schema := fitted(inferred.schema, LARGEST_SCHEMA)) != inferred.schema:
+        inferred = replace(inferred, schema=schema, conflicts=(*inferred.conflicts, _CUT))
+    manifest: JsonObject = {
+        "name": name,
+        "description": description_of(machine.name, machine.definition),
+        "state_machine": machine.arn,
+        "input_schema": inferred.schema,
+    }
+    if (output := output_schema(analysis.output, history.outputs)) is not None:
+        manifest["output_schema"] = fitted(output, LARGEST_OUTPUT_SCHEMA)
+    manifest |= {
+        "task_support": "forbidden" if timings.is_quick else "optional",
+        "ttl": iso(timings.ttl),
+        "poll_interval": iso(timings.poll_interval),
+        "longest_poll_interval": iso(timings.longest_poll_interval),
+    }
+    if errors.value is not None:
+        manifest["show_errors"] = errors.value
+    notes = _notes(machine, history, timings, inferred) | ({("show_errors",): errors.why} if errors.why else {})
+    lines = [*_head(history, analysis, inferred), *yaml_lines(manifest, notes)]
+    return Draft(name, machine, manifest, "\n".join(lines) + "\n", (*inferred.conflicts, *_problems(analysis)))
+
+
+def _head(history: History, analysis: Analysis, inferred: Inferred) -> list[str]:
+    """Return the comments that stand before the fields."""
+    runs = history.inputs.count
+    source = (
+        f"its definition and {runs} of its runs that succeeded" if runs else "its definition alone: no run was read"
+    )
+    lines = [f"# Inferred by `stepwire wrap` from {source}.", "# Review the description and what the properties mean:"]
+    lines.append("# models choose the tool and fill in its arguments by these words.")
+    readers = passing_on(analysis)
+    if readers:
+        lines.append(f"# {', '.join(readers)}: gets the whole input and may read more than is listed.")
+    lines += [f"# Look at {one}." for one in (*inferred.conflicts, *_problems(analysis))]
+    return lines
+
+
+def passing_on(analysis: Analysis) -> list[str]:
+    """Return the states that pass the whole input on."""
+    states = [read.state for read in analysis.reads if not read.path and read.use.passed_on]
+    return list(dict.fromkeys(states))[:5]
+
+
+def _problems(analysis: Analysis) -> tuple[str, ...]:
+    problems = [f"state {one}" for one in analysis.unreadable]
+    if any(read.certain and _is_of_an_array(read) for read in analysis.reads):
+        problems.append("the input: the definition reads an array, and a tool's arguments are an object")
+    return tuple(problems)
+
+
+def _is_of_an_array(read: Read) -> bool:
+    return read.path[:1] == (EACH,) or (not read.path and read.use.needed and read.use.types == LIST)
+
+
+def _notes(machine: Machine, history: History, timings: Timings, inferred: Inferred) -> dict[tuple[str, ...], str]:
+    notes = {("input_schema", *path): note for path, note in inferred.notes.items() if note}
+    notes["ttl",] = timings.why_ttl
+    notes["poll_interval",] = timings.why_poll
+    if "Comment" not in machine.definition:
+        notes["description",] = "the definition has no Comment: say what it does, and when to use it"
+    if timings.is_quick:
+        notes["task_support",] = f"each of {len(history.seconds)} runs ended within seconds"
+    if history.outputs.count:
+        notes["output_schema",] = f"from {history.outputs.count} outputs; nothing is required"
+    return notes
+
+
+def iso(duration: timedelta) -> str:
+    """Return a duration as manifests write it."""
+    seconds = int(duration.total_seconds())
+    for length, before, unit in ((86_400, "P", "D"), (3_600, "PT", "H"), (60, "PT", "M")):
+        if seconds and not seconds % length:
+            return f"{before}{seconds // length}{unit}"
+    return f"PT{seconds}S"
+
+
+def fitted(schema: JsonObject, size: int) -> JsonObject:
+    """Return a schema of at most that many bytes, with as many levels of properties as fit."""
+    for depth in range(_DEEPEST, 0, -1):
+        if len(write(shorter := cut(schema, depth)).encode()) <= size:
+            return shorter
+    return {"type": "object"}
+
+
+def cut(schema: JsonObject, depth: int) -> JsonObject:
+    """Return a schema without the properties of deeper levels."""
+    shown = {name: one for name, one in schema.items() if name not in ("properties", "required", "items")}
+    if depth < 1:
+        return shown
+    if "properties" in schema:
+        members = as_object(schema["properties"])
+        shown["properties"] = {name: cut(as_object(one), depth - 1) for name, one in members.items()}
+    if "required" in schema:
+        shown["required"] = schema["required"]
+    if "items" in schema and depth > 1:
+        shown["items"] = cut(as_object(schema["items"]), depth - 1)
+    return shown

@@ -1,0 +1,136 @@
+"""The lines that register a tool, for each of the tools that make stacks: a tag and a parameter (docs/adopting.md)."""
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Final
+
+from stepwire.catalog.registration import CONSENT
+from stepwire.json_text import write
+from stepwire_cli.wrap.drafts import Draft
+
+_INDENT: Final = "        "
+
+
+class Tool(Enum):
+    """What makes the owner's stack."""
+
+    SAM = "sam"
+    CDK = "cdk"
+    TERRAFORM = "terraform"
+    SERVERLESS = "serverless"
+
+
+def snippet(draft: Draft, endpoint: str, tool: Tool) -> str:
+    """Return the lines that register a draft with an endpoint.
+
+    Args:
+        draft: the draft.
+        endpoint: name of the endpoint's stack.
+        tool: what makes the stack of the state machine.
+    """
+    return _SNIPPETS[tool](draft, endpoint)
+
+
+def parameter_name(endpoint: str, tool: str) -> str:
+    """Return the name of the parameter that registers a tool."""
+    return f"/stepwire/{endpoint}/tools/{tool}"
+
+
+def _sam(draft: Draft, endpoint: str) -> str:
+    name = _camel(draft.name)
+    text = _with_arn(_escaped(draft.parameter(), "${", "${!"), draft, f"${{{name}}}")
+    return f"""\
+{name}:
+  Type: AWS::Serverless::StateMachine  # yours, as it is
+  Properties:
+    Tags: {{"{CONSENT}": {endpoint}}}  # add this tag
+
+{name}Tool:
+  Type: AWS::SSM::Parameter
+  Properties:
+    Name: {parameter_name(endpoint, draft.name)}
+    Type: String
+    Tier: Intelligent-Tiering
+    Value: !Sub |
+{_indented(text)}"""
+
+
+def _cdk(draft: Draft, endpoint: str) -> str:
+    manifest = _with_arn(write(draft.manifest), draft, "${machine.stateMachineArn}")
+    text = re.sub(r"([`\\])", r"\\\1", manifest).replace("${", "\\${").replace("\\${machine.", "${machine.")
+    return f"""\
+cdk.Tags.of(machine).add("{CONSENT}", "{endpoint}");
+new ssm.StringParameter(this, "{_camel(draft.name)}Tool", {{
+  parameterName: "{parameter_name(endpoint, draft.name)}",
+  tier: ssm.ParameterTier.INTELLIGENT_TIERING,
+  stringValue: `{text}`,
+}});
+"""
+
+
+def _terraform(draft: Draft, endpoint: str) -> str:
+    name = re.sub(r"\W", "_", draft.name)
+    escaped = _escaped(_escaped(draft.parameter(), "${", "$${"), "%{", "%%{")
+    text = _with_arn(escaped, draft, f"${{aws_sfn_state_machine.{name}.arn}}")
+    return f"""\
+resource "aws_sfn_state_machine" "{name}" {{
+  # yours, as it is
+  tags = {{ "{CONSENT}" = "{endpoint}" }} # add this tag
+}}
+
+resource "aws_ssm_parameter" "{name}_tool" {{
+  name  = "{parameter_name(endpoint, draft.name)}"
+  type  = "String"
+  tier  = "Intelligent-Tiering"
+  value = <<-MANIFEST
+{_indented(text)}  MANIFEST
+}}
+"""
+
+
+def _serverless(draft: Draft, endpoint: str) -> str:
+    name = _camel(draft.name)
+    text = _with_arn(_escaped(write(draft.manifest), "${", "${!"), draft, f"${{{name}}}").replace("'", "''")
+    return f"""\
+stepFunctions:
+  stateMachines:
+    {name[0].lower()}{name[1:]}:  # yours, as it is
+      id: {name}
+      tags: {{"{CONSENT}": {endpoint}}}  # add this tag
+
+resources:
+  Resources:
+    {name}Tool:
+      Type: AWS::SSM::Parameter
+      Properties:
+        Name: {parameter_name(endpoint, draft.name)}
+        Type: String
+        Tier: Intelligent-Tiering
+        Value: {{"Fn::Sub": '{text}'}}
+"""
+
+
+_SNIPPETS: Final[Mapping[Tool, Callable[[Draft, str], str]]] = {
+    Tool.SAM: _sam,
+    Tool.CDK: _cdk,
+    Tool.TERRAFORM: _terraform,
+    Tool.SERVERLESS: _serverless,
+}
+
+
+def _camel(name: str) -> str:
+    words = "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name))
+    return words if words[:1].isalpha() else f"Workflow{words}"
+
+
+def _escaped(text: str, mark: str, escaped: str) -> str:
+    return text.replace(mark, escaped)
+
+
+def _with_arn(text: str, draft: Draft, reference: str) -> str:
+    return text.replace(draft.machine.arn, reference, 1)
+
+
+def _indented(text: str) -> str:
+    return "".join(f"{_INDENT}{line}\n" for line in text.splitlines())

@@ -1,0 +1,101 @@
+"""What one state does: its ways out, its conditions, and the states inside it. Shared by both query languages."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, cast
+
+from stepwire.json_text import Json, JsonObject, as_object
+from stepwire_cli.wrap.conditions import Condition
+from stepwire_cli.wrap.reads import LIST, Use
+from stepwire_cli.wrap.scopes import Scope, Variables
+from stepwire_cli.wrap.services import Member, parameters_of
+from stepwire_cli.wrap.values import UNKNOWN, Path, Value, input_paths, is_input_alone, record
+
+MOST_BRANCHES: Final = 40
+ITEMS: Final = Use(must=True, types=LIST, needed=True)
+"""What a Map state does with its array."""
+Fill: TypeAlias = Callable[[Json, Scope], Value]
+
+
+@dataclass(frozen=True)
+class Exit:
+    """One way out of a state."""
+
+    to: str | None
+    """Name of the next state; None: the end."""
+    value: Value
+    variables: Variables
+    is_error: bool = False
+    """Whether it is an error handler's."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """States inside a state, with what they begin with."""
+
+    definition: JsonObject
+    data: Value
+    variables: Variables
+    item: Value = UNKNOWN
+    """The item of a Map state that they run for."""
+    items: Path | None = None
+    """Where in the input those items are, if that is known."""
+    runs_once: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of a Choice state, and where it leads."""
+
+    condition: Condition
+    to: str
+
+
+@dataclass
+class Visit:
+    """What was seen in one state."""
+
+    exits: list[Exit] = field(default_factory=list[Exit])
+    branches: list[Branch] = field(default_factory=list[Branch])
+    rules: list[Rule] = field(default_factory=list[Rule])
+    default: str | None = None
+
+
+def takes_of(state: JsonObject) -> Member | None:
+    """Return what the service takes that a task calls; None if it is not known, or if there is none."""
+    return parameters_of(state.get("Resource")) if state.get("Type") == "Task" else None
+
+
+def listed(value: Json) -> list[JsonObject]:
+    """Return the objects of a list."""
+    return [as_object(one) for one in cast(list[Json], value)] if isinstance(value, list) else []
+
+
+def next_of(state: JsonObject) -> str | None:
+    """Return the name of the next state; None at the end."""
+    return str(state["Next"]) if "Next" in state else None
+
+
+def assigned(state: JsonObject, scope: Scope, fill: Fill) -> Variables:
+    """Return the variables after a state or a rule."""
+    new = as_object(state.get("Assign"))
+    if not new:
+        return scope.variables
+    values = {name.removesuffix(".$"): fill({name: one}, scope) for name, one in new.items()}
+    return {**scope.variables, **{name: _only_member(value) for name, value in values.items()}}
+
+
+def _only_member(value: Value) -> Value:
+    (made,) = value
+    (member,) = getattr(made, "members", ((None, UNKNOWN),))
+    return member[1]
+
+
+def repeated(state: JsonObject, given: Value, item: Value, items: Value, variables: Variables) -> Branch:
+    """Return the states that a Map state runs for each item. Of items in batches, nothing is known."""
+    if "ItemBatcher" in state:
+        given = record({"Items": UNKNOWN, "BatchInput": UNKNOWN})
+    definition = as_object(state.get("ItemProcessor", state.get("Iterator")))
+    is_apart = as_object(definition.get("ProcessorConfig")).get("Mode") == "DISTRIBUTED"
+    place = input_paths(items)[0] if is_input_alone(items) else None
+    return Branch(definition, given, {} if is_apart else variables, item, place, runs_once=False)

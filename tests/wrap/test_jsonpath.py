@@ -1,0 +1,277 @@
+"""What is inferred from definitions in JSONPath."""
+
+import pytest
+
+from stepwire.json_text import JsonObject
+from tests.wrap.samples import drafted, machine, passed, properties_of, schema_of, task
+
+
+def choice(*rules: JsonObject, default: str | None = None) -> JsonObject:
+    return {"Type": "Choice", "Choices": list(rules), **({"Default": default} if default else {})}
+
+
+def rule(variable: str, to: str = "Go", **test: object) -> JsonObject:
+    return {"Variable": variable, "Next": to, **test}
+
+
+FAIL: JsonObject = {"Type": "Fail", "Error": "Refused"}
+
+
+def chosen(*rules: JsonObject, default: str | None = "Stop") -> JsonObject:
+    return machine(Which=choice(*rules, default=default), Go=passed(), Other=passed(), Stop=FAIL)
+
+
+def test_a_path_makes_a_property_and_what_every_run_reads_is_required() -> None:
+    definition = machine(First=passed(Parameters={"x.$": "$.customer.id", "y.$": "$$.Execution.Input.region"}))
+
+    assert schema_of(definition) == {
+        "type": "object",
+        "properties": {
+            "customer": {"type": "object", "properties": {"id": {}}, "required": ["id"]},
+            "region": {},
+        },
+        "required": ["customer", "region"],
+    }
+
+
+def test_what_an_earlier_state_produced_is_no_property() -> None:
+    definition = machine(
+        Find=task("Use", ResultPath="$.found", Parameters={"FunctionName": "find", "Payload.$": "$.query"}),
+        Use=passed("Last", Parameters={"name.$": "$.found.name", "query.$": "$.query"}),
+        Last=passed(Parameters={"n.$": "$.name"}),
+    )
+
+    assert list(properties_of(definition)) == ["query"]
+
+
+def test_a_result_that_replaces_everything_hides_the_input_but_not_in_the_context() -> None:
+    definition = machine(
+        Find=task("Use", Parameters={"FunctionName": "find", "Payload.$": "$.query"}),
+        Use=passed(Parameters={"a.$": "$.made", "b.$": "$$.Execution.Input.kept"}),
+    )
+
+    assert list(properties_of(definition)) == ["query", "kept"]
+
+
+def test_what_is_read_on_some_ways_only_is_not_required() -> None:
+    definition = machine(
+        Which=choice(rule("$.kind", "A", StringEquals="a"), default="B"),
+        A=passed(Parameters={"x.$": "$.only_a", "y.$": "$.both"}),
+        B=passed(Parameters={"y.$": "$.both"}),
+    )
+
+    schema = schema_of(definition)
+
+    assert schema["required"] == ["kind", "both"]
+    assert list(schema["properties"]) == ["kind", "only_a", "both"]
+
+
+def test_what_an_error_handler_reads_is_not_required_and_what_is_read_before_the_error_is() -> None:
+    definition = machine(
+        Work=task(
+            "Done",
+            Parameters={"FunctionName": "f", "Payload.$": "$.given"},
+            ResultPath="$.done",
+            OutputPath="$.late",
+            Catch=[{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Tell"}],
+        ),
+        Done=passed(),
+        Tell=passed(Parameters={"to.$": "$.owner", "why.$": "$.error.Cause"}),
+    )
+
+    schema = schema_of(definition)
+
+    assert list(schema["properties"]) == ["given", "late", "owner"]
+    assert schema["required"] == ["given"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "default", "expected"),
+    [
+        ([rule("$.x", StringEquals="a"), rule("$.x", StringEquals="b")], "Stop", {"enum": ["a", "b"]}),
+        ([rule("$.x", StringEquals="a"), rule("$.x", StringEquals="b")], None, {"enum": ["a", "b"]}),
+        ([rule("$.x", StringEquals="a")], "Other", {"description": 'The workflow knows "a".'}),
+        ([rule("$.x", "Stop", StringEquals="a")], "Go", {"description": 'The workflow knows "a".'}),
+    ],
+)
+def test_a_choice_makes_an_enum_only_if_all_other_values_fail(
+    rules: list[JsonObject], default: str | None, expected: JsonObject
+) -> None:
+    assert properties_of(chosen(*rules, default=default))["x"] == {"type": "string", **expected}
+
+
+@pytest.mark.parametrize(
+    ("rules", "default", "expected"),
+    [
+        ([rule("$.n", "Stop", NumericLessThan=1)], "Go", {"minimum": 1}),
+        ([rule("$.n", "Stop", NumericGreaterThanEquals=10)], "Go", {"exclusiveMaximum": 10}),
+        ([{"Next": "Go", "And": [rule("$.n", NumericGreaterThan=0), rule("$.n", NumericLessThanEquals=9)]}], "Stop",
+         {"maximum": 9, "exclusiveMinimum": 0}),
+        ([{"Next": "Stop", "Or": [rule("$.n", NumericLessThan=1), rule("$.n", NumericGreaterThan=5)]}], "Go",
+         {"minimum": 1, "maximum": 5}),
+        ([{"Next": "Stop", "Not": rule("$.n", NumericLessThan=7)}], "Go", {"exclusiveMaximum": 7}),
+        ([rule("$.n", NumericGreaterThan=100)], "Other", {}),
+    ],
+)  # fmt: skip
+def test_a_choice_makes_bounds_only_if_what_is_beyond_them_fails(
+    rules: list[JsonObject], default: str, expected: JsonObject
+) -> None:
+    assert properties_of(chosen(*rules, default=default))["n"] == {"type": "number", **expected}
+
+
+def test_a_choice_that_some_runs_never_come_to_limits_nothing() -> None:
+    definition = machine(
+        First=choice(rule("$.skip", "Go", BooleanEquals=True), default="Which"),
+        Which=choice(rule("$.x", "Go", StringEquals="a"), default="Stop"),
+        Go=passed(),
+        Stop=FAIL,
+    )
+
+    assert "enum" not in properties_of(definition)["x"]
+
+
+def test_a_member_that_is_tested_for_presence_is_optional_and_its_default_comes_from_the_definition() -> None:
+    definition = machine(
+        Has={
+            "Type": "Choice",
+            "Choices": [
+                {"Next": "Use", "And": [rule("$.limit", IsPresent=True), rule("$.limit", NumericGreaterThan=0)]}
+            ],
+            "Default": "Set",
+        },
+        Set=passed("Use", Result=10, ResultPath="$.limit"),
+        Use=passed(Parameters={"x.$": "$.limit"}),
+    )
+    many = [{"limit": 3}] * 50
+
+    schema = schema_of(definition, [*many])
+
+    assert schema["properties"]["limit"] == {"type": "number"}
+    assert "required" not in schema
+
+
+def test_a_choice_that_lets_nothing_pass_is_told_and_not_made_a_schema() -> None:
+    rules = {"Next": "Go", "And": [rule("$.n", NumericGreaterThan=9), rule("$.n", NumericLessThan=1)]}
+
+    made = drafted(chosen(rules))
+
+    assert made.manifest["input_schema"]["properties"]["n"] == {"type": "number"}
+    assert "n: the definition lets no number pass: none is at least 9 and at most 1" in made.conflicts
+    assert "# Look at n: the definition lets no number pass" in made.text
+
+
+def test_items_of_a_map_are_items_of_an_array_with_what_each_must_have() -> None:
+    inner = machine(One=passed(Parameters={"sku.$": "$.item.sku", "note.$": "$.note"}))
+    definition = machine(
+        Each={
+            "Type": "Map",
+            "ItemsPath": "$.order.lines",
+            "ItemSelector": {"item.$": "$$.Map.Item.Value", "note.$": "$.note"},
+            "ItemProcessor": inner,
+            "End": True,
+        }
+    )
+
+    schema = schema_of(definition)
+
+    lines = schema["properties"]["order"]["properties"]["lines"]
+    assert lines == {
+        "type": "array",
+        "items": {"type": "object", "properties": {"sku": {}}, "required": ["sku"]},
+    }
+    assert schema["required"] == ["order", "note"]
+
+
+def test_all_branches_run_so_what_each_reads_is_required() -> None:
+    branches = [machine(A=passed(Parameters={"x.$": "$.a"})), machine(B=passed(Parameters={"x.$": "$.b"}))]
+    definition = machine(Both={"Type": "Parallel", "Branches": branches, "End": True})
+
+    assert schema_of(definition)["required"] == ["a", "b"]
+
+
+def test_fields_and_intrinsic_functions_say_the_type_of_what_they_read() -> None:
+    definition = machine(
+        Sleep={"Type": "Wait", "SecondsPath": "$.pause", "Next": "Until"},
+        Until={"Type": "Wait", "TimestampPath": "$.when", "Next": "Count"},
+        Count=passed(
+            Parameters={
+                "sum.$": "States.MathAdd($.count, 1)",
+                "text.$": "States.Format('Hello {}, (really)', $.name)",
+                "first.$": "States.ArrayGetItem($.list, 0)",
+                "words.$": "States.StringSplit(States.Base64Decode($.coded), ',')",
+                "third.$": "$.rows[2].id",
+            }
+        ),
+    )
+
+    found = properties_of(definition)
+
+    assert found == {
+        "pause": {"type": "number"},
+        "when": {"type": "string", "format": "date-time"},
+        "count": {"type": "integer"},
+        "name": {},
+        "list": {"type": "array"},
+        "coded": {"type": "string"},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {}}, "required": ["id"]}},
+    }
+
+
+def test_a_service_says_the_types_and_choices_of_its_parameters() -> None:
+    definition = machine(
+        Put=task(
+            resource="aws-sdk:s3:putObject",
+            Parameters={"Bucket.$": "$.bucket", "ACL.$": "$.acl", "Body.$": "$.content", "ContentLength.$": "$.size"},
+        )
+    )
+
+    found = properties_of(definition)
+
+    assert found["bucket"] == {"type": "string"}
+    assert found["acl"]["enum"][:2] == ["private", "public-read"]
+    assert (found["content"], found["size"]) == ({}, {"type": "integer"})
+
+
+def test_a_loop_that_counts_reads_what_it_began_with() -> None:
+    definition = machine(
+        Count=passed("More", Parameters={"n.$": "States.MathAdd($.n, 1)", "end.$": "$.end"}),
+        More=choice(rule("$.n", "Done", NumericGreaterThan=5), default="Count"),
+        Done=passed(),
+    )
+
+    assert set(properties_of(definition)) == {"n", "end"}
+
+
+ODD: list[JsonObject] = [
+    {},
+    {"StartAt": "Gone", "States": {"A": {"Type": "Pass", "Next": "A"}}},
+    {"StartAt": 3, "States": []},
+    machine(A={"Type": "Pass", "InputPath": 3, "Parameters": [1, {"a.$": 2}], "Next": "B"}),
+    machine(A={"Type": "Map", "Iterator": 3, "ItemsPath": "broken [", "Next": "A"}),
+    machine(A={"Type": "Choice", "Choices": [3, {"And": 3}, {"Variable": 4}], "Default": 5}),
+    machine(A=passed(Parameters={"a.$": "States.Format('unended, $.x", "b.$": "$..deep", "c.$": "$.a[?(@.b>1)]"})),
+    machine(A={"Type": "Wait", "SecondsPath": "$", "Next": "A"}),
+    machine(A=passed(Result=None, ResultPath="$.a['b c'][0]")),
+    {"StartAt": "A", "States": {"A": {"Type": "Parallel", "Branches": [None, {}], "End": True}}},
+]
+
+
+@pytest.mark.parametrize("definition", ODD)
+def test_a_definition_that_nobody_expects_is_no_fault_of_the_reader(definition: JsonObject) -> None:
+    assert schema_of(definition)["type"] == "object"
+
+
+def test_states_inside_states_without_end_are_read_as_far_as_makes_sense() -> None:
+    definition = machine(A=passed(Parameters={"x.$": "$.x"}))
+    for _ in range(50):
+        definition = machine(A={"Type": "Parallel", "Branches": [definition], "End": True})
+
+    assert schema_of(definition) == {"type": "object"}
+
+
+def test_an_array_as_the_input_is_told() -> None:
+    definition = machine(Each={"Type": "Map", "ItemProcessor": machine(A=passed()), "End": True})
+
+    (told,) = drafted(definition).conflicts
+
+    assert told == "the input: the definition reads an array, and a tool's arguments are an object"
