@@ -60,7 +60,12 @@ class CatalogHandler:
             patient_step_functions_client,
             _consents_in(event, settings.endpoint.name),
         )
-        return Compiler(settings.endpoint, machines, recheck=event.get("detail-type") == _SCHEDULED)
+        return Compiler(
+            settings.endpoint,
+            machines,
+            recheck=event.get("detail-type") == _SCHEDULED,
+            release_tools=settings.release_tools,
+        )
 
     def _log(self, compiled: Compiled) -> None:
         logger = Logger()

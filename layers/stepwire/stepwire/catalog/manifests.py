@@ -1,6 +1,6 @@
 """The manifests of the tools: read, check, compile. Runs when a function is built and never in one.
 
-    python -m stepwire.catalog.manifests FOLDER [--output catalog.json]
+    python -m stepwire.catalog.manifests FOLDER [--output catalog.json] [--names release_tools.json]
 
 One manifest a tool, `FOLDER/<name>.yaml`. Whatever is wrong is said with the file and the field, all of it at once.
 """
@@ -19,9 +19,9 @@ from stepwire.catalog.manifest_faults import fault_words, not_utf8, unknown_fiel
 from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
 from stepwire.catalog.manifest_output import OutputFields, output_faults
 from stepwire.catalog.manifest_yaml import read_yaml
-from stepwire.catalog.tools import ARGUMENT_PATTERN, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
+from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
 from stepwire.errors import CatalogError
-from stepwire.json_text import JsonObject, as_object, write
+from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema
@@ -289,8 +289,14 @@ def compile_directory(folder: Path) -> str:
         faults.append(f"{folder}: no manifest (*.yaml) there")
     if faults:
         raise CatalogError("\n".join(faults))
-    newest = max(map(format_of, entries.values()))
+    newest = max(map(format_of, entries.values()), default=FORMAT)
     return write({"format": newest, "tools": list(entries.values())})
+
+
+def names_in(compiled: str) -> str:
+    """Return, as JSON text, the names of the tools in a catalog.json, each with its file."""
+    tools: list[JsonObject] = load_json(compiled)["tools"]
+    return write({tool["name"]: tool["source"] for tool in tools})
 
 
 def read_manifest(text: str) -> Manifest:
@@ -353,6 +359,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m stepwire.catalog.manifests", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--names", type=Path, help="where to write the names of the tools, each with its file")
     parser.add_argument("--output", type=Path, help="where to write catalog.json; without it, the check is all")
     options = parser.parse_args(arguments)
     try:
@@ -360,6 +367,8 @@ def main(arguments: list[str] | None = None) -> int:
     except CatalogError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    if options.names:
+        options.names.write_text(names_in(compiled), encoding="utf-8")
     if options.output:
         options.output.write_text(compiled, encoding="utf-8")
     return 0
