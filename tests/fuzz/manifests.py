@@ -16,6 +16,22 @@ STATE_MACHINES: Final = {"WaitAndEcho": state_machine_arn("WaitAndEcho")}
 # YAML's references make a text of a few bytes as large as one likes, and PyYAML's time grows with the square of the
 # depth: what a manifest's author does to himself only.
 MOST_REFERENCES: Final = 4
+_EVERY_FIELD: Final = """\
+name: every_field
+description: Has what is added to the input, and a form for the output.
+state_machine: WaitAndEcho
+input_schema:
+  type: object
+  properties: {text: {type: string, default: x}, inner: {type: object, properties: {a: {$ref: "#/$defs/n"}}}}
+  $defs: {n: {type: integer, default: 1}}
+input: {constants: {region: eu}, defaults: {late: 1}}
+context: {input_key: caller, claims: [email]}
+output:
+  structured: "{sum: sum(items[].n)}"
+  text: "Got {sum(items[].n)} {{x}}"
+  content: [{type: resource_link, each: items, uri: "{u}", name: "{n}"}]
+  meta: {a.example/b: "{id}"}
+"""
 DEEPEST: Final = 700
 
 
@@ -48,4 +64,5 @@ def _folder() -> Path:
 def seeds() -> list[bytes]:
     """List the manifests of the examples and of the tests."""
     folders = ("functions/mcp/tools", "tests/*/functions/mcp/tools")
-    return [path.read_bytes() for folder in folders for path in sorted(ROOT.glob(f"{folder}/*.yaml"))]
+    files = [path.read_bytes() for folder in folders for path in sorted(ROOT.glob(f"{folder}/*.yaml"))]
+    return [*files, _EVERY_FIELD.encode()]
