@@ -39,6 +39,10 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
+    "stepwire.catalog.examination",
+    "stepwire.catalog.manifest_input",
+    "stepwire.catalog.manifest_output",
+    "stepwire.catalog.manifest_yaml",
     "stepwire.catalog.manifests",
     "stepwire.catalog.registration",
 )
