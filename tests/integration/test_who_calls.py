@@ -15,6 +15,7 @@ from stepwire.catalog.live import REREAD_AFTER
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, event_of
+from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
@@ -30,6 +31,8 @@ class SignedIn:
 
     stack: Deployed
     claims: Json = field(default_factory=dict[str, Any])
+    signature: Json | None = None
+    """The caller's signature with IAM, in place of a token."""
 
     @property
     def server(self) -> "SignedIn":
@@ -38,6 +41,8 @@ class SignedIn:
     def handle(self, request: HttpRequest) -> HttpResponse:
         event = event_of(request)
         event["requestContext"]["authorizer"]["jwt"]["claims"] |= self.claims
+        if self.signature is not None:
+            event["requestContext"]["authorizer"] = {"iam": self.signature}
         response = self.stack.stack.invoke("McpFunction", event)
         return HttpResponse(response["statusCode"], response["body"], response["headers"])
 
@@ -128,3 +133,17 @@ def execution_of(stack: Deployed, task_id: str) -> str:
     machines = states.list_state_machines()["stateMachines"]
     pages = [states.list_executions(stateMachineArn=one["stateMachineArn"])["executions"] for one in machines]
     return next(one["executionArn"] for page in pages for one in page if one["name"].endswith(task_id))
+
+
+def test_a_caller_that_signs_with_iam_is_told_of_in_the_same_way(stack: Deployed) -> None:
+    signature = recorded("http_post_iam")["requestContext"]["authorizer"]["iam"]
+    client = ModernClient(SignedIn(stack, signature=signature))
+
+    task_id = client.call("monthly_totals", MONTH).id_in()
+
+    execution = stack.stack.client("stepfunctions").describe_execution(executionArn=execution_of(stack, task_id))
+    caller = json.loads(execution["input"])["caller"]
+    assert re.fullmatch("[0-9a-f]{32}", caller["principal"])
+    assert caller["claims"] == {"department": None, "email": None}, "a signature has no such claims"
+    until(lambda: client.task("get", task_id).result["status"] == "completed")
+    assert client.task("get", task_id).result["result"]["isError"], "refused by default"

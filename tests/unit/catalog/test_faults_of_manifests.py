@@ -23,7 +23,7 @@ NESTED: Final[dict[str, JsonObject]] = {
     "idempotency": {"arguments": ["a"]},
 }
 """The least that a field with fields of its own has."""
-WRONG: Final = [
+WRONG: Final[list[Any]] = [
     "",
     "x" * 40_000,
     "a b",

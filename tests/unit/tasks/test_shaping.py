@@ -151,6 +151,25 @@ def test_meta_has_values_of_any_type_and_leaves_out_null() -> None:
     }
 
 
+NO_VALUE: Final[list[tuple[str, Any, str]]] = [
+    ("length(@)", 5, "length() takes string or array or object, and was given number"),
+    ("sum(@)", ["secret"], "sum() takes"),
+    ("sort(@)", ["secret", 1], "sort() takes"),
+    ("to_number(@)", "9" * 20, "too large to be exact"),
+    ("to_number(@)", "1e999", "too large to be exact"),
+    ("sum(@)", [1e308, 1e308], "too large to be exact"),
+    ("join(@, ['a', 'b', 'c', 'd', 'e', 'f'])", "x" * 250_000, "larger than 1000000 bytes"),
+    ("|".join(["[@,@]"] * 22), "x", "larger than 1000000 bytes"),
+    ("|".join(["[@,@][]"] * 9), [1] * 60_000, "larger than 1000000 bytes"),
+    ("|".join(["join('', [@,@])"] * 22), "x", "larger than 1000000 bytes"),
+    ("[*].{a: a, b: b}", [{}] * 80_000, "takes too long"),
+    ("[*].to_string(@)", [1] * 80_000, "takes too long"),
+    ("sort(@)|sort(@)", list(range(40_000)), "takes too long"),
+    ("|".join(["[::-1]"] * 12), [1] * 80_000, "takes too long"),
+]
+"""Expressions, the outputs for which they have no value, and why."""
+
+
 class TestAnExpression:
     @pytest.mark.parametrize(
         ("expression", "words"),
@@ -174,25 +193,7 @@ class TestAnExpression:
 
         assert words in str(refused.value)
 
-    @pytest.mark.parametrize(
-        ("expression", "output", "words"),
-        [
-            ("length(@)", 5, "length() takes string or array or object, and was given number"),
-            ("sum(@)", ["secret"], "sum() takes"),
-            ("sort(@)", ["secret", 1], "sort() takes"),
-            ("to_number(@)", "9" * 20, "too large to be exact"),
-            ("to_number(@)", "1e999", "too large to be exact"),
-            ("sum(@)", [1e308, 1e308], "too large to be exact"),
-            ("join(@, ['a', 'b', 'c', 'd', 'e', 'f'])", "x" * 250_000, "larger than 1000000 bytes"),
-            ("|".join(["[@,@]"] * 22), "x", "larger than 1000000 bytes"),
-            ("|".join(["[@,@][]"] * 9), [1] * 60_000, "larger than 1000000 bytes"),
-            ("|".join(["join('', [@,@])"] * 22), "x", "larger than 1000000 bytes"),
-            ("[*].{a: a, b: b}", [{}] * 80_000, "takes too long"),
-            ("[*].to_string(@)", [1] * 80_000, "takes too long"),
-            ("sort(@)|sort(@)", list(range(40_000)), "takes too long"),
-            ("|".join(["[::-1]"] * 12), [1] * 80_000, "takes too long"),
-        ],
-    )
+    @pytest.mark.parametrize(("expression", "output", "words"), NO_VALUE)
     def test_without_a_value_says_why_and_nothing_of_the_output(
         self, expression: str, output: Json, words: str
     ) -> None:

@@ -33,7 +33,13 @@ _OTHER_TYPES: Final = {
 _SCHEMAS: Final = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 _BY_NAME: Final = ("properties", "patternProperties", "dependentSchemas", "$defs")
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
-_KINDS: Final = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "fields"}
+_KINDS: Final[Mapping[Any, str]] = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "fields",
+}
 _DURATION: Final = "must be a duration such as PT30S, PT5M, PT2H or P7D"
 _FIELDS: Final = "have fields, each as `name: value`"
 _SHORT_FORMS: Final = {"context": "be a name, or ", "idempotency": "be a list of arguments, or "}
@@ -124,7 +130,7 @@ def fault_words(kind: str, path: Sequence[str], given: Any, limits: Mapping[str,
         case "enum" | "literal_error":
             words = _no_choice(given, str(limits["expected"]))
         case "string_type":
-            what = _KINDS.get(type(given), "empty")
+            what = _KINDS.get(cast(Any, type(given)), "empty")
             words = f"must be a text, not {what}" + (": put it in quotes" if isinstance(given, int | float) else "")
         case _:
             words = _FIXED.get(kind) or _size_words(kind, given, limits)

@@ -98,7 +98,7 @@ class Bounded(_Interpreter):
         if isinstance(left, str | list | dict) and isinstance(right, str | list | dict):
             smaller = min(self._budget.size_of(left), self._budget.size_of(right))
             self._budget.charge(smaller / _PER_STEP)
-        known = [{"type": "literal", "value": one, "children": []} for one in found]
+        known: Any = [{"type": "literal", "value": one, "children": []} for one in found]
         self._budget.charge(2)
         return _Interpreter.visit_comparator(self, {**node, "children": known}, value)
 
