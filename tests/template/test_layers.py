@@ -49,7 +49,9 @@ OF_CATALOG: Final = (
 CATALOG_LAYER: Final = ROOT / "layers/catalog_dependencies/requirements.txt"
 OURS: Final = {"stepwire"}
 DIST_INFO: Final = ("INSTALLER", "METADATA", "RECORD", "REQUESTED", "WHEEL")
-LAMBDA_LOCKS: Final = [name for name, arguments in ALL_LOCKS.items() if "--only-binary" in arguments]
+LAMBDA_LOCKS: Final = [
+    name for name, arguments in ALL_LOCKS.items() if "--only-binary" in arguments and name.startswith("layers/")
+]
 OPTIONAL: Final = {"certifi"}  # botocore takes the certificates of its own where it is not there
 
 

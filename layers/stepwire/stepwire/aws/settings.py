@@ -149,7 +149,12 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
     checks_scopes = _text(environment, "AUTHORIZER") in _WITH_SCOPES or environment.get("UNCHECKED_SCOPES") == "allow"
     return CatalogSettings(
         table_name=read_table_name(environment),
-        endpoint=Endpoint(name, _text(environment, "STATE_MACHINE_PREFIX"), checks_scopes),
+        endpoint=Endpoint(
+            name,
+            _text(environment, "STATE_MACHINE_PREFIX"),
+            checks_scopes,
+            _list(environment, "WORKFLOW_ROLE_ARNS"),
+        ),
         path=f"/stepwire/{name}/tools/",
         allowed=_list(environment, "STATE_MACHINE_ARNS"),
         release_tools=_release_tools(Path(environment.get(TASK_ROOT, ""))),
@@ -160,6 +165,15 @@ def _release_tools(folder: Path) -> Mapping[str, str]:
     """Read what the build wrote beside the handler; empty where nothing was built."""
     path = folder / "release_tools.json"
     return load_json(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def read_external_id(environment: Mapping[str, str]) -> str:
+    """Return the external id with which roles elsewhere are assumed.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "EXTERNAL_ID")
 
 
 def read_event_bus(environment: Mapping[str, str]) -> str:
@@ -267,7 +281,7 @@ def _count(environment: Mapping[str, str], name: str) -> int:
 
 
 def _names(environment: Mapping[str, str], name: str) -> Mapping[str, str]:
-    text = _text(environment, name)
+    text = environment.get(name, "{}")
     with suppress(JsonTextError):
         names = parse(text)
         if is_object(names) and all(isinstance(arn, str) for arn in names.values()):

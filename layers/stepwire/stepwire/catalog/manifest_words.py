@@ -11,9 +11,14 @@ EFFECTS: Final = {
     "title": "The tool's name for people.",
     "description": "What the model reads when it chooses a tool.",
     "state_machine": (
-        "The name of a state machine of the endpoint's account and Region, or an ARN, also that of a version "
-        "or an alias. In a file: a name from `STATE_MACHINES`, or an ARN, of type STANDARD. Registered as a "
-        "parameter, it may also be of type [EXPRESS](tools.md#state-machines-of-type-express)."
+        "The name of a state machine of the endpoint's account and Region, or an ARN, also that of a version or "
+        "an alias. Registered as a parameter, it may also be of type "
+        "[EXPRESS](tools.md#state-machines-of-type-express). In a file: an ARN, or a name in the variable "
+        "`STATE_MACHINES` (JSON, names and ARNs) that you give to `McpFunction`, of type STANDARD."
+    ),
+    "role": (
+        "The ARN of a role that runs a state machine of another account or Region: "
+        "[Another account or Region](adopting.md#another-account-or-region)."
     ),
     "input_schema": (
         "JSON Schema 2020-12 of type object. Arguments that conform, with their "
@@ -83,6 +88,7 @@ EFFECTS: Final = {
     "output.meta": "Members of the result's `_meta`; their texts are templates.",
 }
 SHAPES: Final = {
+    "role": "the ARN of a role, such as arn:aws:iam::123456789012:role/name",
     "name": "1 to 128 letters, digits, '_', '-' and '.'",
     "confirm.key": "1 to 64 letters, digits, '_', '-' and '.'",
     "result_bucket": "the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-'",

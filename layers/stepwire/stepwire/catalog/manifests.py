@@ -33,6 +33,7 @@ DEFAULT_WINDOW: Final = timedelta(hours=1)
 # An older claim of a key is one whose request is over (`IdempotentCalls`).
 SHORTEST_WINDOW: Final = timedelta(minutes=1)
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+ROLE_PATTERN: Final = r"^arn:[a-z-]+:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
 
 
@@ -119,6 +120,7 @@ class Manifest(BaseModel):
     title: str | None = Field(default=None, min_length=1, max_length=200)
     description: str = Field(min_length=1, max_length=10_000)
     state_machine: str = Field(min_length=1)
+    role: str | None = Field(default=None, pattern=ROLE_PATTERN, max_length=2048)
     input_schema: Annotated[JsonObject, AfterValidator(_object_schema)]
     output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
     task_support: TaskSupport = TaskSupport.OPTIONAL
@@ -269,7 +271,7 @@ def _key_problem(input_schema: JsonObject, name: str) -> str | None:
 
 
 def compile_directory(folder: Path) -> str:
-    """Check all manifests of a folder and give the text of its catalog.json.
+    """Check all manifests of a folder, which may have none, and give the text of its catalog.json.
 
     Raises:
         CatalogError: something is wrong; one line a fault, each with file and field.
@@ -285,8 +287,8 @@ def compile_directory(folder: Path) -> str:
         first = entries.setdefault(entry["name"], entry)
         if first is not entry:
             faults.append(f"{path}: name: {entry['name']!r} is also the name in {first['source']}")
-    if not entries and not faults:
-        faults.append(f"{folder}: no manifest (*.yaml) there")
+    if not folder.is_dir():
+        faults.append(f"{folder}: there is no such folder")
     if faults:
         raise CatalogError("\n".join(faults))
     newest = max(map(format_of, entries.values()), default=FORMAT)

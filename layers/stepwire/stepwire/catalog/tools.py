@@ -122,6 +122,8 @@ class Tool:
     """JSON text of how its output becomes the result; None: as it is."""
     is_express: bool = False
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
+    role: str = ""
+    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -243,6 +245,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         additions=additions_of(entry),
         output_shape=write(entry["output"]) if "output" in entry else None,
         is_express=entry.get("express", False),
+        role=entry.get("role", ""),
     )
 
 

@@ -309,6 +309,7 @@ class Operations:
                 tool.causes,
                 tool.output_shape,
                 self.execution_prefix,
+                tool.role,
             ),
             status=status,
             created_at=now,

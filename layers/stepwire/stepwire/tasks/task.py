@@ -125,6 +125,8 @@ class Work:
     """JSON text of how the output becomes the result (see `shaping`); None: as it is."""
     execution_prefix: str = ""
     """Start of its execution's name; empty: named by version 0.1."""
+    role: str = ""
+    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 
     @property
     def promises(self) -> tuple[str | None, Causes, str | None]:
@@ -189,6 +191,8 @@ class Execution:
     name: str
     qualifier: str = field(default="", compare=False)
     """Version or alias to start; empty: what the state machine is now."""
+    role: str = field(default="", compare=False)
+    """ARN of the role for calls about it; empty: the functions' own."""
 
     @property
     def started_arn(self) -> str:
@@ -244,7 +248,7 @@ class Task:
     def execution(self) -> Execution:
         """The execution that does the work."""
         arn, qualifier = unqualified(self.work.state_machine_arn)
-        return Execution(arn, execution_name_of(self.key, self.work.execution_prefix), qualifier)
+        return Execution(arn, execution_name_of(self.key, self.work.execution_prefix), qualifier, self.work.role)
 
     @property
     def expires_at(self) -> datetime:
