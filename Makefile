@@ -56,6 +56,7 @@ check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, t
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m stepwire.catalog.manifests functions/mcp/tools
 	$(BIN)/python -m stepwire.catalog.manifests tests/conformance/functions/mcp/tools
+	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
 	$(BIN)/cfn-lint $(TEMPLATES)
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
@@ -114,7 +115,7 @@ lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 take
 clean:  ## remove everything that these targets create
 	rm -rf .venv .venv-legacy .venv-fastmcp .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf functions/mcp/catalog.json tests/conformance/functions/mcp/catalog.json
+	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,13 +1,16 @@
-"""Compiles the catalog of a function that has tools, and writes it beside the handler, as `sam build` does."""
+"""Compiles the catalog of a function that has tools, or lists its tools for another, as `sam build` does."""
 
 import os
+import re
 from pathlib import Path
 
 from local.errors import FunctionLoadError
-from stepwire.catalog.manifests import compile_directory
+from stepwire.catalog.manifests import compile_directory, names_in
 from stepwire.errors import CatalogError
 
 CATALOG = "catalog.json"
+RELEASE_TOOLS = "release_tools.json"
+_LISTED = re.compile(r"stepwire\.catalog\.manifests (\S+) --names")
 
 
 def compile_catalog(function: str, folder: Path) -> None:
@@ -17,13 +20,32 @@ def compile_catalog(function: str, folder: Path) -> None:
         FunctionLoadError: a manifest is wrong; the message names file and field.
     """
     tools = folder / "tools"
-    if not tools.is_dir():
-        return
+    if tools.is_dir():
+        _replace(folder / CATALOG, _compiled(function, tools))
+
+
+def list_release_tools(function: str, folder: Path) -> None:
+    """Write the names of the release's tools, if the function's Makefile says so, with the folder that it names.
+
+    Raises:
+        FunctionLoadError: a manifest is wrong; the message names file and field.
+    """
+    recipe = folder / "Makefile"
+    listed = _LISTED.search(recipe.read_text(encoding="utf-8")) if recipe.is_file() else None
+    if listed is not None:
+        compiled = _compiled(function, folder.parents[1] / listed[1])
+        _replace(folder / RELEASE_TOOLS, names_in(compiled))
+
+
+def _compiled(function: str, tools: Path) -> str:
     try:
-        text = compile_directory(tools)
+        return compile_directory(tools)
     except CatalogError as error:
         raise FunctionLoadError(f"{function}: {error}") from error
-    # Replace the file atomically: another process may be starting the same stack and reading it.
-    made = folder / f".{CATALOG}.{os.getpid()}"
+
+
+def _replace(path: Path, text: str) -> None:
+    # Atomically: another process may be starting the same stack and reading the file.
+    made = path.with_name(f".{path.name}.{os.getpid()}")
     made.write_text(text, encoding="utf-8")
-    made.replace(folder / CATALOG)
+    made.replace(path)

@@ -18,8 +18,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.items import FORMAT, Item, item_of, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.catalog.additions import Caller
 from stepwire.catalog.manifests import LARGEST_SCHEMA
-from stepwire.engine.operations import argument_violations
+from stepwire.engine.arguments import checked_arguments
 from stepwire.json_text import write
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
@@ -53,7 +54,7 @@ from stepwire.tasks.task import (
     Working,
 )
 from tests.fakes import START_OF_TIME
-from tests.kits import BOTH_MODES, OPTIONAL, SAMPLING, World, state_machine_arn
+from tests.kits import ALICE, BOTH_MODES, OPTIONAL, SAMPLING, World, state_machine_arn
 from tests.strategies import tasks
 
 LARGEST_ITEM: Final = 400 * 1024
@@ -212,7 +213,7 @@ def _largest_task() -> Task:
         longest_poll_interval=timedelta(hours=1),
     )
     arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
-    assert argument_violations(tool, arguments, LARGEST_INPUT) == ()
+    assert checked_arguments(tool, arguments, LARGEST_INPUT, Caller(ALICE)).faults == ()
     return World().call(tool, arguments=arguments, ttl_ms=LONGEST_TTL // timedelta(milliseconds=1))
 
 

@@ -17,6 +17,22 @@ STATE_MACHINES: Final = {"WaitAndEcho": state_machine_arn("WaitAndEcho")}
 # With YAML's aliases, a short text can become arbitrarily large, and PyYAML's time grows with the square of the depth.
 # Only the author of the manifest is affected.
 MOST_REFERENCES: Final = 4
+_EVERY_FIELD: Final = """\
+name: every_field
+description: Has what is added to the input, and a form for the output.
+state_machine: WaitAndEcho
+input_schema:
+  type: object
+  properties: {text: {type: string, default: x}, inner: {type: object, properties: {a: {$ref: "#/$defs/n"}}}}
+  $defs: {n: {type: integer, default: 1}}
+input: {constants: {region: eu}, defaults: {late: 1}}
+context: {input_key: caller, claims: [email]}
+output:
+  structured: "{sum: sum(items[].n)}"
+  text: "Got {sum(items[].n)} {{x}}"
+  content: [{type: resource_link, each: items, uri: "{u}", name: "{n}"}]
+  meta: {a.example/b: "{id}"}
+"""
 DEEPEST: Final = 700
 
 
@@ -49,4 +65,4 @@ def _folder() -> Path:
 def seeds() -> list[bytes]:
     """List the manifests of the tests."""
     files = [path.read_bytes() for path in sorted(ROOT.glob("tests/*/functions/mcp/tools/*.yaml"))]
-    return [*files, *(text.encode() for text in registered(ADOPTER).values())]
+    return [*files, *(text.encode() for text in (*registered(ADOPTER).values(), _EVERY_FIELD))]

@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from stepwire.server.pages import next_cursor
-from tests.fuzz import manifests, mcp_requests, other_events, wire
+from tests.fuzz import manifests, mcp_requests, other_events, outputs, wire
 from tests.fuzz.mutation import Octets, mutated
 from tests.kits import TOOLS
 from tests.server.anything import METHODS, SESSION_ID, STREAM, TASK_ID, VERSIONS
@@ -32,6 +32,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "wire": Target("the parsers, each by itself", wire.check, wire.seeds),
     "events": Target("the other functions", other_events.check, other_events.seeds),
     "manifests": Target("the manifests' compiler", manifests.check, manifests.seeds),
+    "outputs": Target("the shapes of outputs", outputs.check, outputs.seeds),
 }
 
 _HEADERS: Final = (
@@ -80,6 +81,8 @@ _OF_EVENTS: Final = (
     *("NewImage", "eventName", "INSERT", "MODIFY", "REMOVE", "userIdentity", "SequenceNumber", "requests", "inputs"),
 )
 _OF_MANIFESTS: Final = (
+    *("context", "constants", "defaults", "structured", "meta", "each", "resource_link", "{total}", "{{", "}}"),
+    *("[*]", "[]", "[?", "&a", "@", "`1`", "sort_by(@, &a)", "join(', ', @)", "to_string(@)", "length(@)", "[@,@]"),
     *("state_machine", "input_schema", "output_schema", "task_support", "optional", "forbidden", "poll_interval"),
     *("longest_poll_interval", "annotations", "client_capabilities", "input_key", "scopes", "show_state", "P7D"),
     *(

@@ -7,9 +7,10 @@ from typing import Any, Final
 import pytest
 
 from stepwire.audit import AuditAction
+from stepwire.catalog.additions import Additions, Context
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
-from stepwire.json_text import write
+from stepwire.json_text import load_json, write
 from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
@@ -238,3 +239,18 @@ def test_its_execution_has_the_trace_of_the_call(world: World) -> None:
     ModernClient(world).ask("tools/call", {"name": "express", "arguments": ARGUMENTS}, meta={"traceparent": parent})
 
     assert world.sync_workflows.starts[0].trace_header is not None
+
+
+def test_its_input_is_added_to_and_its_output_is_shaped_as_those_of_any_tool() -> None:
+    added = Additions({"region": "eu"}, context=Context("caller", ("email",)))
+    tool = replace(EXPRESS, additions=added, output_shape='{"structured":"{it: answer}"}')
+    world = World(catalog=catalog_of(tool))
+    world.sync_workflows.answer = Succeeded(write(OUTPUT))
+
+    result = ModernClient(world).call("express").result
+
+    assert result["structuredContent"] == {"it": OUTPUT["answer"]}
+    (start,) = world.sync_workflows.starts
+    sent = load_json(start.input_text)
+    assert sent["region"] == "eu"
+    assert sent["caller"]["claims"] == {"email": None}

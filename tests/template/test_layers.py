@@ -40,6 +40,9 @@ OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
     "stepwire.catalog.examination",
+    "stepwire.catalog.manifest_input",
+    "stepwire.catalog.manifest_output",
+    "stepwire.catalog.manifest_yaml",
     "stepwire.catalog.manifests",
     "stepwire.catalog.registration",
 )

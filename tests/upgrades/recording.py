@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Final, cast
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.catalog.additions import Additions, Context
 from stepwire.json_text import write
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
@@ -64,7 +65,13 @@ TOOL: Final = replace(
     result_prefix="results/{principal}/",
     keep_result=timedelta(days=1),
 )
-CATALOG: Final = catalog_of(TOOL, CONFIRMED)
+SHAPED: Final = replace(
+    TOOL,
+    name="shaped",
+    additions=Additions({"region": "eu"}, context=Context("caller", ("email",))),
+    output_shape=write({"structured": "@"}),
+)
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -141,6 +148,11 @@ def reporting(world: World) -> Scene:
     world.clock.advance(seconds=3)
     world.progress(task_id, 40, 100, "40 of 100 rows: grüße")
     return Scene(task_id)
+
+
+def shaped(world: World) -> Scene:
+    """Of a tool that tells its workflow who calls, and whose output gets a form of its own."""
+    return Scene(_modern(world).start(SHAPED.name))
 
 
 def asking(world: World) -> Scene:
@@ -269,6 +281,7 @@ def second_page(world: World) -> Scene:
 
 SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     working,
+    shaped,
     reporting,
     asking,
     asking_the_client,

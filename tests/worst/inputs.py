@@ -34,6 +34,7 @@ from tests.server.answers import Json
 from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.worst.client_results import client_results
+from tests.worst.manifests import BOTH_SHAPED_AND_CHECKED, shapes, tools_with_defaults
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
@@ -71,6 +72,7 @@ def _registered() -> tuple[Tool, ...]:
 def _tools() -> Iterator[Tool]:
     yield from _registered()
     yield from TOOLS
+    yield from tools_with_defaults()
     for name, schema in SCHEMAS.items():
         if is_served(schema):
             written = json.dumps({"type": "object", **schema}), json.dumps(schema)
@@ -246,6 +248,12 @@ def _of_execution_events() -> Iterator[Input]:
     for name, end in _ends():
         for number, schema in enumerate(promised if isinstance(end, Succeeded) else promised[:1]):
             yield _ended(f"end with {name}, schema {number}", end, schema)
+    for shown, shape in shapes():
+        for name, text in TEXTS.items():
+            yield _ended(f"end with {name}, {shown}", Succeeded(text), None, shape)
+            if shown in BOTH_SHAPED_AND_CHECKED:
+                for number, schema in enumerate(promised[2:]):
+                    yield _ended(f"end with {name}, {shown}, schema {number}", Succeeded(text), schema, shape)
     for name, text in TEXTS.items():
         event = recorded("progress_reported")
         event["detail"] = {"progress": 40, "message": text[: LARGEST - 1_000]}
@@ -284,9 +292,9 @@ def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
             yield f"a cause of {name}, {error}", ExecutionFailed(error, cause[:LONGEST_CAUSE])
 
 
-def _ended(name: str, end: ExecutionEnd, output_schema: str | None) -> Input:
+def _ended(name: str, end: ExecutionEnd, output_schema: str | None, shape: str | None = None) -> Input:
     def act() -> None:
-        tool = replace(TOOLS[0], output_schema=output_schema)
+        tool = replace(TOOLS[0], output_schema=output_schema, output_shape=shape)
         world = World(catalog=catalog_of(tool))
         task = world.call(tool)
         world.events.record(_change(world, task.task_id, end))

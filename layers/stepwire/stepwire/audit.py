@@ -24,6 +24,8 @@ class AuditAction(Enum):
     RETRIEVED = "retrieved"
     CANCELLED = "cancelled"
     REFUSED = "refused"
+    UNSHAPED = "unshaped"
+    """The output of a workflow could not be given the form that its tool's manifest says; `outcome` says why."""
     PRIMED = "primed"
     """A response began without its end, so the client must resume it."""
     RESUMED = "resumed"

@@ -10,7 +10,7 @@ from local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, 
 from local.cloudformation.resources.roles import check_allowed, role_of
 from local.errors import TemplateError
 from local.iam.actions import Need
-from local.lambdas.catalog import compile_catalog
+from local.lambdas.catalog import compile_catalog, list_release_tools
 from local.lambdas.environment import machine_variables
 from local.lambdas.functions import Function, FunctionSettings, register, unregister
 
@@ -36,6 +36,7 @@ def _function(resource: Resource, world: World) -> Created:
         Code={"ZipFile": _EMPTY_ZIP},
     )
     compile_catalog(resource.logical_id, settings.folder)
+    list_release_tools(resource.logical_id, settings.folder)
     function = Function(settings, instances=world.instances, layers=world.layers)
     register(function)
     world.functions[resource.logical_id] = function

@@ -11,7 +11,7 @@ from stepwire.protocol.messages import parse_body
 from tests.kits import ALICE
 from tests.recorded import recorded
 
-CALLER = Caller(ALICE, frozenset({"tools:call"}))
+CALLER = Caller(ALICE, frozenset({"tools:call"}), {"sub": "alice"})
 
 
 class TestARequest:
@@ -28,7 +28,7 @@ class TestARequest:
 
         assert request.method == method
         assert request.headers["mcp-protocol-version"] == version
-        assert (request.principal, request.scopes) == (ALICE, {"tools:call"})
+        assert (request.principal, request.scopes, request.claims) == (ALICE, {"tools:call"}, {"sub": "alice"})
 
     def test_has_its_headers_in_lower_case(self) -> None:
         """M10: header names are case-insensitive."""

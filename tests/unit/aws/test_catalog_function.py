@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -241,3 +242,24 @@ def test_tools_with_scopes_are_registered_only_if_scopes_are_checked_or_delibera
     settings = read_catalog_settings({**environment("t"), "AUTHORIZER": authorizer, "UNCHECKED_SCOPES": unchecked})
 
     assert settings.endpoint.checks_scopes is checks
+
+
+def test_the_owner_of_a_tool_that_the_release_has_too_is_told(
+    table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine(table, "M", endpoint=table)
+    (tmp_path / "release_tools.json").write_text('{"settle": "functions/mcp/tools/settle.yaml"}', encoding="utf-8")
+    monkeypatch.setenv("LAMBDA_TASK_ROOT", str(tmp_path))
+    register(table, "settle")
+    register(table, "other")
+
+    compile_at(SCHEDULED)
+
+    refused, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (refused["tool"], refused["serves_previous"]) == ("settle", False)
+    assert "is a tool of the endpoint's own release (functions/mcp/tools/settle.yaml)" in refused["reason"]
+    assert summary["refused"] == 1, "the metric RefusedTools"
+    key = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
+    item = aws_client("dynamodb", REGION).get_item(TableName=table, Key=key)["Item"]
+    assert [one["tool"] for one in json.loads(item["refused"]["S"])["refused"]] == ["settle"]
+    assert published(table) == ["other"]

@@ -239,3 +239,32 @@ class TestNobody:
         anybody = caller(recorded("http_post_legacy"), SignIn(SALT, is_open=True))
 
         assert anybody.principal == principal_of(("anonymous",), SALT)
+
+
+class TestWhatACallerIsToldOf:
+    """The claims, for tools whose workflow is told who calls."""
+
+    def test_is_the_token_s_claims_as_text_without_those_that_are_null(self) -> None:
+        token = with_token(iss=ISSUER, sub="alice", groups="[a b]", level=5, nothing=None, go_null="<nil>", empty="")
+
+        assert caller(token).claims == {"iss": ISSUER, "sub": "alice", "groups": "[a b]", "level": "5"}
+
+    def test_is_the_signature_without_its_access_key(self) -> None:
+        assert caller(signed()).claims == {
+            "accountId": "123456789012",
+            "callerId": "AROAIOSFODNN7EXAMPLE:alice",
+            "principalOrgId": "o-exampleorgid",
+            "userArn": "arn:aws:sts::123456789012:assumed-role/Agents/alice",
+            "userId": "AROAIOSFODNN7EXAMPLE:alice",
+        }
+
+    def test_is_the_identity_of_an_identity_pool_too(self) -> None:
+        pooled = signed(cognitoIdentity={"amr": ["x"], "identityId": "eu:1", "identityPoolId": "eu:2"})
+
+        assert caller(pooled).claims.items() >= {("identityId", "eu:1"), ("identityPoolId", "eu:2")}
+
+    def test_is_nothing_without_sign_in(self) -> None:
+        assert caller(recorded("http_post_jwt"), SignIn(SALT, is_open=True)).claims == {}
+
+    def test_is_not_shown_where_a_caller_is_printed(self) -> None:
+        assert "alice" not in repr(caller(with_token(iss=ISSUER, sub="alice")))

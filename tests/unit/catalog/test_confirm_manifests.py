@@ -80,13 +80,13 @@ def test_a_complete_question_is_compiled(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("confirm: {}", "confirm.message: Field required"),
+        ("confirm: {}", "confirm.message: is missing"),
         ("confirm: Really?", "confirm: must have fields, each as `name: value`"),
         ("confirm: {message: ''}", "confirm: at /message: "),
         (f"confirm: {{message: {'x' * (LONGEST_QUESTION + 1)}}}", "confirm: at /message: "),
-        ("confirm: {message: m, key: ''}", "confirm.key: String should match pattern"),
-        ("confirm: {message: m, key: a b}", "confirm.key: String should match pattern"),
-        ('confirm: {message: m, key: "a\\n"}', "confirm.key: String should match pattern"),
+        ("confirm: {message: m, key: ''}", "confirm.key: must be 1 to 64 letters"),
+        ("confirm: {message: m, key: a b}", "confirm.key: must be 1 to 64 letters"),
+        ('confirm: {message: m, key: "a\\n"}', "confirm.key: must be 1 to 64 letters"),
         (
             "confirm: {message: m, url: 'https://a.example'}",
             "confirm.url: unknown field; there are message, key, schema, input_key",
@@ -100,15 +100,18 @@ def test_a_complete_question_is_compiled(tmp_path: Path) -> None:
             "confirm: {message: m, schema: {type: object, properties: {}, required: [a]}}",
             "confirm: at /schema/required",
         ),
-        ("confirm: {message: m, input_key: ''}", "confirm.input_key: String should have at least 1 character"),
-        (f"confirm: {{message: m, input_key: {'k' * 65}}}", "confirm.input_key: String should have at most 64"),
+        ("confirm: {message: m, input_key: ''}", "confirm.input_key: must not be empty"),
+        (
+            f"confirm: {{message: m, input_key: {'k' * 65}}}",
+            "confirm.input_key: must have at most 64 characters, and has 65",
+        ),
         (
             "confirm: {message: m, input_key: text}",
             "at confirm.input_key: 'text' is a property of input_schema already",
         ),
         ("confirm: {message: 'Wipe {table}?'}", "at confirm.message: {table} is no property of input_schema"),
-        ("show_errors: all", "show_errors: Input should be 'names' or 'causes'"),
-        ("show_state: sometimes", "show_state: Input should be a valid boolean"),
+        ("show_errors: all", "show_errors: must be one of names, redacted, causes"),
+        ("show_state: sometimes", "show_state: must be true or false"),
     ],
 )
 def test_an_invalid_question_is_named_with_its_place(line: str, words: str, tmp_path: Path) -> None:

@@ -323,6 +323,27 @@ def test_a_definition_of_1_mb_is_examined() -> None:
     assert set(compiled(registered(), machines=Machines(definition=filled)).tools) == {"settle"}
 
 
+@pytest.mark.parametrize("recheck", [False, True])
+def test_a_name_that_the_release_has_is_refused_and_its_owner_reads_why(recheck: bool) -> None:
+    before = compiled(registered(), registered(tool="other", name="other"))
+    compiler = Compiler(Endpoint("mine", PREFIX, True), Machines(), recheck, {"settle": "functions/mcp/tools/s.yaml"})
+
+    found = compiler.compile([registered(), registered(tool="other", name="other")], before.tools)
+
+    assert set(found.tools) == {"other"}, "not even the last good one: nobody would be served it"
+    assert "'settle' is a tool of the endpoint's own release (functions/mcp/tools/s.yaml)" in reason(found)
+    assert "one under another name" in reason(found)
+    assert not found.refusals[0].serves_previous
+
+
+def test_a_name_that_the_release_gives_up_is_served_again() -> None:
+    taken = Compiler(Endpoint("mine", PREFIX, True), Machines(), False, {"settle": "a.yaml"}).compile(
+        [registered()], {}
+    )
+
+    assert set(compiled(registered(), previous=taken).tools) == {"settle"}
+
+
 # --------------------------------------------------------------------------------------------------------------- roles
 
 FOREIGN: Final = "arn:aws:states:us-west-2:222222222222:stateMachine:Settle"

@@ -4,10 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from stepwire.engine.operations import argument_violations
+from stepwire.catalog.additions import Caller
+from stepwire.catalog.tools import Tool
+from stepwire.engine.arguments import checked_arguments
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear, WorkflowNotStarted
-from stepwire.json_text import write
+from stepwire.json_text import JsonObject, write
+from stepwire.schemas.validation import Violation
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Cancelled, Execution, Failed, Working
 from stepwire.tasks.usage import Limits
 from tests.fake_workflows import FakeWorkflows, Start
@@ -15,6 +18,11 @@ from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, OPTIONAL, STRUCTURED, Wo
 
 REPAIR_AFTER = Intervals().repair
 INPUT = write(ARGUMENTS)
+
+
+def faults_of(tool: Tool, arguments: JsonObject) -> tuple[Violation, ...]:
+    """Return why the arguments of a call are refused."""
+    return checked_arguments(tool, arguments, LARGEST_INPUT, Caller(ALICE)).faults
 
 
 class TestCall:
@@ -196,11 +204,11 @@ class TestAStartThatIsUnclear:
 
 class TestFaultsOfArguments:
     def test_are_none_for_valid_arguments(self) -> None:
-        assert argument_violations(OPTIONAL, ARGUMENTS, LARGEST_INPUT) == ()
+        assert faults_of(OPTIONAL, ARGUMENTS) == ()
 
     def test_are_named_with_their_place(self) -> None:
         """M37, M38."""
-        (fault,) = argument_violations(OPTIONAL, BAD_ARGUMENTS, LARGEST_INPUT)
+        (fault,) = faults_of(OPTIONAL, BAD_ARGUMENTS)
 
         assert fault.pointer == "/count"
 
@@ -210,11 +218,11 @@ class TestFaultsOfArguments:
         ids=lambda text: text[0],
     )
     def test_include_arguments_larger_than_a_workflow_accepts(self, text: str) -> None:
-        (fault,) = argument_violations(OPTIONAL, {"text": text}, LARGEST_INPUT)
+        (fault,) = faults_of(OPTIONAL, {"text": text})
 
         assert "larger than 262144 bytes" in str(fault)
 
     def test_exclude_arguments_of_the_largest_accepted_size(self) -> None:
         text = "x" * (LARGEST_INPUT - len('{"text":""}'))
 
-        assert argument_violations(OPTIONAL, {"text": text}, LARGEST_INPUT) == ()
+        assert faults_of(OPTIONAL, {"text": text}) == ()

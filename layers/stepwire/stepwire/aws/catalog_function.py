@@ -62,7 +62,12 @@ class CatalogHandler:
             _consents_in(event, settings.endpoint.name),
             client_elsewhere,
         )
-        return Compiler(settings.endpoint, machines, recheck=event.get("detail-type") == _SCHEDULED)
+        return Compiler(
+            settings.endpoint,
+            machines,
+            recheck=event.get("detail-type") == _SCHEDULED,
+            release_tools=settings.release_tools,
+        )
 
     def _log(self, compiled: Compiled) -> None:
         logger = Logger()

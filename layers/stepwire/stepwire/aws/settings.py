@@ -14,7 +14,7 @@ from stepwire.catalog.tools import Catalog
 from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
-from stepwire.json_text import JsonTextError, is_object, parse
+from stepwire.json_text import JsonTextError, is_object, load_json, parse
 from stepwire.protocol.resumption import ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.ids import execution_prefix_of
@@ -135,6 +135,8 @@ class CatalogSettings:
     """Of the parameters that tools are registered with."""
     allowed: tuple[str, ...]
     """ARNs of state machines that need no tag; a name may end in *."""
+    release_tools: Mapping[str, str]
+    """The files of the manifests that are part of the release, by the names of their tools."""
 
 
 def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
@@ -155,7 +157,14 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
         ),
         path=f"/stepwire/{name}/tools/",
         allowed=_list(environment, "STATE_MACHINE_ARNS"),
+        release_tools=_release_tools(Path(environment.get(TASK_ROOT, ""))),
     )
+
+
+def _release_tools(folder: Path) -> Mapping[str, str]:
+    """Read what the build wrote beside the handler; empty where nothing was built."""
+    path = folder / "release_tools.json"
+    return load_json(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def read_external_id(environment: Mapping[str, str]) -> str:

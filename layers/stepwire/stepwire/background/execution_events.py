@@ -60,9 +60,7 @@ class ExecutionEvents:
         state = self._with_output(change, task.execution)
         if isinstance(state, (Running, Missing)):
             return
-        self.recorder.record(
-            task, without_large_result(event_of(state, task.work.output_schema, task.work.causes)), EndSource.EVENT
-        )
+        self.recorder.record(task, without_large_result(event_of(state, *task.work.promises)), EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.tools import FORMAT
+from stepwire.catalog.tools import FORMATS, format_of
 from stepwire.json_text import JsonObject, as_object, load_json, write
 
 LARGEST_SHARD: Final = 300_000
@@ -51,12 +51,12 @@ class Compiled:
     refusals: tuple[Refusal, ...] = ()
 
     def shards(self) -> tuple[str, ...]:
-        """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes, by the order of names."""
-        return tuple(write({"format": FORMAT, "tools": part}) for part in self._parts())
+        """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes and of one format."""
+        return tuple(write({"format": one, "tools": part}) for one in FORMATS for part in self._parts(one))
 
-    def _parts(self) -> Iterator[list[JsonObject]]:
+    def _parts(self, its_format: int) -> Iterator[list[JsonObject]]:
         part, size = list[JsonObject](), 0
-        for name in sorted(self.tools):
+        for name in sorted(name for name, entry in self.tools.items() if format_of(entry) == its_format):
             entry_size = len(write(self.tools[name]).encode())
             if part and size + entry_size > LARGEST_SHARD:
                 yield part
@@ -86,5 +86,5 @@ class Compiled:
 def entries_in(shard: str) -> dict[str, JsonObject]:
     """Read the tools of a shard, by name; empty where another version wrote it."""
     document = as_object(load_json(shard))
-    tools: list[JsonObject] = document["tools"] if document.get("format") == FORMAT else []
+    tools: list[JsonObject] = document["tools"] if document.get("format") in FORMATS else []
     return {tool["name"]: tool for tool in tools}

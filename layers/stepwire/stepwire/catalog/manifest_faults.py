@@ -5,9 +5,10 @@ Pure. The rule: a name that is not known is answered with the nearest one, or wi
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
+from stepwire.catalog.manifest_words import SHAPES
 from stepwire.json_text import Json, as_object
 
 EMPTY: Final = "the file is empty: write the tool's fields, `name: ...` first"
@@ -32,6 +33,25 @@ _OTHER_TYPES: Final = {
 _SCHEMAS: Final = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 _BY_NAME: Final = ("properties", "patternProperties", "dependentSchemas", "$defs")
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
+_KINDS: Final[Mapping[Any, str]] = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "fields",
+}
+_DURATION: Final = "must be a duration such as PT30S, PT5M, PT2H or P7D"
+_FIELDS: Final = "have fields, each as `name: value`"
+_SHORT_FORMS: Final = {"context": "be a name, or ", "idempotency": "be a list of arguments, or "}
+_FIXED: Final = {
+    "missing": "is missing",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "time_delta_parsing": _DURATION,
+    "time_delta_type": _DURATION,
+}
+_WRITTEN: Final = {"100000 microseconds": "0.1 seconds"}
 _TAG: Final = re.compile(r"constructor for the tag '(?P<tag>![^']*)'")
 
 
@@ -88,3 +108,51 @@ def yaml_problem(problem: str) -> str:
     if "mapping values are not allowed" in problem:
         return f"{problem}: quote texts with a colon"
     return problem
+
+
+def fault_words(kind: str, path: Sequence[str], given: Any, limits: Mapping[str, Any]) -> str:
+    """Say what is wrong with the value of a field.
+
+    Args:
+        kind: the type of pydantic's error.
+        path: the names and positions that lead to the field.
+        given: the value.
+        limits: what pydantic says of the limit that was passed.
+    """
+    field = ".".join(part for part in path if not part.isdecimal())
+    if field.startswith("output.structured"):
+        return "must be a JMESPath expression, or false"
+    match kind:
+        case "model_type" | "dict_type":
+            words = f"must {_SHORT_FORMS.get(field, '')}{_FIELDS}"
+        case "string_pattern_mismatch":
+            words = f"must be {SHAPES.get(field, 'other characters')}"
+        case "enum" | "literal_error":
+            words = _no_choice(given, str(limits["expected"]))
+        case "string_type":
+            what = _KINDS.get(cast(Any, type(given)), "empty")
+            words = f"must be a text, not {what}" + (": put it in quotes" if isinstance(given, int | float) else "")
+        case _:
+            words = _FIXED.get(kind) or _size_words(kind, given, limits)
+    return words
+
+
+def _size_words(kind: str, given: Any, limits: Mapping[str, Any]) -> str:
+    unit = "characters" if kind.startswith("string") else "entries"
+    match kind:
+        case "string_too_short" | "too_short":
+            return "must not be empty"
+        case "string_too_long" | "too_long":
+            return f"must have at most {limits['max_length']} {unit}, and has {len(given)}"
+        case "greater_than_equal":
+            return f"must be at least {_WRITTEN.get(limits['ge'], limits['ge'])}"
+        case "less_than_equal":
+            return f"must be at most {limits['le']}"
+        case _:
+            return "is not what this field takes (docs/manifest.md)"
+
+
+def _no_choice(given: Any, expected: str) -> str:
+    choices = re.findall(r"'([^']*)'", expected)
+    near = _nearest(given, choices) if isinstance(given, str) else None
+    return f"must be one of {', '.join(choices)}" + (f"; did you mean {near}?" if near else "")

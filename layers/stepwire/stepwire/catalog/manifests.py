@@ -1,25 +1,29 @@
 """The manifests of the tools: read, check, compile. Runs when a function is built and never in one.
 
-    python -m stepwire.catalog.manifests FOLDER [--output catalog.json]
+    python -m stepwire.catalog.manifests FOLDER [--output catalog.json] [--names release_tools.json]
 
 One manifest a tool, `FOLDER/<name>.yaml`. Whatever is wrong is said with the file and the field, all of it at once.
 """
 
 import argparse
 import sys
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
+from typing import Annotated, Any, Final, Literal, Self, cast
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from stepwire.catalog.manifest_faults import EMPTY, not_utf8, unknown_field, wrong_types, yaml_problem
-from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport
+from stepwire.catalog.manifest_faults import fault_words, not_utf8, unknown_field, wrong_types
+from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
+from stepwire.catalog.manifest_output import OutputFields, output_faults
+from stepwire.catalog.manifest_yaml import read_yaml
+from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
 from stepwire.errors import CatalogError
-from stepwire.json_text import JsonObject, JsonTextError, as_object, parse, write
+from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.parameter_headers import check_annotations
+from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, elicitation_of
 from stepwire.tasks.links import PRINCIPAL, TASK_ID
@@ -38,6 +42,8 @@ def _object_schema(schema: JsonObject) -> JsonObject:
     if schema.get("type") != "object":
         raise ValueError("at type: must be 'object'")
     check_annotations(_schema(schema))
+    for fault in default_faults(schema):
+        raise ValueError(fault)
     return schema
 
 
@@ -136,10 +142,28 @@ class Manifest(BaseModel):
         default=None, pattern=r"^(([A-Za-z0-9!_.*'()-]|\{principal\}|\{task_id\})+/)+$", max_length=200
     )
     model_may_answer: bool = False
-    show_errors: Literal["names", "causes"] | None = None
+    show_errors: Literal["names", "redacted", "causes"] | None = None
     # RFC 6749: what a scope may be made of.
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list[str])
     idempotency: Idempotency | None = None
+    input: InputFields | None = None
+    context: ContextFields | None = None
+    output: OutputFields | None = None
+
+    @model_validator(mode="after")
+    def keeps_what_is_stored_small(self) -> Self:
+        """Check that the shape of the output fits the promised schema, and the task's item."""
+        for fault in output_faults(self.output, self.output_schema, LARGEST_SCHEMA):
+            raise ValueError(fault)
+        return self
+
+    @model_validator(mode="after")
+    def keeps_added_names_apart(self) -> Self:
+        """Check that what the server adds to the input has names of its own."""
+        confirm_key = self.confirm.input_key if self.confirm else None
+        for fault in added_faults(self.input_schema, self.input, self.context, confirm_key):
+            raise ValueError(fault)
+        return self
 
     @model_validator(mode="after")
     def check_result_prefix(self) -> Self:
@@ -192,6 +216,10 @@ class Manifest(BaseModel):
         )
         # As written: dumping a schema through the model would drop its nulls.
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
+        if self.output is not None:
+            schemas["output"] = self.output.compiled()
+        if self.input is not None:
+            schemas["input"] = {"constants": self.input.constants, "defaults": self.input.defaults}
         return {
             **entry,
             **schemas,
@@ -212,8 +240,16 @@ class Manifest(BaseModel):
 _NESTED: Final[dict[str, type[BaseModel]]] = {
     "annotations": Annotations,
     "confirm": Confirm,
+    "context": ContextFields,
     "idempotency": Idempotency,
+    "input": InputFields,
+    "output": OutputFields,
 }
+
+
+def models_of_fields() -> Mapping[str, type[BaseModel]]:
+    """Return the models of the fields that have fields of their own."""
+    return _NESTED
 
 
 def _key_problem(input_schema: JsonObject, name: str) -> str | None:
@@ -232,42 +268,6 @@ def _key_problem(input_schema: JsonObject, name: str) -> str | None:
     if not types <= _PLAIN_TYPES or any(isinstance(value, dict | list) for value in values):
         return f"may be nested: a key is made of {', '.join(sorted(_PLAIN_TYPES))} only"
     return None
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
-
-    # Its own: where the SAM translator has run, PyYAML's SafeLoader has learnt the tags of CloudFormation from it.
-    yaml_multi_constructors: ClassVar[dict[str | None, Any]] = {}
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Refuse aliases: a few lines of them stand for gigabytes."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.constructor.ConstructorError(
-                problem="aliases (*name) are not supported: write the value out",
-                problem_mark=cast(Any, self).peek_event().start_mark,
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Build a mapping whose keys are all different."""
-        known: list[Any] = []
-        for key, _ in node.value:
-            if key.value in known:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
-                )
-            known.append(key.value)
-        return super().construct_mapping(node, deep)
-
-    def refuse_date(self, node: yaml.ScalarNode) -> None:
-        """JSON has no dates, and what was meant is a text."""
-        raise yaml.constructor.ConstructorError(
-            problem=f"{node.value} is read as a date: put it in quotes", problem_mark=node.start_mark
-        )
-
-
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.refuse_date)
 
 
 def compile_directory(folder: Path) -> str:
@@ -291,7 +291,14 @@ def compile_directory(folder: Path) -> str:
         faults.append(f"{folder}: there is no such folder")
     if faults:
         raise CatalogError("\n".join(faults))
-    return write({"format": FORMAT, "tools": list(entries.values())})
+    newest = max(map(format_of, entries.values()), default=FORMAT)
+    return write({"format": newest, "tools": list(entries.values())})
+
+
+def names_in(compiled: str) -> str:
+    """Return, as JSON text, the names of the tools in a catalog.json, each with its file."""
+    tools: list[JsonObject] = load_json(compiled)["tools"]
+    return write({tool["name"]: tool["source"] for tool in tools})
 
 
 def read_manifest(text: str) -> Manifest:
@@ -301,20 +308,9 @@ def read_manifest(text: str) -> Manifest:
         CatalogError: something is wrong; one line a fault, each with its field.
     """
     try:
-        document = yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
-        if document is None:
-            raise CatalogError(EMPTY)
-        return Manifest.model_validate(parse(write(document)))
-    except yaml.YAMLError as error:
-        raise CatalogError(_yaml_fault(error)) from None
+        return Manifest.model_validate(read_yaml(text))
     except ValidationError as error:
         raise CatalogError("\n".join(_faults(error))) from None
-    except LookupError:  # PyYAML's own, for a tag such as !!int or !!bool before what is none
-        raise CatalogError("a value is not what its tag (!!...) says") from None
-    except RecursionError:
-        raise CatalogError("nested too deeply") from None
-    except (JsonTextError, TypeError, ValueError) as error:
-        raise CatalogError(f"no JSON: {error}") from None
 
 
 def _read(path: Path) -> Manifest:
@@ -334,26 +330,25 @@ def _text_of(path: Path) -> str:
         raise CatalogError(not_utf8(content, error.start)) from None
 
 
-def _yaml_fault(error: yaml.YAMLError) -> str:
-    mark, problem = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or "bad YAML")
-    return f"line {mark.line + 1 if mark else '?'}: {yaml_problem(problem)}"
-
-
 def _faults(error: ValidationError) -> list[str]:
-    return [
-        f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {_words_of(fault)}"
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
+    faults = (f"{'.'.join(_path_of(fault)) or 'the file'}: {_words_of(fault)}" for fault in error.errors())
+    return list(dict.fromkeys(faults))  # a field of several types has a fault for each
+
+
+def _path_of(fault: ErrorDetails) -> list[str]:
+    """Return the names and positions that lead to a field, without the type that a union was tried with."""
+    path = list(map(str, fault["loc"]))
+    return path[:2] if path[:2] == ["output", "structured"] else path
 
 
 def _words_of(fault: ErrorDetails) -> str:
+    *path, name = map(str, fault["loc"] or [""])
     if fault["type"] == "extra_forbidden":
-        *path, name = map(str, fault["loc"])
         fields = (_NESTED[path[0]] if path else Manifest).model_fields
         return unknown_field(name, [field.alias or known for known, field in fields.items()])
-    if fault["type"] == "model_type":
-        return "must have fields, each as `name: value`"
-    return fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        return fault["msg"].removeprefix("Value error, ")
+    return fault_words(fault["type"], [*path, name], fault["input"], fault.get("ctx", {}))
 
 
 def _milliseconds(duration: timedelta) -> int:
@@ -366,6 +361,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m stepwire.catalog.manifests", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--names", type=Path, help="where to write the names of the tools, each with its file")
     parser.add_argument("--output", type=Path, help="where to write catalog.json; without it, the check is all")
     options = parser.parse_args(arguments)
     try:
@@ -373,6 +369,8 @@ def main(arguments: list[str] | None = None) -> int:
     except CatalogError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    if options.names:
+        options.names.write_text(names_in(compiled), encoding="utf-8")
     if options.output:
         options.output.write_text(compiled, encoding="utf-8")
     return 0

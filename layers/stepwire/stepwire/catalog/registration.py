@@ -7,7 +7,7 @@ does not.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from stepwire import __version__
@@ -62,6 +62,10 @@ class _Refused(Exception):
     """A manifest is not served; the last good one of its tool may be."""
 
 
+class _Taken(Exception):
+    """The release has a tool of that name, so no registered one can be served."""
+
+
 class _NoConsent(Exception):
     """A state machine may not be started."""
 
@@ -74,6 +78,8 @@ class Compiler:
     machines: StateMachines
     recheck: bool
     """Whether to look at the state machines of manifests that have not changed."""
+    release_tools: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The files of the manifests that are part of the endpoint's release, by the names of their tools."""
 
     def compile(self, registered: Iterable[Registered], previous: Mapping[str, JsonObject]) -> Compiled:
         """Return the tools that serve from now on.
@@ -88,7 +94,7 @@ class Compiler:
             before = previous.get(one.tool)
             try:
                 tools[one.tool] = self._entry(one, before)
-            except (_Refused, _NoConsent) as refused:
+            except (_Refused, _NoConsent, _Taken) as refused:
                 if before is not None and isinstance(refused, _Refused) and self._still_consents(before):
                     tools[one.tool] = before
                 refusals.append(Refusal(one.tool, one.source, str(refused), one.tool in tools))
@@ -97,10 +103,17 @@ class Compiler:
     def _entry(self, one: Registered, before: JsonObject | None) -> JsonObject:
         """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
 
-        1. It is the one that was compiled before; 2. a manifest; 3. of its own name; 4. with scopes that somebody
-        checks; 5. for a state machine of this account and Region, or with a role that the endpoint may assume; 6. whose
-        owner consents; 7. that is there, can be described, and fits the manifest (`examination`).
+        1. Its name is no tool's of the release; 2. it is the one that was compiled before; 3. a manifest; 4. of its own
+        name; 5. with scopes that somebody checks; 6. for a state machine of this account and Region, or with a role
+        that the endpoint may assume; 7. whose owner consents; 8. that is there, can be described, and fits the manifest
+        (`examination`).
         """
+        if one.tool in self.release_tools:
+            where = self.release_tools[one.tool]
+            raise _Taken(
+                f"name: {one.tool!r} is a tool of the endpoint's own release ({where}), which is served: register this "
+                "one under another name, or have that manifest removed"
+            )
         digest = _digest(one.text)
         if before is not None and before.get("digest") == digest and not self.recheck:
             self._check_consent(before["state_machine"], before.get("role", ""))

@@ -13,9 +13,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from stepwire.catalog.additions import NOTHING_ADDED, Additions, additions_of
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.protocol.parameter_headers import ParameterHeader, parameter_headers
+from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
@@ -23,6 +25,9 @@ from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
 
 FORMAT: Final = 2
+"""The oldest format that a version must read to serve a tool of it: 3, if what it is sent or returns is shaped."""
+SHAPED_FORMAT: Final = 3
+FORMATS: Final = (FORMAT, SHAPED_FORMAT)
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -32,6 +37,7 @@ ANSWER_TOOL: Final = "task_answer"
 LIST_TOOL: Final = "task_list"
 OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of Stepwire's own tools, for clients without tasks; no manifest may take one."""
+_SHAPING: Final = frozenset({"input", "context", "output"})
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 
 
@@ -110,6 +116,10 @@ class Tool:
     """What a caller's token must allow, beside what every call needs."""
     idempotency: Idempotency | None = None
     """Makes an idempotency key for calls whose client sends none; None: such calls are never repetitions."""
+    additions: Additions = NOTHING_ADDED
+    """What the workflow gets beside the arguments."""
+    output_shape: str | None = None
+    """JSON text of how its output becomes the result; None: as it is."""
     is_express: bool = False
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
     role: str = ""
@@ -119,6 +129,11 @@ class Tool:
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
         """What a client repeats in headers."""
         return parameter_headers(as_object(load_json(self.input_schema)))
+
+    @cached_property
+    def defaults(self) -> Defaults | None:
+        """The defaults of the input schema; None if it has none."""
+        return Defaults(as_object(load_json(self.input_schema))) if '"default"' in self.input_schema else None
 
 
 class Tools(Protocol):
@@ -172,6 +187,7 @@ class Catalog:
     def compile_schemas(self) -> None:
         """Compile what arguments, outputs and answers are held against, where no request waits for it."""
         for tool in self.in_order:
+            _ = tool.defaults
             asked = tool.confirmation.requested_schema if tool.confirmation else None
             for schema in (tool.input_schema, tool.output_schema, asked):
                 if schema is not None:
@@ -192,10 +208,15 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
         document = as_object(load_json(compiled))
     except ValueError:
         document = {}
-    if document.get("format") != FORMAT:
+    if document.get("format") not in FORMATS:
         raise CatalogError("catalog.json is not what this version of Stepwire compiles: run `make catalog` again")
     tools = (_tool(entry, state_machines) for entry in document["tools"])
     return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
+
+
+def format_of(entry: JsonObject) -> int:
+    """Return the format of a compiled tool. An earlier version, which would not shape its input, does not serve it."""
+    return FORMAT if _SHAPING.isdisjoint(entry) else SHAPED_FORMAT
 
 
 def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
@@ -221,6 +242,8 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         model_may_answer=entry.get("model_may_answer", False),
         scopes=tuple(entry.get("scopes", ())),
         idempotency=_idempotency(entry.get("idempotency")),
+        additions=additions_of(entry),
+        output_shape=write(entry["output"]) if "output" in entry else None,
         is_express=entry.get("express", False),
         role=entry.get("role", ""),
     )

@@ -141,13 +141,15 @@ def declined_result(answer: Answer) -> ToolResult:
     return tool_error(_UNASKED if action is None else _REFUSALS.get(action, _UNASKED))
 
 
-def merged_input(input_text: str, member: str | None, answer: InputResponse) -> str | WrongAnswer:
-    """Return the workflow's input with the user's answer in it; a wrong answer if the input gets too large."""
+def merged_input(
+    input_text: str, member: str | None, answer: InputResponse, room: int = LARGEST_INPUT
+) -> str | WrongAnswer:
+    """Return the workflow's input with the user's answer in it; a wrong answer if that is larger than `room` bytes."""
     if member is None:
         return input_text
     text = write({**load_json(input_text), member: load_json(answer.content or "{}")})
-    if len(text.encode()) > LARGEST_INPUT:
-        return WrongAnswer(f"the answer and the arguments together are larger than {LARGEST_INPUT} bytes of JSON")
+    if len(text.encode()) > room:
+        return WrongAnswer(f"the answer and the arguments together are larger than {room} bytes of JSON")
     return text
 
 

@@ -99,6 +99,7 @@ class ExpressCalls:
             ) from None
         status = _status_after(event)
         self._audit(task, status)
+        self.operations.recorder.note_shaping(task, event)
         if isinstance(status, Failed):
             return status.error
         assert isinstance(status.result, ToolResult)  # noqa: S101 - nothing of an execution like this stays elsewhere
@@ -112,7 +113,7 @@ class ExpressCalls:
             return WorkCompleted(tool_error(self._unclear()))
         if end == Succeeded(None):
             return WorkCompleted(tool_error(_NO_OUTPUT))
-        return event_of(end, task.work.output_schema, task.work.causes)
+        return event_of(end, *task.work.promises)
 
     def _unclear(self) -> str:
         return (

@@ -139,18 +139,22 @@ class IdempotentCalls:
         return self.recorder.now() - claim.claimed_at
 
 
-def idempotency_key_of(given: str | None, tool: Tool, arguments: JsonObject) -> IdempotencyKey | None:
+def idempotency_key_of(
+    given: str | None, tool: Tool, sent: JsonObject, complete: JsonObject | None = None
+) -> IdempotencyKey | None:
     """Return the idempotency key of a call: the caller's own if given, else the one that the tool makes, else None.
 
     Args:
         given: the key that the caller sent.
         tool: the tool that is called.
-        arguments: arguments that conform to the tool's schema, so that those which make a key are there.
+        sent: the arguments as the caller sent them: the caller's own key stands for exactly these.
+        complete: the arguments with all defaults, of which the tool makes its key; None: those that were sent.
     """
     if given is not None:
-        return IdempotencyKey(_digest(given, _CALLERS), _digest(_text_of(tool, arguments), _CALLERS))
+        return IdempotencyKey(_digest(given, _CALLERS), _digest(_text_of(tool, sent), _CALLERS))
     if tool.idempotency is None:
         return None
+    arguments = sent if complete is None else complete
     digest = _digest(_text_of(tool, {name: arguments[name] for name in tool.idempotency.arguments}), _TOOLS)
     return IdempotencyKey(digest, digest, tool.idempotency.window)
 

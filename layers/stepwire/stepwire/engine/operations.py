@@ -4,15 +4,17 @@ The order is write, start, answer: a task is durable before the client gets its 
 the next reader repairs the task, because starting the same execution is idempotent.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry
+from stepwire.catalog.additions import Caller
 from stepwire.catalog.tools import Confirmation, Tool
 from stepwire.engine.admission import Admission
+from stepwire.engine.arguments import input_text
 from stepwire.engine.idempotency import Begin, Begun, IdempotentCalls
 from stepwire.engine.ports import IdempotencyKey, Randomness, TaskPage, Workflows
 from stepwire.engine.recorder import Recorder, outcome_of
@@ -30,9 +32,8 @@ from stepwire.errors import (
     WorkflowNotStopped,
     WorkflowsThrottled,
 )
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import JsonObject
 from stepwire.principal import Principal
-from stepwire.schemas.validation import Violation, violations_of
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
@@ -65,12 +66,12 @@ _KEY_RETENTION_MARGIN: Final = LONGEST_TTL + timedelta(days=1)
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool call with validated arguments (`argument_violations`)."""
+    """A tool call with complete and validated arguments (`checked_arguments`)."""
 
     owner: Principal
     tool: Tool
     arguments: JsonObject
-    """The workflow's input."""
+    """The workflow's input, but for what the tool adds to it."""
     ttl_ms: int | None = None
     """The ttl that the caller requests, in milliseconds; see `_granted_ttl`."""
     origin: Origin = field(default_factory=Origin)
@@ -78,6 +79,8 @@ class ToolCall:
     """The trace of the call, as an AWS X-Ray header."""
     key: IdempotencyKey | None = None
     """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
+    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """What the sign-in verified of the owner."""
 
 
 @dataclass(frozen=True)
@@ -298,12 +301,13 @@ class Operations:
             work=Work(
                 tool.name,
                 tool.state_machine_arn,
-                write(call.arguments),
+                input_text(tool, call.arguments, Caller(call.owner, call.claims), task_id),
                 tool.output_schema,
                 tool.shows_state,
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
+                tool.output_shape,
                 self.execution_prefix,
                 tool.role,
             ),
@@ -321,7 +325,7 @@ class Operations:
     def _fetch_result(self, task: Task) -> ToolResult:
         match self._describe_with_retries(task):
             case Succeeded() as end:
-                event = event_of(end, task.work.output_schema, task.work.causes)
+                event = event_of(end, *task.work.promises)
             case Unreadable():
                 raise InternalError(
                     "The workflow succeeded, but its result cannot be read: this server may not use the key that "
@@ -356,10 +360,3 @@ def confirmation_request(confirmation: Confirmation, arguments: JsonObject) -> I
         asked=confirmation.elicitation(arguments),
         destination=WorkflowInput(confirmation.input_key),
     )
-
-
-def argument_violations(tool: Tool, arguments: JsonObject, largest: int) -> tuple[Violation, ...]:
-    """Return why the arguments of a call are refused: larger than `largest` bytes of JSON, or against its schema."""
-    if len(write(arguments).encode()) > largest:
-        return (Violation("", f"the arguments are larger than {largest} bytes of JSON, the limit of a call"),)
-    return violations_of(tool.input_schema, arguments)

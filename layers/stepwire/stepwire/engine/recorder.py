@@ -13,7 +13,7 @@ from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.principal import Principal
-from stepwire.tasks.events import TaskEvent
+from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.task import Completed, Status, Task
@@ -88,9 +88,12 @@ class Recorder:
             if after is current:
                 return current
             try:
-                return self._save(after, source)
+                saved = self._save(after, source)
             except SaveConflict:
                 current = self.load(task.key)
+            else:
+                self.note_shaping(saved, event)
+                return saved
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
 
     def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:
@@ -99,6 +102,12 @@ class Recorder:
             return self._save(advance(task, event, self.now()))
         except SaveConflict:
             return None
+
+    def note_shaping(self, task: Task, event: TaskEvent) -> None:
+        """Tell the operator that an output could not be shaped, once for each task."""
+        if isinstance(event, WorkCompleted) and event.shaping_fault is not None:
+            fault = event.shaping_fault
+            self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
 
     def _save(self, task: Task, source: EndSource | None = None) -> Task:
         saved = self.store.save(task)

@@ -123,7 +123,7 @@ class Upkeep:
             case Missing():
                 return self.after_start(task) if self._is_wanted(task) else self._cancel_unstarted(task)
             case end:
-                event = without_large_result(event_of(end, task.work.output_schema, task.work.causes))
+                event = without_large_result(event_of(end, *task.work.promises))
                 return self.recorder.record(task, event, EndSource.CHECK) or task
 
     def _is_wanted(self, task: Task) -> bool:

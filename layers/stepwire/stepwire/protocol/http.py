@@ -18,6 +18,8 @@ class HttpRequest:
     principal: Principal
     scopes: frozenset[str] | None = None
     """What the caller's token allows; None where the sign-in knows no scopes."""
+    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """What the sign-in verified of the caller; never in a log."""
     query: str = ""
     """Of the URL, as it came."""
     deadline: datetime | None = None

@@ -1,12 +1,13 @@
 """The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from stepwire import __version__
 from stepwire.catalog.access import Access, Scopes
+from stepwire.catalog.additions import Caller
 from stepwire.catalog.tools import Tools
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations, ToolCall
@@ -113,11 +114,18 @@ class Call:
     idempotency_key: str | None = None
     """The client's key for this call: a retry with the same key gets the same task."""
     scopes: Scopes = None
+    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """What the sign-in verified of the caller."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
     """Of the endpoint's URL."""
     deadline: datetime | None = None
     """When Lambda ends the invocation; None: not known."""
+
+    @property
+    def caller(self) -> Caller:
+        """Return who calls."""
+        return Caller(self.owner, self.claims)
 
     @property
     def modes(self) -> frozenset[Mode]:

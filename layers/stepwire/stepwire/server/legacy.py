@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.catalog.tools import TaskSupport, Tool
+from stepwire.engine.arguments import checked_arguments
 from stepwire.engine.idempotency import Begun, idempotency_key_of
-from stepwire.engine.operations import ToolCall, argument_violations
+from stepwire.engine.operations import ToolCall
 from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning
 from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
@@ -78,19 +79,21 @@ def call_tool(kit: Kit, call: Call) -> Reply:
         _check_kind_of_call(own.name, TaskSupport.FORBIDDEN, as_task=task_params is not None)
         return _call_own_tool(kit, call, own)
     tool = tool_of(kit, call)
-    arguments = arguments_of(call)
+    sent = arguments_of(call)
     _check_kind_of_call(tool.name, tool.task_support, as_task=task_params is not None)
     is_followed = kit.resumes(call).calls if task_params is None else kit.resumes(call).results
     _check_capabilities(tool, call, is_followed=is_followed)
     origin = _origin(kit, call, tool, is_followed=is_followed)
     ttl = None if task_params is None else read.optional_milliseconds(task_params, "ttl", "params.task.ttl")
-    faults = argument_violations(tool, arguments, kit.operations.limits.argument_bytes)
+    checked = checked_arguments(tool, sent, kit.operations.limits.argument_bytes, call.caller)
+    faults = checked.faults
     if faults and task_params is not None:  # the response must be a task, so a CallToolResult cannot say it (T7)
         raise InvalidParams(rejection(tool.name, faults))
     if faults:
         return legacy_result(tool_error(rejection(tool.name, faults)))
-    key = idempotency_key_of(call.idempotency_key, tool, arguments)
-    tool_call = ToolCall(call.owner, tool, arguments, ttl, origin, trace_header_of(call.params), key)
+    key = idempotency_key_of(call.idempotency_key, tool, sent, checked.complete)
+    trace = trace_header_of(call.params)
+    tool_call = ToolCall(call.owner, tool, checked.complete, ttl, origin, trace, key, call.claims)
     if task_params is not None:
         return _created_task(kit, tool, _start(kit, tool_call))
     if tool.is_express:

@@ -121,6 +121,7 @@ def _call(inbound: Inbound) -> Call:
         session=inbound.session,
         idempotency_key=admit(inbound, message, METHODS) if is_request else None,
         scopes=received.http.scopes,
+        claims=received.http.claims,
         headers=received.headers,
         query=received.http.query,
         deadline=received.http.deadline,

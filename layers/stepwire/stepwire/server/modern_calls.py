@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Final
 
 from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
+from stepwire.engine.arguments import checked_arguments, room_for_arguments
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.engine.idempotency import Begun, idempotency_key_of
-from stepwire.engine.operations import ToolCall, argument_violations, confirmation_request
+from stepwire.engine.operations import ToolCall, confirmation_request
 from stepwire.errors import MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
 from stepwire.protocol import params as read
@@ -66,10 +67,10 @@ def call_tool(kit: Kit, call: Call) -> Reply:
     state = read.optional_text(call.params, "requestState")
     responses = read.optional_object(call.params, "inputResponses") or {}
     _check_capabilities(tool, call)
-    faults = argument_violations(tool, arguments, kit.operations.limits.argument_bytes)
-    if faults:
-        return modern_result(tool_error(rejection(tool.name, faults)))
-    tool_call = _ParsedCall(kit, call, tool, arguments, responses)
+    checked = checked_arguments(tool, arguments, kit.operations.limits.argument_bytes, call.caller)
+    if checked.faults:
+        return modern_result(tool_error(rejection(tool.name, checked.faults)))
+    tool_call = _ParsedCall(kit, call, tool, arguments, checked.complete, responses)
     if tool.is_express and state is None:
         return tool_call.run()
     return tool_call.start() if state is None else tool_call.resume(state)
@@ -104,7 +105,10 @@ class _ParsedCall:
     kit: Kit
     call: Call
     tool: Tool
+    sent: JsonObject
+    """The arguments as the client sends them in each round."""
     arguments: JsonObject
+    """The arguments with all defaults."""
     responses: Mapping[str, Json]
 
     def start(self) -> Reply:
@@ -142,13 +146,13 @@ class _ParsedCall:
 
     @property
     def _subject(self) -> Subject:
-        return Subject(self.call.owner, self.tool.name, self.arguments)
+        return Subject(self.call.owner, self.tool.name, self.sent)
 
     def _tool_call(self, arguments: JsonObject) -> ToolCall:
         # The key identifies the call as its caller made it, without the user's answer.
-        origin, key = Origin(self._modes), idempotency_key_of(self.call.idempotency_key, self.tool, self.arguments)
-        trace = trace_header_of(self.call.params)
-        return ToolCall(self.call.owner, self.tool, arguments, None, origin, trace, key)
+        key = idempotency_key_of(self.call.idempotency_key, self.tool, self.sent, self.arguments)
+        origin, trace = Origin(self._modes), trace_header_of(self.call.params)
+        return ToolCall(self.call.owner, self.tool, arguments, None, origin, trace, key, self.call.claims)
 
     def _started(self, begun: Begun) -> Reply:
         task, is_repeat = begun.task, begun.is_repeat
@@ -178,7 +182,8 @@ class _ParsedCall:
             return self._ask(confirmation, answer)
         if answer.action is not Action.ACCEPT:
             return modern_result(declined_result(answer))
-        input_text = merged_input(write(self.arguments), confirmation.input_key, answer)
+        room = room_for_arguments(self.tool, self.call.caller)
+        input_text = merged_input(write(self.arguments), confirmation.input_key, answer, room)
         if isinstance(input_text, WrongAnswer):
             return self._ask(confirmation, input_text)
         arguments = as_object(load_json(input_text))

@@ -106,6 +106,8 @@ class WorkCompleted:
 
     result: ToolResult | ResultInExecution
     message: str | None = None
+    shaping_fault: str | None = None
+    """Why the output could not be shaped, for the operator; without any part of the output."""
 
 
 @dataclass(frozen=True)

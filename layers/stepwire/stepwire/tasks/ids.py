@@ -17,6 +17,7 @@ TaskId = NewType("TaskId", str)
 """36 characters: 10 for the time of creation in milliseconds, so that ids sort by age, and 26 for 128 random bits."""
 
 RANDOM_BYTES: Final = 16
+ID_LENGTH: Final = 36
 
 # Crockford's base 32 in lower case: sorts like the number, without letters that look alike.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, TypeGuard
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.shaping import Unshapable, shaped
 from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_tool_result
 
@@ -77,17 +78,20 @@ ExecutionEnd: TypeAlias = Succeeded | Unreadable | ExecutionFailed | TimedOut | 
 ExecutionState: TypeAlias = Running | Missing | ExecutionEnd
 
 
-def event_of(end: ExecutionEnd, output_schema: str | None, causes: Causes = Causes.REDACTED) -> TaskEvent:
+def event_of(
+    end: ExecutionEnd, output_schema: str | None, causes: Causes = Causes.REDACTED, shape: str | None = None
+) -> TaskEvent:
     """Return the task event for an execution's end.
 
     Args:
         end: how the execution ended; a success must contain its output.
         output_schema: JSON text of the schema that the tool advertises for its structured content.
         causes: how much of a failure's cause the caller may see.
+        shape: JSON text of how the output becomes the result (see `shaping`); None: as it is.
     """
     match end:
         case Succeeded(output):
-            return _answered(output if output is not None else "null", output_schema)
+            return _answered(output if output is not None else "null", output_schema, shape)
         case Unreadable():  # it is fetched again when a caller asks for it
             return WorkCompleted(ResultInExecution(is_error=False))
         case ExecutionFailed(error, cause) if error == PROTOCOL_ERROR_NAME:
@@ -119,16 +123,37 @@ def _tool_error(text: str) -> WorkCompleted:
     return WorkCompleted(tool_error(text), text[:LONGEST_MESSAGE])
 
 
-def _answered(output: str, output_schema: str | None) -> WorkCompleted:
+def _answered(output: str, output_schema: str | None, shape: str | None) -> WorkCompleted:
     try:
         value = parse(output)
+        result = _result_of(value, shape)
     except JsonTextError as error:
+        if shape is not None and _blocks_of(output) is None:
+            return _unshaped(output, f"{error}", output_schema)
         return _answered_with_text(output, f"{error}", output_schema)
-    result = _tool_result(value) if is_tool_result(value) else _as_structured(value)
+    except Unshapable as fault:
+        return _unshaped(output, f"{fault}", output_schema)
     is_error = result.get("isError") is True
     if output_schema is None or is_error:
         return WorkCompleted(ToolResult(write(result), is_error), _first_text(result) if is_error else None)
     return _checked_against_schema(result, output_schema)
+
+
+def _result_of(value: Json, shape: str | None) -> JsonObject:
+    if is_tool_result(value):
+        return _tool_result(value)
+    return _as_structured(value) if shape is None else shaped(value, shape)
+
+
+def _unshaped(output: str, reason: str, output_schema: str | None) -> WorkCompleted:
+    """Return the output as it is, after why it is not as the manifest says; an error where a schema promised more."""
+    message = (
+        "The workflow succeeded, but its output cannot be given the form that the tool's manifest says: "
+        f"{reason}. The output follows as text."
+    )
+    is_error = output_schema is not None
+    text = write({"content": [_text(message), _text(output)], "isError": is_error})
+    return WorkCompleted(ToolResult(text, is_error), message[:LONGEST_MESSAGE], reason[:LONGEST_MESSAGE])
 
 
 def _answered_with_text(output: str, reason: str, output_schema: str | None) -> WorkCompleted:

@@ -121,10 +121,17 @@ class Work:
     result_prefix: str | None = None
     """Key prefix of those links, with variables (see `links`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
+    output_shape: str | None = None
+    """JSON text of how the output becomes the result (see `shaping`); None: as it is."""
     execution_prefix: str = ""
     """Start of its execution's name; empty: named by version 0.1."""
     role: str = ""
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
+
+    @property
+    def promises(self) -> tuple[str | None, Causes, str | None]:
+        """What `event_of` needs to know of the tool, beside how the execution ended."""
+        return self.output_schema, self.causes, self.output_shape
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Output that is almost a CallToolResult is therefore treated as plain data.
 
 from typing import Final, TypeGuard, cast
 
-from stepwire.json_text import Json, JsonObject, as_object, is_object, write
+from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
 from stepwire.schemas.validation import conforms
 
 MOST_BLOCKS: Final = 1_000
@@ -79,3 +79,9 @@ def _has_right_flags(members: JsonObject) -> bool:
 def _is_block(block: Json) -> bool:
     kind = as_object(block).get("type")
     return isinstance(kind, str) and kind in _CONTENT and conforms(_CONTENT[kind], block)
+
+
+def block_fields() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the types of content blocks, each with the names of its members and of those that it must have."""
+    schemas = {kind: load_json(schema) for kind, schema in _CONTENT.items()}
+    return {kind: (tuple(schema["properties"]), tuple(schema["required"])) for kind, schema in schemas.items()}

@@ -18,6 +18,7 @@ def request_of(event: dict[str, Any], caller: Caller, deadline: datetime | None 
         body=_body(event),
         principal=caller.principal,
         scopes=caller.scopes,
+        claims=caller.claims,
         query=str(event.get("rawQueryString") or ""),
         deadline=deadline,
     )

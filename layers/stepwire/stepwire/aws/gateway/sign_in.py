@@ -4,8 +4,8 @@ An incomplete identity is refused: with a claim missing, different callers could
 caller can choose is part of the identity.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
@@ -15,6 +15,8 @@ from stepwire.principal import Principal, principal_of
 ANONYMOUS: Final = ("anonymous",)
 ISSUER_AND_SUBJECT: Final = ("iss", "sub")
 _NO_VALUE: Final = ("", "<nil>")  # API Gateway writes all claims as strings, and null as Go prints it
+_SIGNATURE_CLAIMS: Final = ("accountId", "callerId", "principalOrgId", "userArn", "userId")
+_POOL_CLAIMS: Final = ("identityId", "identityPoolId")
 _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
 
 
@@ -25,6 +27,8 @@ class Caller:
     principal: Principal
     scopes: frozenset[str] | None = None
     """None if the authorizer has no scopes."""
+    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
+    """What the authorizer verified, as text, for tools whose workflow is told who calls. No part of the identity."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,10 @@ class SignIn:
         token, signature = as_object(authorizer.get("jwt")), as_object(authorizer.get("iam"))
         if claims := as_object(token.get("claims")):
             _check_kind_of_token(claims)
-            return Caller(principal_of(_token_identity(claims, self.claims), self.salt), _scopes(token, claims))
+            principal = principal_of(_token_identity(claims, self.claims), self.salt)
+            return Caller(principal, _scopes(token, claims), _texts(claims, claims))
         if signature:
-            return Caller(principal_of(_iam_identity(signature), self.salt))
+            return Caller(principal_of(_iam_identity(signature), self.salt), claims=_signature_claims(signature))
         raise NotSignedIn("The request came without sign-in.")
 
 
@@ -82,6 +87,18 @@ def _token_identity(claims: Mapping[str, Any], names: Sequence[str]) -> tuple[st
 def _value(claims: Mapping[str, Any], name: str) -> str | None:
     value = claims.get(name)
     return None if value is None or str(value) in _NO_VALUE else str(value)
+
+
+def _texts(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    return {name: text for name in names if (text := _value(values, name)) is not None}
+
+
+def _signature_claims(signature: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a signature says of its caller, without the access key."""
+    return {
+        **_texts(signature, _SIGNATURE_CLAIMS),
+        **_texts(as_object(signature.get("cognitoIdentity")), _POOL_CLAIMS),
+    }
 
 
 def _iam_identity(signature: Mapping[str, Any]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ _COUNTED: Final = {
     AuditAction.RETRIEVED: "Retrieved",
     AuditAction.CANCELLED: "CancelRequests",
     AuditAction.REFUSED: "Refused",
+    AuditAction.UNSHAPED: "Unshaped",
     AuditAction.PRIMED: "Primed",
     AuditAction.RESUMED: "Resumed",
 }

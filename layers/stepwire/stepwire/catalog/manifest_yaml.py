@@ -1,0 +1,82 @@
+"""Read the YAML, or JSON, text of a manifest as a JSON value; what would be lost or misunderstood is refused."""
+
+from typing import Any, ClassVar, cast
+
+import yaml
+
+from stepwire.catalog.manifest_faults import EMPTY, yaml_problem
+from stepwire.errors import CatalogError
+from stepwire.json_text import Json, JsonTextError, parse, write
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML, and refuses what would be lost: the first of a key given twice, the text of a date."""
+
+    # Its own: where the SAM translator has run, PyYAML's SafeLoader has learnt the tags of CloudFormation from it.
+    yaml_multi_constructors: ClassVar[dict[str | None, Any]] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Refuse aliases: a few lines of them stand for gigabytes."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.constructor.ConstructorError(
+                problem="aliases (*name) are not supported: write the value out",
+                problem_mark=cast(Any, self).peek_event().start_mark,
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Build a mapping whose keys are all different."""
+        known: list[Any] = []
+        for key, _ in node.value:
+            if key.value in known:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
+                )
+            known.append(key.value)
+        return super().construct_mapping(node, deep)
+
+    def refuse_date(self, node: yaml.ScalarNode) -> None:
+        """JSON has no dates, and what was meant is a text."""
+        raise yaml.constructor.ConstructorError(
+            problem=f"{node.value} is read as a date: put it in quotes", problem_mark=node.start_mark
+        )
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.refuse_date)
+
+
+def read_yaml(text: str) -> Json:
+    """Return the value of a YAML text.
+
+    Raises:
+        CatalogError: it is empty, no YAML, or holds what JSON has no form for.
+    """
+    document = _loaded(text)
+    if document is None:
+        raise CatalogError(EMPTY)
+    try:
+        return parse(write(document))
+    except RecursionError:
+        raise CatalogError("nested too deeply") from None
+    except TypeError:  # a set, or binary data
+        raise CatalogError("a value has a type that JSON does not have: write it as a text, in quotes") from None
+    except JsonTextError as error:
+        raise CatalogError(f"no JSON: {error}") from None
+    except ValueError:
+        raise CatalogError("a number is not finite (.nan, .inf): write it as a text, in quotes") from None
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
+    except yaml.YAMLError as error:
+        raise CatalogError(_yaml_fault(error)) from None
+    except RecursionError:
+        raise CatalogError("nested too deeply") from None
+    except (LookupError, TypeError, ValueError):  # PyYAML's own, for a tag such as !!int or !!bool before what is none
+        raise CatalogError("a value is not what its tag (!!...) says") from None
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    mark, problem = getattr(error, "problem_mark", None), str(getattr(error, "problem", None) or "bad YAML")
+    return f"line {mark.line + 1 if mark else '?'}: {yaml_problem(problem)}"

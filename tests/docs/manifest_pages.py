@@ -1,0 +1,185 @@
+"""What documents the fields of a manifest: docs/manifest.md for readers, docs/manifest.schema.json for editors.
+
+    python -m tests.docs.manifest_pages    # writes both
+
+Both are made of the models that check manifests, and of the words in `stepwire.catalog.manifest_words`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel, TypeAdapter
+from pydantic.fields import FieldInfo
+
+from stepwire.catalog.manifest_input import LARGEST_ADDITION
+from stepwire.catalog.manifest_words import EFFECTS, SHAPES
+from stepwire.catalog.manifests import LARGEST_SCHEMA, Manifest, models_of_fields
+from stepwire.json_text import JsonObject, as_object
+
+DOCS: Final = Path(__file__).parents[2] / "docs"
+PAGE: Final = DOCS / "manifest.md"
+SCHEMA: Final = DOCS / "manifest.schema.json"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+DURATION: Final = "^P([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+([.][0-9]+)?S)?)?$"
+"""Stands in place of the format, which has no fractions of a second in JSON Schema."""
+_SCHEMAS: Final = ("input_schema", "output_schema", "confirm.schema")
+_FREE: Final = {
+    "client_capabilities": "fields",
+    "input.constants": "fields",
+    "input.defaults": "fields",
+    "output.meta": "fields",
+    "output.structured": "text or `false`",
+    "output.content": "list of fields",
+    "idempotency": "list of texts, or fields",
+    "context": "text, or fields",
+}
+"""Types that are better said than derived."""
+_HEAD: Final = """\
+# Every field of a manifest
+
+This page is made of the models that check manifests, by `python -m tests.docs.manifest_pages`; a test holds it to them.
+[Tools and their manifests](tools.md) has an example, and says what a caller gets.
+
+A duration is ISO 8601, such as PT30S, PT5M, PT2H or P7D. Editors that know JSON Schema complete and check fields as you
+type, with [manifest.schema.json](manifest.schema.json). For the YAML extension of VS Code, let a manifest begin with
+`# yaml-language-server: $schema=` and the path or URL of that file.
+
+| field | type | default | range | effect |
+|---|---|---|---|---|
+"""
+
+
+def fields() -> Iterator[tuple[str, FieldInfo, str]]:
+    """Yield each field's path, what the model says of it, and its name there."""
+    for name, field in Manifest.model_fields.items():
+        yield name, field, name
+        model = models_of_fields().get(name)
+        for inner, one in (model.model_fields if model else {}).items():
+            yield f"{name}.{one.alias or inner}", one, inner
+
+
+def page() -> str:
+    """Return the text of docs/manifest.md."""
+    rows = (
+        f"| `{path}` | {_type_of(path)} | {_default_of(field)} | {_range_of(path, field)} | {EFFECTS[path]} |"
+        for path, field, _ in fields()
+    )
+    return _HEAD + "\n".join(re.sub(r"(?<=\|) +(?= \|)", "", row) for row in rows) + "\n"
+
+
+def schema() -> JsonObject:
+    """Return the JSON Schema of docs/manifest.schema.json."""
+    made = as_object(_plain(Manifest.model_json_schema(by_alias=True)))
+    models = as_object(made.pop("$defs"))
+    properties = {name: _with_words(name, one, models) for name, one in as_object(made["properties"]).items()}
+    return {"$schema": DIALECT, "title": "Stepwire tool manifest", **made, "properties": properties}
+
+
+def _with_words(path: str, written: Any, models: JsonObject) -> JsonObject:
+    if path in _SCHEMAS:
+        return {"$ref": DIALECT, "description": _words(path)}
+    one = {**as_object(written)}
+    if "$ref" in one:
+        referred = as_object(models[str(one.pop("$ref")).rpartition("/")[2]])
+        one = {**{name: part for name, part in referred.items() if name != "description"}, **one}
+    if path in models_of_fields():
+        inner = as_object(one["properties"])
+        one["properties"] = {name: _with_words(f"{path}.{name}", part, models) for name, part in inner.items()}
+    if path == "context":
+        one = {"anyOf": [inner_of(one, "input_key"), one]}
+    if path == "idempotency":
+        one = {"anyOf": [inner_of(one, "arguments"), one]}
+    return {**one, "description": _words(path)}
+
+
+def inner_of(schema: JsonObject, name: str) -> JsonObject:
+    """Return the schema of a field without its words: the short form of the fields around it."""
+    return {key: value for key, value in schema["properties"][name].items() if key != "description"}
+
+
+def _plain(value: Any) -> Any:
+    """Return a schema without the titles that pydantic makes, and without null, which stands for a field left out."""
+    if isinstance(value, list):
+        return [_plain(one) for one in cast(list[Any], value)]
+    if not isinstance(value, dict):
+        return value
+    members = cast(JsonObject, value)
+    if members.get("format") == "duration":
+        members = {**{name: one for name, one in members.items() if name != "format"}, "pattern": DURATION}
+    if isinstance(members.get("title"), str) or members.get("default", ...) is None:
+        members = {
+            name: one for name, one in members.items() if name != "title" and not (name == "default" and one is None)
+        }
+    others = [one for one in members.get("anyOf", []) if one != {"type": "null"}]
+    rest = {name: _plain(one) for name, one in members.items() if name != "anyOf"}
+    if len(others) == 1:
+        return {**rest, **_plain(others[0])}
+    return {**rest, "anyOf": _plain(others)} if others else rest
+
+
+def _words(path: str) -> str:
+    """Return the effect of a field without Markdown, and what its text must be."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", EFFECTS[path]).replace("`", "")
+    return f"{words} Must be {SHAPES[path]}." if path in SHAPES else words
+
+
+def _type_of(path: str) -> str:
+    if path in _FREE:
+        return _FREE[path]
+    if path in _SCHEMAS:
+        return "JSON Schema"
+    written = _schema_at(path)
+    if "enum" in written:
+        return "one of " + ", ".join(f"`{one}`" for one in written["enum"])
+    names = {"string": "text", "boolean": "`true` or `false`", "array": "list of texts", "object": "fields"}
+    return "duration" if written.get("pattern") == DURATION else names[written["type"]]
+
+
+def _default_of(field: FieldInfo) -> str:
+    if field.is_required():
+        return "**required**"
+    value: Any = field.get_default(call_default_factory=True)
+    if value in (None, {}, []) or isinstance(value, BaseModel | dict):
+        return ""
+    return f"`{_json(value)}`"
+
+
+def _range_of(path: str, field: FieldInfo) -> str:
+    if path in SHAPES:
+        return f"`{SHAPES[path]}`" if path == "result_prefix" else SHAPES[path]
+    least = [f"at least {_json(one.ge)}" for one in field.metadata if isinstance(one, Ge)]
+    most = [f"at most {_json(one.le)}" for one in field.metadata if isinstance(one, Le)]
+    shown = as_object(_schema_at(path))
+    unit = "entries" if shown.get("type") == "array" else "characters"
+    sizes = [f"at most {shown[name]:,} {unit}" for name in ("maxLength", "maxItems") if name in shown]
+    if path in ("input_schema", "output_schema"):
+        sizes = [f"at most {LARGEST_SCHEMA:,} bytes"]
+    if path in ("input.constants", "input.defaults"):
+        sizes = [f"at most {LARGEST_ADDITION:,} bytes"]
+    return ", ".join((*least, *most, *sizes))
+
+
+def _schema_at(path: str) -> Any:
+    written: Any = schema()
+    for name in path.split("."):
+        written = next((one for one in written.get("anyOf", []) if "properties" in one), written)["properties"][name]
+    return written
+
+
+def _json(value: Any) -> str:
+    adapter: TypeAdapter[Any] = TypeAdapter(Any)
+    return adapter.dump_json(value).decode().strip('"')
+
+
+def main() -> None:
+    """Write both files."""
+    PAGE.write_text(page(), encoding="utf-8")
+    SCHEMA.write_text(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Manifests teach: whatever is wrong with a field is said in words of ours, with the field, and with what is right."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from stepwire.catalog.manifest_words import EFFECTS
+from stepwire.catalog.manifests import compile_directory, read_manifest
+from stepwire.errors import CatalogError
+from stepwire.json_text import JsonObject, write
+
+GOOD: Final[JsonObject] = {
+    "name": "settle",
+    "description": "Settles.",
+    "state_machine": "Settle",
+    "input_schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+}
+NESTED: Final[dict[str, JsonObject]] = {
+    "confirm": {"message": "Sure?"},
+    "context": {"input_key": "caller"},
+    "idempotency": {"arguments": ["a"]},
+}
+"""The least that a field with fields of its own has."""
+WRONG: Final[list[Any]] = [
+    "",
+    "x" * 40_000,
+    "a b",
+    5,
+    0.5,
+    True,
+    None,
+    [],
+    [[]],
+    [5],
+    ["x" * 300] * 30,
+    {"x": 1},
+    {"": {"": ""}},
+    -1,
+]
+OF_PYDANTIC: Final = ("Input should", "should be", "should have", " valid ", "Field required", "Extra inputs", "type=")
+
+
+def with_field(path: str, value: Any) -> JsonObject:
+    outer, _, inner = path.partition(".")
+    return {**GOOD, outer: {**NESTED.get(outer, {}), inner: value} if inner else value}
+
+
+def faults_of(manifest: JsonObject | str) -> list[str]:
+    try:
+        read_manifest(manifest if isinstance(manifest, str) else write(manifest))
+    except CatalogError as error:
+        return str(error).split("\n")
+    return []
+
+
+@pytest.mark.parametrize("path", EFFECTS)
+def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(path: str) -> None:
+    for value in WRONG:
+        for fault in faults_of(with_field(path, value)):
+            assert not any(words in fault for words in OF_PYDANTIC), fault
+            assert "docs/manifest.md" not in fault, f"a fault without words of its own: {path}: {value!r}"
+            assert path.partition(".")[0] in fault, fault
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        ("poll_intervall: PT1S", "poll_intervall: unknown field; did you mean poll_interval?"),
+        ("retries: 3", "retries: unknown field; there are name, title, description,"),
+        ("task_support: optionl", "task_support: must be one of optional, required, forbidden; did you mean optional?"),
+        ("show_errors: all", "show_errors: must be one of names, redacted, causes"),
+        ("ttl: a week", "ttl: must be a duration such as PT30S, PT5M, PT2H or P7D"),
+        ("ttl: P31D", "ttl: must be at most 30 days"),
+        ("title: 5", "title: must be a text, not a number: put it in quotes"),
+        ("title: true", "title: must be a text, not true or false: put it in quotes"),
+        ("scopes: reports", "scopes: must be a list"),
+        ("show_state: 5", "show_state: must be true or false"),
+        ("confirm: {}", "confirm.message: is missing"),
+        ("confirm: yes", "confirm: must have fields, each as `name: value`"),
+        ("context: 5", "context: must be a name, or have fields, each as `name: value`"),
+        ("idempotency: a", "idempotency: must be a list of arguments, or have fields, each as `name: value`"),
+        ("output: {structured: [a]}", "output.structured: must be a JMESPath expression, or false"),
+        ("result_bucket: My_Bucket", "result_bucket: must be the name of a bucket: 3 to 63 lower-case letters"),
+        ("output_schema: {type: int}", "output_schema: at /type: 'int' is no type of JSON Schema; write 'integer'"),
+        ("output_schema: {type: xyz}", "'xyz' is no type of JSON Schema; the types are string, number, integer"),
+        ("state_machine: !Ref Settle", "line 4: the tag !Ref means nothing here: write the name itself"),
+        ("state_machine: !Sub '${Settle}'", "line 4: the tag !Sub means nothing here"),
+        ("title: Wait: and echo", "mapping values are not allowed here: quote texts with a colon"),
+        ("title: 2026-11-22", "line 4: 2026-11-22 is read as a date: put it in quotes"),
+        ("title: .nan", "a number is not finite (.nan, .inf): write it as a text, in quotes"),
+        ("title: !!binary aGk=", "a value has a type that JSON does not have: write it as a text, in quotes"),
+        ("title: !!set {a}", "a value has a type that JSON does not have"),
+        ("title: !!int x", "a value is not what its tag (!!...) says"),
+        ("input_schema: {type: object, maximum: 123456789012345678901}", "would lose digits"),
+        ("\ttitle: x", "line 4: found character '\\t'"),
+    ],
+)  # fmt: skip
+def test_each_mistake_is_answered_with_what_is_right(lines: str, fault: str) -> None:
+    text = "name: settle\ndescription: Settles.\ninput_schema: {type: object}\n" + lines + "\nstate_machine: Settle\n"
+    if lines.startswith(("state_machine", "input_schema")):
+        text = "name: settle\ndescription: Settles.\n\n" + lines + "\n"
+
+    assert any(fault in one for one in faults_of(text)), faults_of(text)
+
+
+def test_a_file_that_is_empty_or_not_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("# nothing yet\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_bytes("name: b\ndescription: Grüße\n".encode("latin-1"))
+
+    with pytest.raises(CatalogError) as error:
+        compile_directory(tmp_path)
+
+    empty, encoded = str(error.value).split("\n")
+    assert empty == f"{tmp_path}/a.yaml: the file is empty: write the tool's fields, `name: ...` first"
+    assert encoded == f"{tmp_path}/b.yaml: line 2: byte 0xfc is not UTF-8: save the file as UTF-8"
+
+
+def test_all_faults_of_a_manifest_are_said_at_once() -> None:
+    manifest = {**GOOD, "ttl": "a week", "show_state": "maybe", "titel": "x"}
+
+    assert [fault.partition(":")[0] for fault in faults_of(manifest)] == ["ttl", "show_state", "titel"]
+
+
+def test_the_good_manifest_of_these_tests_is_good() -> None:
+    assert faults_of(GOOD) == []
+    assert faults_of(yaml.safe_dump(GOOD)) == []
