@@ -14,7 +14,7 @@ from stepwire.aws.storage.call_rate import DynamoDbCallRate
 from stepwire.aws.workflows.express import StepFunctionsExpress
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.engine.ports import CallRate
-from stepwire.errors import NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits, TooFast
@@ -74,10 +74,11 @@ def test_what_could_not_be_sent_was_not_started() -> None:
 def test_after_silence_nobody_knows_and_nothing_is_repeated(answer: Any) -> None:
     wire = Wire([answer, answer])
 
-    with pytest.raises(StartUnclear):
+    with pytest.raises(StartUnclear) as silence:
         on(wire).run(EXECUTION, "{}")
 
     assert len(wire.asked) == 1
+    assert isinstance(silence.value, NoEndInTime) is (answer is READ_TIMEOUT)
 
 
 def test_the_client_waits_as_long_as_it_is_told_and_asks_once(aws: None) -> None:
