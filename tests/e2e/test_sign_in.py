@@ -22,6 +22,7 @@ from pydantic import AnyUrl
 
 from local import LocalStack
 from stepwire_client import TaskClient, connect
+from tests.adopted import ADOPTER
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD
 
@@ -130,7 +131,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
         "EndpointUrl": url,
         "RequiredScope": SCOPE,
     }
-    with LocalStack(ROOT / "template.yaml", port=port, parameters=parameters, instances=2) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
         yield stack.url
 
 
