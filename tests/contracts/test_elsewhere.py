@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from local.account.engine import ACCOUNT
 from local.account.isolation import REGION
@@ -15,7 +16,7 @@ from stepwire.aws.registry import TaggedStateMachines
 from stepwire.aws.workflows.elsewhere import ClientsElsewhere, assumed
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.registration import CONSENT
-from stepwire.errors import StartRefused
+from stepwire.errors import RoleDenied, StartRefused, StopRefused
 from stepwire.tasks.outcomes import Aborted, Running
 from stepwire.tasks.task import Execution
 from tests.contracts.test_workflows import MACHINES
@@ -130,3 +131,25 @@ def test_consent_and_examination_are_those_of_the_other_account(aws: None) -> No
     assert not machines.has_consent(foreign, ROLE), "a list of names in the endpoint's stack is no consent elsewhere"
     assert machines.examine(tagged, ROLE).kind.value == "STANDARD"
     assert ACCOUNT not in tagged
+
+
+@pytest.mark.parametrize("call", ["start", "describe", "stop"])
+def test_a_role_that_may_not_be_assumed_is_told_apart(call: str) -> None:
+    def denied(_region: str, _role: str) -> Any:
+        metadata: Any = {"HTTPStatusCode": 403, "RetryAttempts": 0}
+        error: Any = {"Error": {"Code": "AccessDenied", "Message": "AWS's own words"}, "ResponseMetadata": metadata}
+        raise ClientError(error, "AssumeRole")
+
+    workflows = StepFunctionsWorkflows(step_functions_client, elsewhere=denied)
+    execution = Execution(state_machine_arn("A"), "a", role=ROLE)
+    calls: dict[str, Any] = {
+        "start": lambda: workflows.start(execution, "{}"),
+        "describe": lambda: workflows.describe(execution),
+        "stop": lambda: workflows.stop(execution, "why"),
+    }
+    kinds: dict[str, type[Exception]] = {"start": StartRefused, "describe": RoleDenied, "stop": StopRefused}
+
+    with pytest.raises(kinds[call]) as refused:
+        calls[call]()
+
+    assert call == "describe" or "may not assume the role of its state machine" in str(refused.value)

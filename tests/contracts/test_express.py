@@ -14,7 +14,7 @@ from stepwire.aws.storage.call_rate import DynamoDbCallRate
 from stepwire.aws.workflows.express import StepFunctionsExpress
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.engine.ports import CallRate
-from stepwire.errors import NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.errors import NoEndInTime, NotAdmitted, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits, TooFast
@@ -74,10 +74,11 @@ def test_a_request_that_could_not_be_sent_is_refused() -> None:
 def test_after_a_timeout_the_outcome_is_unclear_and_there_is_no_retry(answer: Any) -> None:
     wire = Wire([answer, answer])
 
-    with pytest.raises(StartUnclear):
+    with pytest.raises(StartUnclear) as silence:
         on(wire).run(EXECUTION, "{}")
 
     assert len(wire.asked) == 1
+    assert isinstance(silence.value, NoEndInTime) is (answer is READ_TIMEOUT)
 
 
 def test_the_client_waits_for_the_given_time_and_sends_one_request(aws: None) -> None:

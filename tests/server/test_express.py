@@ -9,7 +9,7 @@ import pytest
 from stepwire.audit import AuditAction
 from stepwire.catalog.additions import Additions, Context
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
-from stepwire.errors import StartRefused, StartRefusedForNow, StartUnclear
+from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import load_json, write
 from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
@@ -168,6 +168,15 @@ def test_a_refused_start_says_why_and_only_a_quota_is_counted(how: str, client: 
     assert error["message"] == f"The workflow of express could not be started: {refusal.reason}"
     assert len(world.troubles) == counted
     assert world.wait_slots.pools == {ALICE: set(), ALL_CALLERS: set()}
+
+
+def test_a_workflow_that_takes_too_long_is_no_fault_of_the_server(client: Client, world: World) -> None:
+    world.sync_workflows.answer = NoEndInTime()
+
+    result = client.call("express").result
+
+    assert "gave no answer within 15 seconds" in result["content"][0]["text"]
+    assert world.troubles == []
 
 
 def test_a_lost_response_is_reported_to_the_operator(client: Client, world: World) -> None:

@@ -44,12 +44,15 @@
     ├── StartRefused                   port: Step Functions refused the start
     │   └── StartRefusedForNow             ... because of a quota (AtQuota); retry
     ├── StartUnclear                   port: the execution may or may not have started
+    │   ├── NoEndInTime                    ... an EXPRESS execution took longer than its request waits
     │   └── StartThrottled                 ... because of a quota (AtQuota)
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
-    ├── StopRefused                    port: this server may not stop the execution
+    ├── NeedsOperator                  an owner's policy denies this server something; not a fault
+    │   └── StopRefused                    port: this server may not stop the execution
     ├── WorkflowsUnavailable           port: Step Functions does not answer
-    │   ├── KeyDenied                      ... because of the state machine's key; only an operator can mend that
+    │   ├── KeyDenied                      ... because of the state machine's key (NeedsOperator)
+    │   ├── RoleDenied                     ... because of its role elsewhere (NeedsOperator)
     │   └── WorkflowsThrottled             ... because of a quota (AtQuota)
     └── AtQuota                        port: a quota of Step Functions is exhausted; not a fault
         └── StopThrottled                  the execution was not stopped
@@ -383,6 +386,10 @@ class StartUnclear(StepwireError):
     """No response arrived: the execution may or may not have started. A retry is safe: starting is idempotent."""
 
 
+class NoEndInTime(StartUnclear):
+    """An EXPRESS execution took longer than its request waits: the workflow's own matter, and no fault."""
+
+
 class StartThrottled(StartUnclear, AtQuota):
     """A start was throttled after an earlier attempt that may have succeeded."""
 
@@ -395,7 +402,11 @@ class WorkflowsUnavailable(StepwireError):
     """Step Functions does not answer; the recorded state of the task stays valid."""
 
 
-class KeyDenied(WorkflowsUnavailable):
+class NeedsOperator(StepwireError):
+    """An owner's policy denies this server something: logged for the operator, and no fault of a release."""
+
+
+class KeyDenied(WorkflowsUnavailable, NeedsOperator):
     """The key that encrypts a state machine may not be used, or is disabled: its operator must mend that."""
 
 
@@ -407,7 +418,11 @@ class StarterUnproven(StepwireError):
     """An execution names a starter whose history does not have its start: not yet, or it was never so."""
 
 
-class StopRefused(StepwireError):
+class RoleDenied(WorkflowsUnavailable, NeedsOperator):
+    """The role of a state machine of another account or Region may not be assumed."""
+
+
+class StopRefused(NeedsOperator):
     """Step Functions did not stop the execution; `reason` is safe to send to the client."""
 
     def __init__(self, reason: str) -> None:

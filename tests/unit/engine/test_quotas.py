@@ -12,7 +12,15 @@ from botocore.exceptions import ClientError
 from stepwire.aws.bootstrap import log_fault
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.upkeep import Intervals
-from stepwire.errors import KeyDenied, StartThrottled, StopThrottled, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.errors import (
+    KeyDenied,
+    RoleDenied,
+    StartThrottled,
+    StopRefused,
+    StopThrottled,
+    WorkflowsThrottled,
+    WorkflowsUnavailable,
+)
 from stepwire.tasks.task import Completed, Task, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, OUTPUT, TELLING, World
@@ -161,9 +169,12 @@ def caused(fault: Exception, code: str) -> Exception:
         (caused(StartThrottled(), "ThrottlingException"), "WARNING", "check postponed"),
         (caused(StopThrottled(), "ThrottlingException"), "WARNING", "check postponed"),
         (caused(WorkflowsUnavailable(), "AccessDeniedException"), "ERROR", "a request met a fault"),
+        (caused(KeyDenied(), "KmsAccessDeniedException"), "ERROR", "a permission is missing"),
+        (caused(RoleDenied(), "AccessDenied"), "ERROR", "a permission is missing"),
+        (caused(StopRefused("why"), "AccessDeniedException"), "ERROR", "a permission is missing"),
         (ValueError("arguments"), "ERROR", "a request met a fault"),
     ],
-    ids=["look", "start", "stop", "denied", "a defect"],
+    ids=["look", "start", "stop", "denied", "a key", "a role", "a cancel", "a defect"],
 )
 def test_throttling_has_another_log_message_than_a_fault(fault: Exception, level: str, message: str) -> None:
     log = StringIO()  # a separate service name, because loggers are cached by service

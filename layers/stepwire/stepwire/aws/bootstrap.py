@@ -54,7 +54,7 @@ from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter
-from stepwire.errors import AccessDenied, AtQuota, NotSignedIn
+from stepwire.errors import AccessDenied, AtQuota, NeedsOperator, NotSignedIn
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
 
@@ -319,7 +319,9 @@ def log_fault(fault: Exception, where: str, at_quota: str, logger: Logger) -> No
     """Log a fault with the message `where`; a quota error with `at_quota`, which no deployment alarm counts."""
     # Only types, codes and the place in the code: a message may contain arguments or results.
     kind, place, aws_error = type(fault).__name__, _place(fault), _aws_error(fault)
-    if isinstance(fault, AtQuota):
+    if isinstance(fault, NeedsOperator):
+        logger.error("a permission is missing", fault=kind, place=place, aws_error=aws_error)
+    elif isinstance(fault, AtQuota):
         logger.warning(at_quota, fault=kind, place=place, aws_error=aws_error)
     else:
         logger.error(where, fault=kind, place=place, aws_error=aws_error)

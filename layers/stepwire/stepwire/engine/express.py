@@ -17,6 +17,7 @@ from stepwire.errors import (
     AtQuota,
     InvalidParams,
     LimitReached,
+    NoEndInTime,
     NotAdmitted,
     StartRefused,
     StartUnclear,
@@ -109,7 +110,8 @@ class ExpressCalls:
         try:
             end = self.workflows.run(task.execution, task.work.input, trace_header)
         except StartUnclear as error:
-            self.operations.report(error)
+            if not isinstance(error, NoEndInTime):
+                self.operations.report(error)
             return WorkCompleted(tool_error(self._unclear()))
         if end == Succeeded(None):
             return WorkCompleted(tool_error(_NO_OUTPUT))

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004 - botocore's, not Python's
+    HTTPClientError,
+    ReadTimeoutError,
+)
 
 from stepwire.aws.workflows.step_functions import start_error, state_of
-from stepwire.errors import StartRefused, StartUnclear
+from stepwire.errors import NoEndInTime, StartRefused, StartUnclear
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running
 from stepwire.tasks.task import Execution
 
@@ -40,6 +46,8 @@ class StepFunctionsExpress:
             raise start_error(error) from error
         except ConnectionError as error:  # nothing was sent
             raise StartRefused("Step Functions could not be reached; try again") from error
+        except ReadTimeoutError as error:
+            raise NoEndInTime from error
         except HTTPClientError as error:
             raise StartUnclear from error
         except BotoCoreError as error:  # nothing was sent

@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 from stepwire.aws.throttling import THROTTLED
 from stepwire.errors import (
     KeyDenied,
+    RoleDenied,
     StartRefused,
     StartRefusedForNow,
     StartThrottled,
@@ -63,8 +64,9 @@ _MOST_PAGES: Final = 100
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
 _KEY_DENIED: Final = frozenset({"KmsAccessDeniedException", "KmsInvalidStateException"})
 _REGION: Final = 3  # part of an ARN
+_ROLE_DENIAL: Final = "AccessDenied"  # STS's; Step Functions' own is AccessDeniedException
 _NOT_STOPPED: Final = {
-    "AccessDenied": "this server may not assume the role of its state machine",
+    _ROLE_DENIAL: "this server may not assume the role of its state machine",
     "AccessDeniedException": "this server may not stop it",
     "KmsAccessDeniedException": "this server may not use the key of its state machine",
     "KmsInvalidStateException": "the key of its state machine is disabled",
@@ -302,6 +304,8 @@ def _unavailable(error: ClientError) -> WorkflowsUnavailable:
     code = code_of(error)
     if code in _KEY_DENIED:
         return KeyDenied()
+    if code == _ROLE_DENIAL:
+        return RoleDenied()
     return WorkflowsThrottled() if code in THROTTLED else WorkflowsUnavailable()
 
 
