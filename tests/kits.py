@@ -191,7 +191,7 @@ class World:
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
-        self.requests = InputRequests(self.recorder, self.workflows)
+        self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
         self.kit = Kit(
             self.catalog,
             self.operations,

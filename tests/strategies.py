@@ -114,6 +114,7 @@ amounts: st.SearchStrategy[int | float] = st.integers(0, LARGEST_INTEGER) | st.f
     0, allow_nan=False, allow_infinity=False
 )
 progress: st.SearchStrategy[Progress] = st.builds(Progress, amounts, st.none() | amounts)
+counts: st.SearchStrategy[Progress] = st.builds(Progress, amounts, amounts, is_counted=st.just(value=True))
 origins: st.SearchStrategy[Origin] = st.builds(
     Origin,
     st.frozensets(st.sampled_from(Mode)),

@@ -26,6 +26,7 @@ def _state_machine(resource: Resource, world: World) -> Created:
             definition=definition,
             roleArn=properties["RoleArn"],
             type=properties.get("StateMachineType", "STANDARD"),
+            **_encryption(properties.get("EncryptionConfiguration")),
             tags=[{"key": tag["Key"], "value": tag["Value"]} for tag in properties.get("Tags", [])],
         )
     except ClientError as error:
@@ -35,6 +36,12 @@ def _state_machine(resource: Resource, world: World) -> Created:
     arn: str = made["stateMachineArn"]
     world.state_machines.append(arn)
     return Created(arn, {"Arn": arn, "Name": name, "StateMachineRevisionId": "INITIAL"})
+
+
+def _encryption(configuration: Mapping[str, Any] | None) -> dict[str, Any]:
+    if configuration is None:
+        return {}
+    return {"encryptionConfiguration": {name[:1].lower() + name[1:]: value for name, value in configuration.items()}}
 
 
 def _version(resource: Resource, world: World) -> Created:
@@ -123,9 +130,10 @@ KINDS = {
             "DefinitionSubstitutions",
             "RoleArn",
             "StateMachineType",
+            "EncryptionConfiguration",
         ),
-        harmless=("TracingConfiguration", "LoggingConfiguration", "EncryptionConfiguration"),
-        note="state machines: no logs, no tracing, no redrive",
+        harmless=("TracingConfiguration", "LoggingConfiguration"),
+        note="state machines: no logs, no tracing, no redrive; a key only empties their events",
     ),
     "AWS::StepFunctions::StateMachineVersion": Kind(
         _version, served=("StateMachineArn",), harmless=("StateMachineRevisionId",)

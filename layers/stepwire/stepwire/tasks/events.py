@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from stepwire.tasks.inputs import Answer, Asked, Callback
-from stepwire.tasks.task import Progress, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import ItemCount, Progress, ResultInExecution, TaskError, ToolResult
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class StateEntered:
     """The workflow entered the named state."""
 
     name: str
+    items: ItemCount | None = None
+    """How far the state is, if it is a Distributed Map."""
 
 
 @dataclass(frozen=True)

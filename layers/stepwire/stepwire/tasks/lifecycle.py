@@ -53,10 +53,13 @@ from stepwire.tasks.task import (
     Failed,
     InputRequired,
     Inputs,
+    ItemCount,
+    Progress,
     Status,
     Task,
     ToolResult,
     Working,
+    reports_progress,
 )
 
 _UNCONFIRMED: Final = ToolResult(
@@ -103,11 +106,27 @@ def _ignore(task: Task, _event: object, _at: datetime) -> Task:
 
 def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
     # Progress that the workflow reports itself says more than the name of a state.
-    return _with_message(task, f"The workflow is in its state {event.name}.") if task.progress is None else task
+    if reports_progress(task):
+        return task
+    if event.items is None:
+        plain = task if task.progress is None else replace(task, progress=None)
+        return _with_message(plain, f"The workflow is in its state {event.name}.")
+    before = task.progress
+    if before is not None and before.total == event.items.total and before.done > event.items.done:
+        return task  # an older count of the same items: Step Functions' reads are eventually consistent
+    counted = Progress(event.items.done, event.items.total, is_counted=True)
+    advanced = task if task.progress == counted else replace(task, progress=counted)
+    return _with_message(advanced, f"The workflow is in its state {event.name}: {_items_text(event.items)}.")
+
+
+def _items_text(items: ItemCount) -> str:
+    failed = f", {items.failed:,} of them failed" if items.failed else ""
+    return f"{items.done:,} of {items.total:,} items are done{failed}"
 
 
 def _show_progress(task: Task, event: ProgressReported, _at: datetime) -> Task:
-    if task.progress is not None and event.progress.done <= task.progress.done:  # progress never decreases
+    # Progress never decreases.
+    if task.progress is not None and reports_progress(task) and event.progress.done <= task.progress.done:
         return task
     advanced = replace(task, progress=event.progress)
     return advanced if event.message is None else _with_message(advanced, event.message[:LONGEST_MESSAGE])

@@ -148,10 +148,28 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress that the workflow reported."""
+    """How far the workflow is."""
 
     done: float
     total: float | None = None
+    is_counted: bool = False
+    """Whether Stepwire has counted the items of a Distributed Map; a workflow's own report replaces it."""
+
+
+def reports_progress(task: "Task") -> bool:
+    """Tell whether the workflow reports its progress itself."""
+    return task.progress is not None and not task.progress.is_counted
+
+
+@dataclass(frozen=True)
+class ItemCount:
+    """How far a Distributed Map is."""
+
+    done: int
+    """Items that have ended, well or not."""
+    total: int
+    failed: int = 0
+    """Items among them that failed, timed out or were aborted."""
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,7 @@ def item_of(task: Task) -> Item:
         "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
         "client_results": _text_unless_empty(_client_results(task.inputs)),
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
+        "progress_source": "items" if task.progress is not None and task.progress.is_counted else None,
     }
     numbers = {
         "format": FORMAT,
@@ -133,7 +134,7 @@ def task_of(item: Item) -> Task:
         checked_at=_moment(item, "checked_at"),
         origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
         inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
-        progress=_progress_of(_json(item, "progress")),
+        progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
@@ -352,5 +353,5 @@ def _origin_of(value: Json, client_modes: Iterable[str]) -> Origin:
     return Origin(frozenset(map(Mode, (*modes, *client_modes))), progress_token, request)
 
 
-def _progress_of(value: Json) -> Progress | None:
-    return None if value is None else Progress(*value)
+def _progress_of(value: Json, *, is_counted: bool) -> Progress | None:
+    return None if value is None else Progress(*value, is_counted=is_counted)
