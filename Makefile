@@ -92,7 +92,7 @@ deploy: build  ## deploy to AWS with the settings CONFIG (dev, prod) of samconfi
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
 
 replay: .venv/ready  ## redeliver the messages in the dead-letter queue of STACK; ARGS=--dry-run only shows them
-	@$(BIN)/python -m replay $(STACK) $(ARGS)
+	@$(BIN)/python -m stepwire_cli replay $(STACK) $(ARGS)
 
 lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 takes the newest versions that it allows
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)

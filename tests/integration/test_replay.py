@@ -15,7 +15,7 @@ from botocore.stub import Stubber
 
 from local import never
 from local.account.isolation import REGION
-from replay.dead_letters import Fate, Replay, Stack, stack_named
+from stepwire_cli.replay.dead_letters import Fate, Replay, Stack, stack_named
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
 from tests.server.clients import ModernClient

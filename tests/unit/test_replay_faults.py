@@ -4,8 +4,8 @@ import pytest
 from botocore import exceptions
 from botocore.exceptions import BotoCoreError, ClientError
 
-from replay.__main__ import main
-from replay.faults import cure_of
+from stepwire_cli.replay.faults import cure_of
+from stepwire_cli.replay.replaying import Options, replay
 
 
 def refused(code: str, operation: str = "DescribeStackResource") -> ClientError:
@@ -41,9 +41,12 @@ def test_each_fault_has_its_cure(error: BotoCoreError | ClientError, words: str)
 
 
 def test_without_a_stack_it_says_how_to_name_one(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([])
+    code = replay(Options(""))
 
-    assert (code, capsys.readouterr().err) == (2, "error: Which stack? Write `make replay STACK=name`.\n")
+    assert (code, capsys.readouterr().err) == (
+        2,
+        "error: Which stack? Write `stepwire replay STACK`, or `make replay STACK=name`.\n",
+    )
 
 
 def test_without_a_region_it_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +54,7 @@ def test_without_a_region_it_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
 
-    code = main(["stepwire", "--dry-run"])
+    code = replay(Options("stepwire", dry_run=True))
 
     error = capsys.readouterr().err
     assert code == 2

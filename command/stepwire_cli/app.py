@@ -1,0 +1,168 @@
+"""The commands and their options, and nothing else. Each imports what it does when it is called."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.settings import TOKEN, URL, Auth, Settings
+
+app = typer.Typer(
+    name="stepwire",
+    help="Run tools of MCP servers as tasks: call, watch, answer, cancel.",
+    epilog="The options of the first group may stand anywhere in the line. Exit codes: docs/cli.md.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(tasks, name="tasks")
+
+TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="KEY=VALUE, KEY:=JSON, or KEY=@FILE for what a file contains."),
+]
+
+
+@app.callback()
+def common(  # noqa: PLR0913 - one for each option
+    context: typer.Context,
+    *,
+    url: Annotated[str | None, typer.Option(envvar=URL, help="The server's endpoint.")] = None,
+    token: Annotated[str | None, typer.Option(envvar=TOKEN, help="A bearer token.", show_envvar=True)] = None,
+    token_file: Annotated[Path | None, typer.Option(help="A file with a bearer token.")] = None,
+    auth: Annotated[Auth, typer.Option(help="How to sign in. auto: the token, or in the browser if asked to.")] = (
+        Auth.AUTO
+    ),
+    profile: Annotated[str | None, typer.Option(help="The AWS profile, for --auth sigv4 and replay.")] = None,
+    region: Annotated[str | None, typer.Option(help="The AWS Region, for --auth sigv4 and replay.")] = None,
+    client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
+    callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Keep what all commands need."""
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(version_of("stepwire-client"))
+        raise typer.Exit
+    context.obj = Settings(url, token, token_file, auth, profile, region, client_id, callback_port, as_json)
+
+
+@app.command("tools")
+def list_tools(context: typer.Context) -> None:
+    """List the tools of the server."""
+    from stepwire_cli import running
+
+    _end(running.list_tools(context.obj))
+
+
+@app.command()
+def call(
+    context: typer.Context,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    arguments: Pairs = None,
+    *,
+    input_file: Annotated[
+        str | None, typer.Option("--input", help="A file with all arguments as JSON; - reads stdin.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="An idempotency key: the same key finds the same task.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Print the task's id, and leave it running.")] = False,
+) -> None:
+    """Call a tool, follow its task, and print the result."""
+    from stepwire_cli import running
+
+    _end(running.call(context.obj, tool, running.Given(tuple(arguments or ()), input_file), key, detach=detach))
+
+
+@tasks.command("list")
+def list_tasks(context: typer.Context) -> None:
+    """List your tasks, newest first."""
+    from stepwire_cli import running
+
+    _end(running.list_tasks(context.obj))
+
+
+@tasks.command()
+def show(context: typer.Context, task_id: TaskId) -> None:
+    """Show a task: its status, its questions, its result."""
+    from stepwire_cli import running
+
+    _end(running.show(context.obj, task_id))
+
+
+@tasks.command()
+def watch(context: typer.Context, task_id: TaskId) -> None:
+    """Follow a task to its end, answer its questions, and print the result."""
+    from stepwire_cli import running
+
+    _end(running.watch(context.obj, task_id))
+
+
+@tasks.command()
+def answer(
+    context: typer.Context,
+    task_id: TaskId,
+    arguments: Pairs = None,
+    *,
+    decline: Annotated[bool, typer.Option("--decline", help="Say no.")] = False,
+) -> None:
+    """Answer what a task asks, with values or at the terminal."""
+    from stepwire_cli import running
+
+    _end(running.answer(context.obj, task_id, tuple(arguments or ()), decline=decline))
+
+
+@tasks.command()
+def cancel(context: typer.Context, task_id: TaskId) -> None:
+    """Cancel a task."""
+    from stepwire_cli import running
+
+    _end(running.cancel(context.obj, task_id))
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with the manifests.")],
+) -> None:
+    """Check the manifests in a folder: what is refused, and what would go wrong later."""
+    from stepwire_cli import examining
+
+    _end(examining.doctor(context.obj, folder))
+
+
+@app.command()
+def replay(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(metavar="STACK", help="The stack's name.")] = "",
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be delivered.")] = False,
+    forget_lost: Annotated[bool, typer.Option("--forget-lost", help="Delete what can be delivered no more.")] = False,
+) -> None:
+    """Deliver again what waits in the dead-letter queue of a stack."""
+    from stepwire_cli.replay import replaying
+
+    settings: Settings = context.obj
+    options = replaying.Options(stack, dry_run, forget_lost)
+    raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
+
+
+def _end(code: int) -> None:
+    raise typer.Exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line, and return its exit code."""
+    try:
+        app(arguments, prog_name="stepwire")
+    except CommandError as error:
+        typer.echo(f"error: {error}", err=True)
+        return error.code
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else Exit.DONE if end.code is None else Exit.FAILED
+    return Exit.DONE

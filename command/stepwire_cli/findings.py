@@ -1,0 +1,205 @@
+"""What would go wrong later with a manifest that compiles. Pure: a manifest in, findings out.
+
+The rule: a finding says what a caller or a host would meet, and what to write instead. It needs no AWS.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import jsonschema
+
+from stepwire.catalog.manifests import Manifest
+from stepwire.tasks.inputs import InvalidQuestion, elicitation_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong, or would go wrong."""
+
+    where: str
+    """The file, and the field in it."""
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        """Return it as a line."""
+        return f"{self.where}: {self.what}" + (f" Fix: {self.fix}" if self.fix else "")
+
+
+SHORTEST: Final = 20  # characters; less says no more than the name
+LONGEST: Final = 1_024  # characters; several hosts cut or refuse more
+LONGEST_NAME: Final = 64
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+_PLACEHOLDERS: Final = re.compile(r"\b(todo|tbd|fixme|lorem ipsum|description here|no description)\b", re.IGNORECASE)
+_MACHINE: Final = re.compile(
+    r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/]{1,80}"
+    r"|arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:[^:\s]{1,80}(:[A-Za-z0-9_.-]{1,80})?"
+)
+# AgentCore Gateway fails to create or synchronize a target whose tools have one of these.
+_REFUSED: Final = ("$ref", "$defs", "$anchor", "$dynamicRef", "$dynamicAnchor")
+_TOP: Final = ("oneOf", "anyOf", "allOf")
+_TEMPLATE: Final = re.compile(r"^\{%.*%\}$", re.DOTALL)
+
+
+def findings_in(manifest: Manifest) -> Iterator[Finding]:
+    """Yield what would go wrong, in the order of the fields; `where` is the field alone."""
+    for check in _CHECKS:
+        yield from check(manifest)
+
+
+def _of_the_name(manifest: Manifest) -> Iterator[Finding]:
+    if len(manifest.name) > LONGEST_NAME or not _NAME.fullmatch(manifest.name):
+        yield Finding(
+            "name",
+            f"hosts that pass tools to a model take only letters, digits, _ and -, at most {LONGEST_NAME}.",
+            "choose such a name.",
+        )
+
+
+def _of_the_description(manifest: Manifest) -> Iterator[Finding]:
+    text = " ".join(manifest.description.split())
+    if _PLACEHOLDERS.search(text):
+        yield Finding(
+            "description", "it is a placeholder.", "say what the tool does, when to use it, how long it takes."
+        )
+    elif len(text) < SHORTEST or _letters(text) == _letters(manifest.name):
+        yield Finding(
+            "description",
+            "a model cannot tell from it when to use the tool.",
+            "say what the tool does, when to use it, how long it takes.",
+        )
+    if len(text) > LONGEST:
+        yield Finding(
+            "description",
+            f"it has {len(text)} characters; several hosts cut or refuse more than {LONGEST}.",
+            "shorten it, or describe the arguments in input_schema.",
+        )
+
+
+def _of_the_machine(manifest: Manifest) -> Iterator[Finding]:
+    if not _MACHINE.fullmatch(manifest.state_machine):
+        yield Finding(
+            "state_machine",
+            f"{manifest.state_machine!r} is neither the name nor the ARN of a state machine.",
+            "write its name, or arn:aws:states:REGION:ACCOUNT:stateMachine:NAME.",
+        )
+
+
+def _of_the_input(manifest: Manifest) -> Iterator[Finding]:
+    schema: Json = manifest.input_schema
+    properties: Json = schema.get("properties", {})
+    for word in _TOP:
+        if word in schema:
+            yield Finding(
+                f"input_schema.{word}",
+                "some model APIs refuse it at the top of a tool's schema.",
+                "move it into a property, or check it in the workflow.",
+            )
+    for name in schema.get("required", ()):
+        if name not in properties:
+            never = schema.get("additionalProperties") is False
+            meaning = "so no call can be right" if never else "so a model does not know what to give"
+            yield Finding("input_schema.required", f"{name} is no property, {meaning}.", "add it to properties.")
+    for name, field in properties.items():
+        yield from _of_a_property(name, field)
+
+
+def _of_a_property(name: str, field: object) -> Iterator[Finding]:
+    where = f"input_schema.properties.{name}"
+    if not isinstance(field, dict):
+        return
+    members = cast(Json, field)
+    if not str(members.get("description", "")).strip():
+        yield Finding(where, "it has no description, so a model guesses.", "say what it is, its unit, an example.")
+    if "default" in members and not _is_valid(members["default"], members):
+        yield Finding(f"{where}.default", "it does not fit the property's own schema.", "choose a value that does.")
+
+
+def _of_references(manifest: Manifest) -> Iterator[Finding]:
+    # An output schema with references is not shown to clients without tasks, of which a Gateway is one.
+    if found := [word for word in _REFUSED if word in _keywords(manifest.input_schema)]:
+        yield Finding(
+            "input_schema",
+            f"AgentCore Gateway refuses a target whose tools have {', '.join(found)}.",
+            "write out what is referred to.",
+        )
+
+
+def _of_the_times(manifest: Manifest) -> Iterator[Finding]:
+    if manifest.poll_interval > manifest.longest_poll_interval:
+        yield Finding("poll_interval", "it is longer than longest_poll_interval.", "make it the shorter of the two.")
+    if manifest.longest_poll_interval >= manifest.ttl:
+        yield Finding("ttl", "a task may expire between two polls.", "make it longer than longest_poll_interval.")
+
+
+def _of_the_annotations(manifest: Manifest) -> Iterator[Finding]:
+    hints: Json = {} if manifest.annotations is None else manifest.annotations.model_dump(by_alias=True)
+    if hints.get("readOnlyHint") and hints.get("destructiveHint"):
+        yield Finding("annotations", "the tool is both read-only and destructive.", "remove one of the hints.")
+
+
+_CHECKS: Final[tuple[Callable[[Manifest], Iterator[Finding]], ...]] = (
+    _of_the_name,
+    _of_the_description,
+    _of_the_machine,
+    _of_the_input,
+    _of_references,
+    _of_the_times,
+    _of_the_annotations,
+)
+
+
+def questions_in(value: object, path: str = "") -> Iterator[Finding]:
+    """Yield the questions of a definition that would be refused. Those with JSONata in them are not looked at."""
+    if isinstance(value, list):
+        for number, part in enumerate(cast("list[object]", value)):
+            yield from questions_in(part, f"{path}[{number}]")
+    if not isinstance(value, dict):
+        return
+    members = cast(Json, value)
+    asked = members.get("elicitation")
+    if isinstance(asked, dict) and not _has_templates(cast(object, asked)):
+        try:
+            elicitation_of(cast(Json, asked))
+        except InvalidQuestion as error:
+            yield Finding(f"{path}.elicitation".strip("."), f"the question is refused: {error}")
+    for name, part in members.items():
+        yield from questions_in(part, f"{path}.{name}".strip("."))
+
+
+def _has_templates(value: object) -> bool:
+    if isinstance(value, str):
+        return _TEMPLATE.match(value) is not None
+    if isinstance(value, list):
+        return any(map(_has_templates, cast("list[object]", value)))
+    if isinstance(value, dict):
+        members = cast("Mapping[str, object]", value)
+        return any(name.endswith(".$") or _has_templates(part) for name, part in members.items())
+    return False
+
+
+def _keywords(value: object) -> set[str]:
+    if isinstance(value, list):
+        return set[str]().union(*map(_keywords, cast("list[object]", value)))
+    if not isinstance(value, dict):
+        return set()
+    members = cast(Json, value)
+    return set(members).union(*map(_keywords, members.values()))
+
+
+def _is_valid(value: Any, schema: Json) -> bool:
+    try:
+        jsonschema.validate(value, schema)
+    except jsonschema.ValidationError:
+        return False
+    except Exception:  # noqa: BLE001 - a reference that leads elsewhere: nothing can be said of the value
+        return True
+    return True
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())

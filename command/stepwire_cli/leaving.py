@@ -1,0 +1,59 @@
+"""What happens to a task when its watcher goes: Ctrl-C, a question that nobody answers, or a lost connection.
+
+The rule: nothing is lost. The task runs on, and its id is printed with the command that comes back to it.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from stepwire_cli.screen import Screen
+from stepwire_cli.settings import Settings
+from stepwire_client import Task
+
+
+@dataclass
+class Watched:
+    """The task that is being followed, as far as it is known."""
+
+    settings: Settings
+    screen: Screen
+    task_id: str | None = None
+    is_sent: bool = False
+    """Whether a call is on its way whose task is not known yet."""
+    is_asking: bool = False
+    """Whether a person is being asked before there is a task."""
+    retry: str = ""
+    """The command that finds, or begins, the task of the call that is on its way."""
+    main: "asyncio.Task[object] | None" = None
+    is_unanswered: bool = False
+
+    def show(self, task: Task) -> None:
+        """Show a state; the first time, the id."""
+        if self.task_id is None:
+            self.begin(task.task_id)
+        self.screen.progress(task.status, task.status_message)
+
+    def begin(self, task_id: str) -> None:
+        """Take note of the task, and print its id."""
+        self.task_id, self.is_sent = task_id, False
+        self.screen.say(f"task {task_id}", "dim")
+
+    def come_back(self) -> str:
+        """Return the command that follows the task."""
+        return self.settings.command("tasks", "watch", self.task_id or "")
+
+    async def leave_unanswered(self) -> None:
+        """End the command, because nobody answers; the task waits."""
+        self.is_unanswered = True
+        if self.main is not None:
+            self.main.cancel()
+        await asyncio.Event().wait()  # until the command ends
+
+    def tell(self) -> None:
+        """Say where the task can be found again."""
+        if self.task_id is not None:
+            self.screen.say(f"The task {self.task_id} runs on. Come back with:")
+            self.screen.say(f"  {self.come_back()}")
+        elif self.is_sent:
+            self.screen.say("The call was sent, and its answer was not waited for. This finds its task, or begins it:")
+            self.screen.say(f"  {self.retry}")

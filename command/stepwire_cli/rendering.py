@@ -1,0 +1,100 @@
+"""Tasks, tools and results as text and as JSON."""
+
+import json
+from typing import Any
+
+from mcp_types import CallToolResult, ElicitRequest, ElicitRequestURLParams, InputRequest, TextContent, Tool
+
+from stepwire_cli.screen import Screen, moment, plain, spoken
+from stepwire_client import Completed, Failed, InputRequired, ListedTask, Task
+
+Json = dict[str, Any]
+
+
+def result_json(result: CallToolResult) -> Json:
+    """Return a result as JSON."""
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"result_type"})
+
+
+def result_text(result: CallToolResult) -> str:
+    """Return a result for people: its text, or its data where the text says the same."""
+    text = "\n".join(block.text if isinstance(block, TextContent) else f"({block.type})" for block in result.content)
+    data: Any = result.structured_content
+    if data is None or (text and not _says(text, data)):
+        return text
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def task_json(task: Task | ListedTask) -> Json:
+    """Return a task as JSON, with what its status has."""
+    shown: Json = {
+        "taskId": task.task_id,
+        "status": task.status,
+        "statusMessage": task.status_message,
+        "createdAt": task.created_at.isoformat(),
+        "lastUpdatedAt": task.last_updated_at.isoformat(),
+        "ttlSeconds": None if task.ttl is None else task.ttl.total_seconds(),
+    }
+    match task:
+        case InputRequired(questions=questions):
+            shown["questions"] = {key: _question_json(question) for key, question in questions.items()}
+        case Completed(result=result):
+            shown["result"] = result_json(result)
+        case Failed(error=error):
+            shown["error"] = error.model_dump(mode="json", exclude_none=True)
+        case _:
+            pass
+    return shown
+
+
+def show_task(screen: Screen, task: Task) -> None:
+    """Print what is known of a task, without its result."""
+    kept = "for ever" if task.ttl is None else f"for {spoken(task.ttl)} from its creation"
+    rows = [("task", task.task_id), ("status", task.status), ("created", moment(task.created_at))]
+    rows += [("changed", moment(task.last_updated_at)), ("kept", kept)]
+    if task.status_message:
+        rows.append(("says", task.status_message))
+    if isinstance(task, Failed):
+        rows.append(("error", f"{task.error.message} ({task.error.code})"))
+    if isinstance(task, InputRequired):
+        rows += [("asks", _asked(question)) for question in task.questions.values()]
+    for name, value in rows:
+        screen.result(f"{name:<9}{value}")
+
+
+def tool_rows(tools: list[Tool]) -> list[tuple[str, str, str]]:
+    """Return a row for each tool: its name, its arguments, the first sentence of its description."""
+    return [(plain(tool.name), _arguments(tool), _first_sentence(tool.description or "")) for tool in tools]
+
+
+def _arguments(tool: Tool) -> str:
+    required = tool.input_schema.get("required", ())
+    names = tool.input_schema.get("properties", {})
+    return plain(" ".join(name if name in required else f"[{name}]" for name in names))
+
+
+def _first_sentence(text: str) -> str:
+    words = " ".join(plain(text).split())
+    end = words.find(". ")
+    return words if end < 0 else words[: end + 1]
+
+
+def _says(text: str, data: Any) -> bool:
+    try:
+        return json.loads(text) == data
+    except ValueError:
+        return False
+
+
+def _question_json(question: InputRequest) -> Json:
+    return question.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _asked(question: InputRequest) -> str:
+    match question:
+        case ElicitRequest(params=ElicitRequestURLParams() as params):
+            return f"{params.message} {params.url}"
+        case ElicitRequest(params=params):
+            return params.message
+        case _:
+            return question.method

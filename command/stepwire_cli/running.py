@@ -1,0 +1,354 @@
+"""What the commands do that talk to a server. Each returns an exit code."""
+
+import asyncio
+import difflib
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestParams, ElicitResult, Implementation, Tool
+
+from stepwire_cli import rendering
+from stepwire_cli.arguments import from_file, from_pairs
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.leaving import Watched
+from stepwire_cli.questions import LeftOpen, Person, checked, choices_of
+from stepwire_cli.screen import STYLES, Screen, moment
+from stepwire_cli.settings import Settings
+from stepwire_cli.signing import auth_of
+from stepwire_client import (
+    Callbacks,
+    CallFailed,
+    InputRequired,
+    NotConnected,
+    NotOffered,
+    SignInNeeded,
+    Task,
+    TaskCancelled,
+    TaskClient,
+    TaskClientError,
+    UnknownTask,
+    connect,
+)
+from stepwire_client.client import NAME, Mode
+
+KEY: Final = "stepwire/idempotencyKey"
+_PATIENCE: Final = 15  # seconds for the answer to a call that Ctrl-C met on its way
+_CODES: Final[tuple[tuple[type[TaskClientError], Exit], ...]] = (
+    (SignInNeeded, Exit.SIGN_IN),
+    (UnknownTask, Exit.UNKNOWN),
+    (CallFailed, Exit.FAILED),
+    (TaskCancelled, Exit.FAILED),
+    (NotConnected, Exit.UNREACHABLE),
+)
+
+Work = Callable[[TaskClient, Watched], Awaitable[Exit]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a call, as they stand on the command line."""
+
+    pairs: tuple[str, ...] = ()
+    input_file: str | None = None
+
+    def arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return them as the tool takes them."""
+        whole = {} if self.input_file is None else from_file(self.input_file)
+        return {**whole, **from_pairs(self.pairs, schema)}
+
+
+def list_tools(settings: Settings) -> int:
+    """Print the tools."""
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        tools = await client.tools()
+        if settings.as_json:
+            watched.screen.json([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
+        else:
+            watched.screen.table(("tool", "arguments", "what it does"), rendering.tool_rows(tools))
+        return Exit.DONE
+
+    return _drive(settings, work)
+
+
+def call(settings: Settings, name: str, given: Given, key: str | None, *, detach: bool) -> int:
+    """Call a tool."""
+    key = key or str(uuid.uuid4())
+    again = ["call", name, *given.pairs, *(("--input", given.input_file) if given.input_file else ()), "--key", key]
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        tool = _named(name, await client.tools())
+        arguments = given.arguments(tool.input_schema)
+        watched.retry, watched.is_sent = settings.command(*again), True
+        begun = await _begun(client, watched, name, arguments, {KEY: key})
+        if isinstance(begun, CallToolResult):
+            return _show_result(settings, watched, begun)
+        watched.begin(begun.task_id)
+        if detach:
+            return _show_detached(settings, watched, begun)
+        return await _followed(client, watched, begun.task_id)
+
+    return _drive(settings, work)
+
+
+def list_tasks(settings: Settings) -> int:
+    """Print the caller's tasks."""
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        page = await client.list_tasks()
+        found = list(page.tasks)
+        while page.next_cursor is not None:
+            page = await client.list_tasks(page.next_cursor)
+            found += page.tasks
+        if settings.as_json:
+            watched.screen.json([rendering.task_json(task) for task in found])
+            return Exit.DONE
+        rows = [(task.task_id, task.status, moment(task.created_at), task.status_message or "") for task in found]
+        watched.screen.table(("task", "status", "created", "says"), [tuple(map(_cell, row)) for row in rows])
+        return Exit.DONE
+
+    return _drive(settings, work, mode="legacy")  # 2026-07-28 has no list of tasks
+
+
+def show(settings: Settings, task_id: str) -> int:
+    """Print a task."""
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        task = await client.get_task(task_id)
+        if settings.as_json:
+            watched.screen.json(rendering.task_json(task))
+            return Exit.DONE
+        rendering.show_task(watched.screen, task)
+        if task.status == "completed":
+            watched.screen.result(rendering.result_text(task.result))
+        return Exit.DONE
+
+    return _drive(settings, work)
+
+
+def watch(settings: Settings, task_id: str) -> int:
+    """Follow a task to its end."""
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        return await _followed(client, watched, task_id)
+
+    return _drive(settings, work)
+
+
+def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline: bool) -> int:
+    """Answer what a task asks now."""
+    given = list[str]()
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        watched.task_id = task_id
+        async for task in client.follow_task(task_id):
+            if given or not isinstance(task, InputRequired):
+                said = "The answer was taken" if given else "The task asks nothing"
+                watched.screen.say(f"{said}; it is {task.status}.")
+                return Exit.DONE if given else Exit.FAILED
+        return Exit.DONE
+
+    async def elicit(params: ElicitRequestParams) -> ElicitResult:
+        result = _ready(params, pairs, decline=decline)
+        given.append(result.action)
+        return result
+
+    return _drive(settings, work, elicit if pairs or decline else None, given)
+
+
+def cancel(settings: Settings, task_id: str) -> int:
+    """Cancel a task."""
+
+    async def work(client: TaskClient, watched: Watched) -> Exit:
+        await client.cancel_task(task_id)
+        task = await client.get_task(task_id)
+        if settings.as_json:
+            watched.screen.json(rendering.task_json(task))
+        else:
+            watched.screen.say(f"The task {task_id} is {task.status}.")
+        return Exit.DONE if task.status == "cancelled" else Exit.FAILED
+
+    return _drive(settings, work)
+
+
+def _drive(
+    settings: Settings,
+    work: Work,
+    elicit: Callable[[ElicitRequestParams], Awaitable[ElicitResult]] | None = None,
+    given: list[str] | None = None,
+    mode: Mode = "auto",
+) -> int:
+    """Do some work in a session, and say in a line what ended it."""
+    logging.getLogger().addHandler(logging.NullHandler())  # the library logs what it also raises
+    screen = Screen(as_json=settings.as_json)
+    watched = Watched(settings, screen)
+    person = Person(screen, watched.leave_unanswered)
+
+    async def ask(params: ElicitRequestParams) -> ElicitResult:
+        watched.is_asking = watched.task_id is None
+        answered = await person.elicit(params)
+        watched.is_asking = False
+        if given is not None:
+            given.append(answered.action)
+        return answered
+
+    async def run() -> Exit:
+        watched.main = asyncio.current_task()
+        auth = auth_of(settings, is_interactive=screen.is_interactive)
+        callbacks = Callbacks(elicit=elicit or ask)
+        info = Implementation(name=NAME, version="0.1.0")
+        async with connect(settings.endpoint(), auth=auth, callbacks=callbacks, client_info=info, mode=mode) as client:
+            return await work(client, watched)
+
+    try:
+        settings.endpoint()
+        return asyncio.run(run())
+    except (CommandError, TaskClientError) as error:
+        return _told(error, watched)
+    except (KeyboardInterrupt, asyncio.CancelledError, LeftOpen):
+        return _left(watched)
+    finally:
+        screen.pause()
+
+
+async def _followed(client: TaskClient, watched: Watched, task_id: str) -> Exit:
+    watched.task_id = task_id
+    result = await client.task_result(task_id, watch=watched.show)
+    return _show_result(watched.settings, watched, result)
+
+
+async def _begun(
+    client: TaskClient, watched: Watched, name: str, arguments: dict[str, Any], meta: dict[str, Any]
+) -> Task | CallToolResult:
+    """Send the call. Ctrl-C meanwhile waits for the answer, so that no task is begun whose id nobody knows."""
+    creation = asyncio.ensure_future(client.create_task(name, arguments, meta=meta))
+    try:
+        return await asyncio.shield(creation)
+    except asyncio.CancelledError:
+        if watched.is_asking:  # nothing has begun
+            watched.is_sent = False
+            creation.cancel()
+            raise
+        watched.screen.say("Waiting for the task's id, so that nothing is lost. Ctrl-C again gives up.")
+        await asyncio.wait({creation}, timeout=_PATIENCE)
+        if creation.done() and not creation.cancelled() and creation.exception() is None:
+            begun = creation.result()
+            watched.is_sent = False
+            if not isinstance(begun, CallToolResult):
+                watched.task_id = begun.task_id
+        creation.cancel()
+        raise
+
+
+def _named(name: str, tools: list[Tool]) -> Tool:
+    found = next((tool for tool in tools if tool.name == name), None)
+    if found is not None:
+        return found
+    names = [tool.name for tool in tools]
+    nearest = difflib.get_close_matches(name, names, 1, 0.5)
+    hint = f"did you mean {nearest[0]}?" if nearest else f"it has {', '.join(names) or 'none'}."
+    raise CommandError(f"The server has no tool {name}; {hint}", Exit.UNKNOWN)
+
+
+def _show_result(settings: Settings, watched: Watched, result: CallToolResult) -> Exit:
+    if settings.as_json:
+        watched.screen.json({"taskId": watched.task_id, "result": rendering.result_json(result)})
+    elif result.is_error:
+        watched.screen.error(rendering.result_text(result))
+    else:
+        watched.screen.result(rendering.result_text(result))
+    return Exit.FAILED if result.is_error else Exit.DONE
+
+
+def _show_detached(settings: Settings, watched: Watched, task: Task) -> Exit:
+    if settings.as_json:
+        watched.screen.json(rendering.task_json(task))
+    else:
+        watched.screen.result(task.task_id)
+    watched.tell()
+    return Exit.DONE
+
+
+def _ready(params: ElicitRequestParams, pairs: tuple[str, ...], *, decline: bool) -> ElicitResult:
+    """Return the answer that stands on the command line.
+
+    Raises:
+        CommandError: it does not fit the form.
+    """
+    if decline:
+        return ElicitResult(action="decline")
+    if not isinstance(params, ElicitRequestFormParams):
+        raise CommandError("The task asks for a page to be opened: answer without values, at the terminal.")
+    fields: dict[str, Any] = params.requested_schema.get("properties", {})
+    content: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        if name not in fields:
+            raise CommandError(f"The question has no field {name}; it has {', '.join(fields) or 'none'}.")
+        content[name] = checked(text, name, fields[name], choices_of(fields[name]))
+    if missing := [name for name in params.requested_schema.get("required", ()) if name not in content]:
+        raise CommandError(f"The question also needs {', '.join(missing)}.")
+    return ElicitResult(action="accept", content=content)
+
+
+def _told(error: CommandError | TaskClientError, watched: Watched) -> Exit:
+    """Say what is wrong, and where the task is."""
+    watched.screen.error(str(error) + _advice(error))
+    if isinstance(error, CallFailed | TaskCancelled | UnknownTask):
+        watched.is_sent, watched.task_id = False, None
+    if watched.task_id is not None or isinstance(error, NotConnected):
+        watched.tell()
+    if isinstance(error, CommandError):
+        return error.code
+    return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.UNREACHABLE)
+
+
+def _advice(error: Exception) -> str:
+    match error:
+        case SignInNeeded(status=403):
+            return " These credentials lack a right."
+        case SignInNeeded():
+            return " Give --token, or sign in with --auth oauth or --auth sigv4."
+        case UnknownTask():
+            return " `stepwire tasks list` shows yours."
+        case NotOffered():
+            return ""
+        case _:
+            return ""
+
+
+def _left(watched: Watched) -> Exit:
+    """End after Ctrl-C, or without the answer that a task waits for."""
+    if watched.is_unanswered:
+        if watched.task_id is None:
+            watched.screen.say("Nothing was started.")
+            return Exit.WAITING
+        watched.screen.say(f"The task {watched.task_id} waits for an answer. Answer it at a terminal, or with values:")
+        watched.screen.say(f"  {watched.settings.command('tasks', 'answer', watched.task_id)}")
+        return Exit.WAITING
+    if watched.task_id is not None and watched.screen.is_interactive and _is_to_end(watched):
+        cancel(watched.settings, watched.task_id)
+        return Exit.STOPPED
+    watched.tell()
+    return Exit.STOPPED
+
+
+def _is_to_end(watched: Watched) -> bool:
+    person = Person(watched.screen, watched.leave_unanswered)
+    watched.screen.say("")
+    try:
+        answers = {"": "l", "l": "l", "c": "c"}
+        return person.choice("Leave the task running, or cancel it? [L/c]", answers) == "c"
+    except LeftOpen:
+        return False
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    from stepwire_cli.screen import plain
+
+    return Text(plain(text), style=STYLES.get(text, ""))

@@ -1,0 +1,141 @@
+"""What people see: results on standard output, all else on standard error. In a pipe there are no colours and no bars.
+
+The rule: no text of a server reaches the terminal as it is; control characters are shown as escapes.
+"""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+_INVISIBLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%(?:: (?P<words>.*))?", re.DOTALL)
+_PIPE_WIDTH: Final = 120
+STYLES: Final = {
+    "working": "cyan",
+    "input_required": "yellow",
+    "completed": "green",
+    "failed": "red",
+    "cancelled": "magenta",
+}
+
+
+def plain(text: str) -> str:
+    """Return a text of the server with every character visible."""
+    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class Screen:
+    """Standard output and standard error."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.out = Console(file=sys.stdout, highlight=False, soft_wrap=not sys.stdout.isatty(), emoji=False)
+        self.err = Console(file=sys.stderr, highlight=False, soft_wrap=not sys.stderr.isatty(), emoji=False)
+        self._live: Live | None = None
+        self._began = time.monotonic()
+        self._last = ""
+
+    @property
+    def is_interactive(self) -> bool:
+        """Tell whether a person can be asked."""
+        return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line for people."""
+        self.pause()
+        self.err.print(Text(plain(text), style=style), soft_wrap=True)
+
+    def error(self, text: str) -> None:
+        """Print what is wrong."""
+        self.pause()
+        self.err.print(Text.assemble(("error:", "bold red"), " ", plain(text)), soft_wrap=True)
+
+    def json(self, value: Any) -> None:
+        """Print JSON: indented on a terminal, a line in a pipe."""
+        text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
+        self.out.print(Text(text), soft_wrap=True)
+
+    def result(self, text: str) -> None:
+        """Print a result."""
+        self.pause()
+        self.out.print(Text(plain(text)), soft_wrap=True)
+
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[RenderableType]]) -> None:
+        """Print a table; in a pipe, a line with tabs for each row."""
+        if not sys.stdout.isatty():
+            for row in rows:
+                self.out.print(Text("\t".join(str(cell).replace("\n", " ") for cell in row)), soft_wrap=True)
+            return
+        shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        for number, column in enumerate(columns):
+            shown.add_column(column, overflow="fold" if number == 0 else "ellipsis", no_wrap=number == 0)
+        for row in rows:
+            shown.add_row(*row)
+        self.out.print(shown)
+
+    def progress(self, status: str, message: str | None) -> None:
+        """Show where a task stands: a line that changes on a terminal, otherwise a line for each change."""
+        if self.as_json:
+            return
+        said = plain(message or "")
+        if self.err.is_terminal and not self.err.is_dumb_terminal:
+            self._moving(status, said)
+        elif (line := f"{status}{': ' if said else ''}{said}") != self._last:
+            self._last = line
+            self.err.print(Text(line), soft_wrap=True)
+
+    def pause(self) -> None:
+        """Remove the line that changes."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _moving(self, status: str, said: str) -> None:
+        shown = _bar(said) or Text(said, overflow="ellipsis", no_wrap=True)
+        line = Table.grid(padding=(0, 1))
+        elapsed = Text(spoken(timedelta(seconds=round(time.monotonic() - self._began))), style="dim")
+        line.add_row(Spinner("dots", style=STYLES[status]), Text(status, style=STYLES[status]), elapsed, shown)
+        if self._live is None:
+            self._live = Live(
+                console=self.err, refresh_per_second=8, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._live.start()
+        self._live.update(Group(line))
+
+
+def _bar(said: str) -> RenderableType | None:
+    found = _PERCENT.fullmatch(said)
+    if found is None:
+        return None
+    shown = Table.grid(padding=(0, 1))
+    words = Text(found["words"] or "", overflow="ellipsis", no_wrap=True)
+    shown.add_row(ProgressBar(100, int(found["percent"]), width=20), f"{found['percent']:>3}%", words)
+    return shown
+
+
+def spoken(span: timedelta) -> str:
+    """Return a span in words, to its largest two units."""
+    seconds = int(span.total_seconds())
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    parts = list[str]()
+    for name, size in units:
+        amount, seconds = divmod(seconds, size)
+        if amount:
+            parts.append(f"{amount} {name}")
+    return " ".join(parts[:2]) or "0 s"
+
+
+def moment(value: datetime) -> str:
+    """Return a moment in UTC, to the second."""
+    return f"{value:%Y-%m-%d %H:%M:%S}Z"
