@@ -98,7 +98,7 @@ class Doctor:
         except AccountError as error:
             return {
                 "": [
-                    Finding(self.endpoint, f"what function catalog refused is not known: {error}", "give it that right")
+                    Finding(self.endpoint, f"what function catalog refused is not known: {error}", "its log has it too")
                 ]
             }
         sources = {one.tool: one.source for one in registered}
