@@ -1,13 +1,15 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance catalog build deploy replay lock clean
+.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance catalog build deploy deploy-examples replay lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 3000
-TEMPLATE ?= template.yaml
-TEMPLATES := template.yaml tests/conformance/template.yaml tests/local/stack/template.yaml
+# The first is the endpoint's; the others are stacks that register tools.
+TEMPLATE ?= template.yaml $(wildcard examples/template.yaml)
+TEMPLATES := template.yaml $(wildcard examples/template.yaml) tests/adopter/template.yaml tests/conformance/template.yaml \
+	tests/local/stack/template.yaml
 CONFIG ?= dev
 # Without this make's flags: they would affect the makefiles that `sam build` runs.
 SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
@@ -21,14 +23,14 @@ help:  ## list the targets
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers their questions
 	@$(BIN)/python -m examples.demo $(ARGS)
 
-run: .venv/ready  ## serve TEMPLATE (template.yaml) on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ARGS=--verbose
-	@$(BIN)/python -m local --template $(TEMPLATE) --port $(PORT) $(ARGS)
+run: .venv/ready  ## serve TEMPLATE (the endpoint's and the examples') on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ARGS=--verbose
+	@$(BIN)/python -m local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(ARGS)
 
 logs: .venv/ready  ## show the functions' log of the last `make demo` or `make run`; ARGS=--follow shows new lines too
 	@$(BIN)/python -m local.terminal.logs $(ARGS)
 
 services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
-	@$(BIN)/python -m local --services --template $(TEMPLATE) $(ARGS)
+	@$(BIN)/python -m local --services $(addprefix --template ,$(TEMPLATE)) $(ARGS)
 
 # --dist loadfile: the tests of a file share a stack, so one worker runs them. Three workers for two cores: many tests
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
@@ -90,6 +92,14 @@ build: .venv/ready .venv-sam/ready  ## build the artifacts for `make deploy` and
 
 deploy: build  ## deploy to AWS with the settings CONFIG (dev, prod) of samconfig.toml; ARGS are those of `sam deploy`
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
+
+ENDPOINT_STACK ?= stepwire-dev
+
+deploy-examples: .venv/ready .venv-sam/ready  ## deploy the examples' stack beside the endpoint's stack ENDPOINT_STACK (stepwire-dev)
+	$(SAM) build --template examples/template.yaml --build-dir .aws-sam/examples
+	$(BIN)/python layers/artifacts.py .aws-sam/examples --budget ProfileDatasetLayer=25
+	$(SAM) deploy --template-file .aws-sam/examples/template.yaml --config-env examples --stack-name $(ENDPOINT_STACK)-examples \
+		--parameter-overrides Endpoint=$(ENDPOINT_STACK) $(ARGS)
 
 replay: .venv/ready  ## redeliver the messages in the dead-letter queue of STACK; ARGS=--dry-run only shows them
 	@$(BIN)/python -m stepwire_cli replay $(STACK) $(ARGS)

@@ -37,6 +37,7 @@ from local.terminal.leaving import leave
 from stepwire_client import Callbacks, Task, TaskClient, TaskClientError, connect
 
 ROOT: Final = Path(__file__).parent.parent
+TEMPLATE: Final = Path(__file__).parent / "template.yaml"
 DATA: Final = Path(__file__).parent / "data" / "penguins-raw.csv"
 LOGS: Final = ROOT / FOLDER
 PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%: (?P<words>.*)")
@@ -227,8 +228,8 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
     with ExitStack() as running:
         output = running.enter_context(kept_in(LOGS, "demo"))
         with Waiting(console, "starting the local stack"):
-            stack = running.enter_context(LocalStack(ROOT / "template.yaml", port=0))
-        console.print(f"The local stack serves template.yaml on {stack.url} ({time.monotonic() - began:.1f} s)")
+            stack = running.enter_context(LocalStack(ROOT / "template.yaml", others=[TEMPLATE], port=0))
+        console.print(f"The local stack serves two templates on {stack.url} ({time.monotonic() - began:.1f} s)")
         yield Endpoint(stack.url, output.path.relative_to(ROOT))
 
 

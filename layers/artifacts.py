@@ -1,6 +1,7 @@
 """What `sam build` has made: how large each artifact is, and the hash of what is in it. Called by `make build`.
 
     python layers/artifacts.py .aws-sam/build
+    python layers/artifacts.py .aws-sam/examples --budget ProfileDatasetLayer=25
 
 The rule: what grows beyond its budget stops the build, for nobody reads a table that is always printed. The hash is the
 one that SAM uploads by: of the names and contents of the files, and of nothing else (no times, no modes, no order).
@@ -27,7 +28,6 @@ LAYER_BUDGETS: Final = {
     "StepwireLayer": 1 * MB,
     "DependenciesLayer": 12 * MB,
     "CatalogDependenciesLayer": 3 * MB,
-    "ProfileDatasetLayer": 25 * MB,
 }
 # Lambda's own limit for a function with its layers, unpacked.
 UNPACKED_LIMIT: Final = 250 * 1024 * 1024
@@ -64,10 +64,10 @@ def content_hash(folder: Path) -> str:
     return whole.hexdigest()
 
 
-def over_budget(found: Sequence[Artifact]) -> list[str]:
+def over_budget(found: Sequence[Artifact], budgets: Mapping[str, int] = LAYER_BUDGETS) -> list[str]:
     """List what is over its budget. A layer without a budget is listed too, so that a new one gets one."""
     unpacked = {artifact.name: artifact.unpacked for artifact in found}
-    return [fault for artifact in found for fault in _faults(artifact, unpacked)]
+    return [fault for artifact in found for fault in _faults(artifact, unpacked, budgets)]
 
 
 def table(found: Sequence[Artifact]) -> str:
@@ -104,9 +104,9 @@ def _files(folder: Path) -> list[Path]:
     return sorted((path for path in folder.rglob("*") if path.is_file()), key=str)
 
 
-def _faults(artifact: Artifact, unpacked: Mapping[str, int]) -> Iterator[str]:
+def _faults(artifact: Artifact, unpacked: Mapping[str, int], budgets: Mapping[str, int]) -> Iterator[str]:
     is_layer = artifact.kind.endswith("LayerVersion")
-    budget = LAYER_BUDGETS.get(artifact.name, 0) if is_layer else FUNCTION_BUDGET
+    budget = budgets.get(artifact.name, 0) if is_layer else FUNCTION_BUDGET
     if artifact.zipped > budget:
         yield f"{artifact.name} has {artifact.zipped:,} bytes zipped; its budget is {budget:,}"
     # A layer of another stack is not among them: it cannot be measured here.
@@ -115,13 +115,27 @@ def _faults(artifact: Artifact, unpacked: Mapping[str, int]) -> Iterator[str]:
         yield f"{artifact.name} has {whole:,} bytes unpacked, layers included; Lambda takes {UNPACKED_LIMIT:,}"
 
 
+def _budget(text: str) -> tuple[str, int]:
+    name, _, megabytes = text.partition("=")
+    return name, int(megabytes) * MB
+
+
 def main() -> None:
     """Print the table; exit 1 where something is over its budget."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("build", type=Path, help="the folder that `sam build` wrote to")
-    found = artifacts(parser.parse_args().build)
+    parser.add_argument(
+        "--budget",
+        action="append",
+        type=_budget,
+        default=[],
+        metavar="LAYER=MB",
+        help="budget of another stack's layer",
+    )
+    options = parser.parse_args()
+    found = artifacts(options.build)
     sys.stdout.write(table(found) + "\n")
-    if faults := over_budget(found):
+    if faults := over_budget(found, {**LAYER_BUDGETS, **dict(options.budget)}):
         sys.exit("\n".join(faults))
 
 

@@ -1,6 +1,6 @@
-"""Serve a template on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that it needs.
+"""Serve templates on 127.0.0.1 until Ctrl-C or SIGTERM; with --services, serve the AWS services that they need.
 
-Exit code 0 after a requested stop; 2, with a one-line reason, if the template cannot be served.
+Exit code 0 after a requested stop; 2, with a one-line reason, if a template cannot be served.
 """
 
 import argparse
@@ -22,7 +22,10 @@ from local.lambdas.function_output import FOLDER, kept_in
 from local.sam_local import write_env_vars
 from local.terminal.leaving import leave
 from local.terminal.screen import Screen, Warnings
+from local.watching import Watching
 
+_TEMPLATES = ("template.yaml",)
+_LOOK_SECONDS = 0.5  # between two looks at the files of the templates
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
 # The differences from AWS to show first, most important first. A note that matches none of these comes last.
@@ -64,8 +67,11 @@ def _screen(form: str) -> Screen:
 
 def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:
     host = str(options.host) if options.services else None
+    first, *others = options.template or _TEMPLATES
     stack = LocalStack(
-        options.template,
+        first,
+        others=others,
+        name=options.name,
         port=options.port if options.port is not None else _PORTS[options.services],
         parameters=dict(options.parameter),
         expiry=after(options.expire_after),
@@ -82,16 +88,28 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
             screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served)
-            stopping.wait()
+            watching = Watching(stack, screen.noted)
+            while not stopping.wait(_LOOK_SECONDS):
+                watching.look()
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m local",
-        description="Serve a SAM template on 127.0.0.1.",
+        description="Serve SAM templates on 127.0.0.1.",
         epilog="The environment variable LOG=json makes every line of the screen a JSON object.",
     )
-    parser.add_argument("--template", default="template.yaml", help="the template (default: %(default)s)")
+    parser.add_argument(
+        "--template",
+        action="append",
+        metavar="FILE",
+        help="a template; of several, the first has the API, the others are stacks beside it (default: template.yaml)",
+    )
+    parser.add_argument(
+        "--name",
+        default="stepwire",
+        help="the name of the first template's stack, by which others mean it (default: %(default)s)",
+    )
     parser.add_argument("--port", type=int, help="0 takes any free port (default: 3000; with --services 4566)")
     parser.add_argument(
         "--parameter",
@@ -99,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_assignment,
         default=[],
         metavar="KEY=VALUE",
-        help="value of a template parameter; may be repeated",
+        help="value of a parameter, for each template that declares it; may be repeated",
     )
     parser.add_argument(
         "--expire-after",

@@ -1,4 +1,4 @@
-"""A stack on this machine: the template's resources, and the endpoint in front of them.
+"""Stacks on this machine: the resources of one template or several, and the endpoint in front of them.
 
 Used by the tests, the demo and the command line (__main__.py). Nothing of a stack remains when its block ends.
 """
@@ -22,20 +22,20 @@ from local.account.moto_patches.changes import forget
 from local.account.moto_patches.executions import stop
 from local.account.services import CONTAINER_HOST, Services
 from local.account.status_events import EventPolicy, at_once, courier, never
-from local.cloudformation import template
-from local.cloudformation.parameters import parameter_values
-from local.cloudformation.provisioner import Provisioner
+from local.cloudformation.deployment import Deployment
 from local.cloudformation.resources.kinds import World
+from local.cloudformation.template import Template
 from local.errors import FunctionLoadError, LocalStackError
 from local.gateway.exchanges import Exchange
 from local.gateway.http_api import HttpApi
 from local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
 from local.iam import permissions
-from local.lambdas import functions
+from local.lambdas import asynchronous, functions
 from local.lambdas.functions import Failed, Function
 from local.streams.expiry import ExpiryPolicy, Sweeper
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
+from local.streams.refused_tools import RefusalWatch
 from local.streams.task_changes import TaskChange, TaskWatch
 
 _numbers = itertools.count(1)
@@ -67,16 +67,20 @@ class Watcher(Protocol):
 
 
 class LocalStack:
-    """Serves a template while its block runs.
+    """Serves a template while its block runs, and other stacks beside it.
 
     One process can run several, in sequence or together. They share the simulated account, so their templates must not
     give resources the same explicit names.
 
     Args:
         template: The SAM template; paths in it are relative to its folder.
+        others: Templates of stacks beside it, such as those that register tools. If one declares the parameter
+            `Endpoint`, that defaults to the name of the first stack. No client waits for what they register: it is
+            compiled when the block begins.
+        name: The name of the first stack; default: one that no other has.
         port: The port on 127.0.0.1; 0 takes any free one.
-        parameters: Values of the template's parameters. If declared, `Authorizer` defaults to `none` and
-            `AllowedOrigins` to this endpoint's own origins.
+        parameters: Values of the parameters of whichever template declares them. If declared, `Authorizer` defaults
+            to `none` and `AllowedOrigins` to this endpoint's own origins.
         events: Policy for the delivery of executions' status events; can be changed while the stack runs.
         expiry: Policy for the delay, in seconds, between an item's TTL and its removal: `never`, `at_once`,
             `after(seconds)` or a function. Of several delays the first counts. Can be changed while the stack runs.
@@ -89,10 +93,12 @@ class LocalStack:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each is a choice of its own, by name
         self,
         template: str | Path,
         *,
+        others: Sequence[str | Path] = (),
+        name: str | None = None,
         port: int = 0,
         parameters: Mapping[str, str] | None = None,
         events: EventPolicy = at_once,
@@ -100,7 +106,8 @@ class LocalStack:
         instances: int = 1,
         services_at: str | None = None,
     ) -> None:
-        self._path = Path(template)
+        self._paths = [Path(template), *map(Path, others)]
+        self._name = name
         self._wanted_port = port
         self._given = dict(parameters or {})
         self._instances = instances
@@ -110,9 +117,8 @@ class LocalStack:
         self.expiry = expiry
         self.port = 0
         self.outputs: dict[str, str] = {}
-        self.physical_ids: dict[str, str] = {}
         self.not_served: tuple[str, ...] = ()
-        self._functions: dict[str, Function] = {}
+        self.deployments: tuple[Deployment, ...] = ()  # the endpoint's first
         self._exit = ExitStack()
 
     @property
@@ -127,9 +133,24 @@ class LocalStack:
         return f"http://{CONTAINER_HOST if loopback else self._services_at}:{self.port}"
 
     @property
+    def name(self) -> str:
+        """Return the name of the first stack."""
+        return self.deployments[0].name
+
+    @property
+    def template(self) -> Template:
+        """Return the first template, translated."""
+        return self.deployments[0].template
+
+    @property
+    def physical_ids(self) -> Mapping[str, str]:
+        """Map logical ids to physical ids, in all stacks; of several with one logical id, the first stack's counts."""
+        return {name: found for one in reversed(self.deployments) for name, found in one.physical_ids.items()}
+
+    @property
     def functions(self) -> Mapping[str, Function]:
-        """Return the functions by their logical ids."""
-        return self._functions
+        """Return the functions by their logical ids; of several with one, the first stack's."""
+        return {name: found for one in reversed(self.deployments) for name, found in one.world.functions.items()}
 
     @property
     def url(self) -> str:
@@ -149,7 +170,7 @@ class LocalStack:
 
     def client(self, service: str) -> Any:
         """Return a boto3 client of the simulated account, e.g. `client("dynamodb")`."""
-        return self._world.client(service)
+        return self.deployments[0].world.client(service)
 
     def invoke(self, function: str, event: Any) -> Any:
         """Invoke a function by its logical id, and return its result.
@@ -157,7 +178,7 @@ class LocalStack:
         Raises:
             FunctionError: the function failed or timed out.
         """
-        outcome = self._functions[function].invoke(json.dumps(event))
+        outcome = self.functions[function].invoke(json.dumps(event))
         result = json.loads(outcome.payload)
         if isinstance(outcome, Failed):
             raise FunctionError(result)
@@ -167,6 +188,21 @@ class LocalStack:
         """Remove the items whose TTL is over at a time (default: now), whatever the policy; return their number."""
         return self._sweeper.sweep(at or datetime.now(UTC), at_once)
 
+    def update(self, deployment: Deployment) -> list[str]:
+        """Take over what has changed in a template and the files that it names; return the logical ids concerned.
+
+        Raises:
+            LocalStackError: it cannot be served; the last good one goes on serving.
+        """
+        known = list(deployment.world.mappings)
+        try:
+            return deployment.update()
+        finally:
+            self._follow()
+            for mapping in [one for one in deployment.world.mappings if one not in known]:
+                mapping.start()
+                self._exit.callback(mapping.stop)
+
     def drain(self, *, within: float = 120.0) -> None:
         """Wait until each stream record has been processed or given up.
 
@@ -174,7 +210,7 @@ class LocalStack:
             TimeoutError: it takes longer than so many seconds.
         """
         end = time.monotonic() + within
-        while not all(mapping.has_caught_up() for mapping in self._world.mappings):
+        while not all(mapping.has_caught_up() for mapping in self._mappings()):
             if time.monotonic() > end:
                 raise TimeoutError(f"The records of the streams are not processed after {within} seconds.")
             time.sleep(0.005)
@@ -184,25 +220,43 @@ class LocalStack:
         listener = listen(self._wanted_port, self._services_at or HOST)
         undo.callback(listener.close)
         self.port = listener.getsockname()[1]
-        self.template = loaded = template.load(self._path, self._defaults() | self._given)
-        declared = loaded.section("Parameters")
-        defaults = {name: value for name, value in self._defaults().items() if name in declared}
-        values = parameter_values(declared, defaults | self._given)
-        self._world = World(f"local-{next(_numbers)}", ACCOUNT, REGION, loaded.folders, instances=self._instances)
+        name = self._name or f"local-{next(_numbers)}"
+        names = [name, *(f"local-{next(_numbers)}" for _ in self._paths[1:])]
+        self.deployments = tuple(
+            Deployment(path, World(one, ACCOUNT, REGION, instances=self._instances))
+            for one, path in zip(names, self._paths, strict=True)
+        )
         undo.callback(self._forget)
-        provisioner = Provisioner(loaded, values, self._world)
-        outputs = provisioner.run()
-        self.physical_ids = provisioner.physical_ids
-        for arn in self._world.state_machines:
-            courier.follow(arn, lambda: self.events)
-        self._functions = self._world.functions
+        for deployment in self.deployments:
+            deployment.create(self._defaults() | {"Endpoint": name}, self._given_to(deployment))
+        self._follow()
         self._warm()
-        self._publish(outputs)
-        self._sweeper = Sweeper(self._world.tables, ACCOUNT, REGION, lambda: self.expiry)
-        for machinery in (*self._world.mappings, *self._watches(), self._sweeper):
+        self._publish()
+        self._sweeper = Sweeper(self.deployments[0].world.tables, ACCOUNT, REGION, lambda: self.expiry)
+        for machinery in (*self._mappings(), *self._watches(), self._sweeper):
             machinery.start()
             undo.callback(machinery.stop)
+        # Tools are registered by events: the first client must not come before they are compiled.
+        asynchronous.wait_for(self.functions.values())
         undo.enter_context(serving(self._front(), listener))
+
+    def _given_to(self, deployment: Deployment) -> dict[str, str]:
+        """Return the parameters that a template declares; the first one gets, and refuses, those that none declares."""
+        declared = set(deployment.declared())
+        if deployment is not self.deployments[0]:
+            return {name: value for name, value in self._given.items() if name in declared}
+        elsewhere = {name for one in self.deployments[1:] for name in one.declared()} - declared
+        return {name: value for name, value in self._given.items() if name not in elsewhere}
+
+    def _mappings(self) -> list[StreamMapping]:
+        return [mapping for one in self.deployments for mapping in one.world.mappings]
+
+    def _follow(self) -> None:
+        for arn in self._state_machines():
+            courier.follow(arn, lambda: self.events)
+
+    def _state_machines(self) -> list[str]:
+        return [arn for one in self.deployments for arn in one.world.state_machines]
 
     def _defaults(self) -> dict[str, str]:
         return {
@@ -216,7 +270,7 @@ class LocalStack:
         return Gateway(self._api(), self.watcher.answered if self.watcher else tell_nobody)
 
     def _warm(self) -> None:
-        for logical_id, function in self._functions.items():
+        for logical_id, function in self.functions.items():
             try:
                 function.warm()
             except LocalStackError:
@@ -224,38 +278,46 @@ class LocalStack:
             except Exception as error:
                 raise FunctionLoadError(f"{logical_id}: {error}") from error
 
-    def _publish(self, outputs: Mapping[str, str]) -> None:
-        domains = [f"https://{api}.execute-api.{REGION}.amazonaws.com" for api in self._world.apis]
-        for name, value in outputs.items():
-            self.outputs[name] = value
-            for domain in domains:
-                self.outputs[name] = self.outputs[name].replace(domain, self.base_url)
-        self.not_served = tuple(dict.fromkeys(self._world.notes))
+    def _publish(self) -> None:
+        apis = [api for one in self.deployments for api in one.world.apis]
+        domains = [f"https://{api}.execute-api.{REGION}.amazonaws.com" for api in apis]
+        for deployment in reversed(self.deployments):
+            for name, value in deployment.outputs.items():
+                self.outputs[name] = value
+                for domain in domains:
+                    self.outputs[name] = self.outputs[name].replace(domain, self.base_url)
+        self.not_served = tuple(dict.fromkeys(note for one in self.deployments for note in one.world.notes))
 
     def _watches(self) -> Sequence[StreamMapping]:
-        """Return a reader of each table's stream, which reports the changes of tasks to the watcher."""
+        """Return readers of each table's stream: of tasks, for the watcher; of refused tools, for the log."""
         if self.watcher is None:
             return ()
-        watch, client = TaskWatch(self.watcher.task_changed), self._world.client("dynamodb")
-        found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in self._world.tables]
-        return [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in found if arn]
+        watch, client = TaskWatch(self.watcher.task_changed), self.client("dynamodb")
+        tables = self.deployments[0].world.tables
+        found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in tables]
+        streams = [arn for arn in found if arn]
+        tasks = [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in streams]
+        return [*tasks, *(StreamMapping(MappingSettings(arn, RefusalWatch())) for arn in streams)]
 
     def _api(self) -> HttpApi:
-        identifier = self._world.apis[0] if self._world.apis else "none"
-        return HttpApi(identifier, ACCOUNT, REGION, tuple(self._world.routes), self._world.cors)
+        world = self.deployments[0].world
+        identifier = world.apis[0] if world.apis else "none"
+        return HttpApi(identifier, ACCOUNT, REGION, tuple(world.routes), world.cors)
 
     def _forget(self) -> None:
         """Stop the executions without status events, and unregister the functions and roles."""
-        courier.forget(self._world.state_machines)
-        for arn in self._world.state_machines:
+        machines = self._state_machines()
+        courier.forget(machines)
+        for arn in machines:
             courier.follow(arn, lambda: never)
         for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
-            if machine.arn in self._world.state_machines:
+            if machine.arn in machines:
                 for execution in machine.executions:
                     stop(execution)
-        courier.forget(self._world.state_machines)
-        for function in self._world.functions.values():
-            functions.unregister(function)
-        forget(self._world.parameters, ACCOUNT, REGION)
-        for role in self._world.roles.values():
-            permissions.unregister(role)
+        courier.forget(machines)
+        for world in (one.world for one in self.deployments):
+            for function in world.functions.values():
+                functions.unregister(function)
+            forget(world.parameters, ACCOUNT, REGION)
+            for role in world.roles.values():
+                permissions.unregister(role)

@@ -16,12 +16,11 @@ from threading import Thread
 from typing import Any, Final
 
 from stepwire.catalog.manifests import compile_directory
+from tests.adopted import write_manifests
 from tests.recorded import recorded
 
 ROOT: Final = Path(__file__).parents[1]
 FUNCTION: Final = ROOT / "functions/mcp"
-_MACHINES: Final = ("ApproveRefund", "ProfileDataset", "WaitAndEcho")
-_ARN: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:"
 CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 """What a function's environment lacks before the snapshot."""
 
@@ -45,7 +44,6 @@ SETTINGS: Final = {
     "RESUMING_CLIENTS": "known",
     "SECRET_ARN": "a secret",
     "STATE_AFTER_SECONDS": "30",
-    "STATE_MACHINES": json.dumps({name: f"{_ARN}{name}" for name in _MACHINES}),
     "TABLE_NAME": "tasks",
     "WAIT_SECONDS": "20",
 }
@@ -93,8 +91,9 @@ def agreeable_aws() -> Generator[Aws]:
 
 
 def write_catalog(folder: Path) -> None:
-    """Write the catalog of the example tools, as the build does, for the function to find in LAMBDA_TASK_ROOT."""
-    (folder / "catalog.json").write_text(compile_directory(FUNCTION / "tools"), encoding="utf-8")
+    """Write a catalog of the tests' tools, as the build does, for the function to find in LAMBDA_TASK_ROOT."""
+    compiled = compile_directory(write_manifests(folder / "manifests"))
+    (folder / "catalog.json").write_text(compiled, encoding="utf-8")
 
 
 def run(code: str, task_root: Path, variables: Mapping[str, str]) -> Any:

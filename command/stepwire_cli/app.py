@@ -63,9 +63,9 @@ def common(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Keep what all commands need."""
     if version:
-        from importlib.metadata import version as version_of
+        from stepwire_cli.settings import version as own_version
 
-        typer.echo(version_of("stepwire-client"))
+        typer.echo(own_version())
         raise typer.Exit
     context.obj = Settings(url, token, token_file, auth, profile, region, client_id, callback_port, as_json)
 
@@ -114,7 +114,7 @@ def show(context: typer.Context, task_id: TaskId) -> None:
 
 @tasks.command()
 def watch(context: typer.Context, task_id: TaskId) -> None:
-    """Follow a task to its end, answer its questions, and print the result."""
+    """Follow a task, answer its questions, and print its result."""
     from stepwire_cli import running
 
     _end(running.watch(context.obj, task_id))
@@ -159,7 +159,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
 ) -> None:
-    """Write the manifests of state machines, inferred from definitions and past runs."""
+    """Write manifests of state machines, and register them."""
     from stepwire_cli import wrapping
 
     chosen = None if snippet is None else snippet.value
@@ -176,7 +176,7 @@ def doctor(
         str | None, typer.Option(metavar="NAME", help="The endpoint's stack: check what is registered with it.")
     ] = None,
 ) -> None:
-    """Check manifests in a folder or in an account: what is refused, and what would go wrong later."""
+    """Check the manifests in a folder or of an endpoint, and say what would go wrong."""
     if (folder is None) is (endpoint is None):
         raise CommandError("Check what? Write a FOLDER with manifests, or --endpoint NAME for what is registered.")
     if endpoint is not None:

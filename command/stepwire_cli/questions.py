@@ -112,16 +112,44 @@ class Person:
             LeftOpen: Ctrl-C or Ctrl-D.
         """
         self.screen.pause()
+        interrupts = _Interrupts()
         # asyncio's own handler would let the first Ctrl-C pass while we wait for a line.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        before = signal.signal(signal.SIGINT, interrupts.note)
         try:
-            self.screen.err.print(plain(prompt), end="", markup=False)
+            self.screen.ask(prompt)
+            interrupts.begin()
             return input()
         except (KeyboardInterrupt, EOFError):
+            interrupts.end()
             self.screen.say("")
             raise LeftOpen from None
         finally:
+            interrupts.end()
             signal.signal(signal.SIGINT, before)
+
+
+class _Interrupts:
+    """Turns Ctrl-C into `KeyboardInterrupt`, but only while a line is read: never in the middle of an output."""
+
+    def __init__(self) -> None:
+        self._is_reading = False
+        self._was_met = False
+
+    def note(self, _number: int, _frame: object) -> None:
+        """Take a signal."""
+        self._was_met = True
+        if self._is_reading:
+            raise KeyboardInterrupt
+
+    def begin(self) -> None:
+        """Begin to read; a Ctrl-C from before counts."""
+        self._is_reading = True
+        if self._was_met:
+            raise KeyboardInterrupt
+
+    def end(self) -> None:
+        """Let signals pass."""
+        self._is_reading = False
 
 
 def choices_of(field: Json) -> list[Choice]:

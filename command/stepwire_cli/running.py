@@ -16,7 +16,7 @@ from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.leaving import Watched
 from stepwire_cli.questions import LeftOpen, Person, checked, choices_of
 from stepwire_cli.screen import STYLES, Screen, moment
-from stepwire_cli.settings import Settings
+from stepwire_cli.settings import Settings, version
 from stepwire_cli.signing import auth_of
 from stepwire_client import (
     Callbacks,
@@ -199,7 +199,7 @@ def _drive(
         watched.main = asyncio.current_task()
         auth = auth_of(settings, is_interactive=screen.is_interactive)
         callbacks = Callbacks(elicit=elicit or ask)
-        info = Implementation(name=NAME, version="0.1.0")
+        info = Implementation(name=NAME, version=version())
         async with connect(settings.endpoint(), auth=auth, callbacks=callbacks, client_info=info, mode=mode) as client:
             return await work(client, watched)
 

@@ -56,6 +56,11 @@ class Screen:
         self.pause()
         self.err.print(Text(plain(text), style=style), soft_wrap=True)
 
+    def ask(self, prompt: str) -> None:
+        """Print a prompt, and leave the cursor behind it."""
+        self.err.file.write(plain(prompt))
+        self.err.file.flush()
+
     def error(self, text: str) -> None:
         """Print what is wrong."""
         self.pause()
@@ -64,24 +69,24 @@ class Screen:
     def json(self, value: Any) -> None:
         """Print JSON: indented on a terminal, a line in a pipe."""
         text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
-        self.out.print(Text(text), soft_wrap=True)
+        self._write(text)
 
     def result(self, text: str) -> None:
         """Print a result."""
         self.pause()
-        self.out.print(Text(plain(text)), soft_wrap=True)
+        self._write(plain(text))
 
     def table(self, columns: Iterable[str], rows: Iterable[Iterable[RenderableType]]) -> None:
         """Print a table; in a pipe, a line with tabs for each row."""
         if not sys.stdout.isatty():
             for row in rows:
-                self.out.print(Text("\t".join(str(cell).replace("\n", " ") for cell in row)), soft_wrap=True)
+                self._write("\t".join(str(cell).replace("\n", " ") for cell in row))
             return
         shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         for number, column in enumerate(columns):
             shown.add_column(column, overflow="fold" if number == 0 else "ellipsis", no_wrap=number == 0)
         for row in rows:
-            shown.add_row(*row)
+            shown.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))  # never as markup
         self.out.print(shown)
 
     def progress(self, status: str, message: str | None) -> None:
@@ -94,6 +99,10 @@ class Screen:
         elif (line := f"{status}{': ' if said else ''}{said}") != self._last:
             self._last = line
             self.err.print(Text(line), soft_wrap=True)
+
+    def _write(self, text: str) -> None:
+        """Write a line as it is: rich would change tabs and long lines."""
+        self.out.file.write(f"{text}\n")
 
     def pause(self) -> None:
         """Remove the line that changes."""

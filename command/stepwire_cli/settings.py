@@ -73,6 +73,17 @@ def home() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "stepwire"
 
 
+def version() -> str:
+    """Return the version of the command."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    try:
+        return version_of("stepwire-client")
+    except PackageNotFoundError:
+        return "unknown: it runs from its sources"
+
+
 def reason(error: Exception) -> str:
     """Return why a file cannot be read or written, in words."""
     if isinstance(error, UnicodeDecodeError):

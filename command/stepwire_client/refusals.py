@@ -85,7 +85,7 @@ def _by_code(error: ErrorData, task_id: str | None) -> TaskClientError:
     if error.code in _LOST:
         return NotConnected(error.message)
     if error.code == PARSE_ERROR:
-        return NotUnderstood(error.message)
+        return NotUnderstood("It answers with something other than JSON-RPC.")
     if error.code == METHOD_NOT_FOUND:
         return NotOffered(error.message)
     if error.code == INVALID_PARAMS and task_id is not None:

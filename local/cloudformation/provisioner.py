@@ -1,19 +1,20 @@
-"""Creates the resources of a template in the simulated account, in the order of their references.
+"""Creates the resources of a template in the simulated account, in the order of their references, and changes them.
 
-The rules: a cycle of references is an error that names the cycle; resource types that are not served are noted.
+The rules: a cycle of references is an error that names the cycle; resource types that are not served are noted. What
+is there already and has not changed is left alone; what the template no longer has is removed.
 """
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError, ParamValidationError
 
+from local.cloudformation.dynamic_references import resolve_dynamic
 from local.cloudformation.intrinsics import NO_VALUE, holds, resolve
 from local.cloudformation.parameters import ParameterValue
 from local.cloudformation.resources import KINDS
-from local.cloudformation.resources.kinds import Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
 from local.cloudformation.template import Template
 from local.errors import TemplateError
 
@@ -23,27 +24,48 @@ class _NotServed(Created):
     """Placeholder for a resource whose type is not served."""
 
 
-class Provisioner:
-    """Creates one stack, once. It is also the `Lookup` for the template's intrinsic functions."""
+@dataclass(frozen=True)
+class Made:
+    """A resource that is there."""
 
-    def __init__(self, template: Template, parameters: Mapping[str, ParameterValue], world: World) -> None:
+    resource: Resource
+    created: Created
+
+    @property
+    def is_served(self) -> bool:
+        """Return whether its type is served."""
+        return not isinstance(self.created, _NotServed)
+
+
+class Provisioner:
+    """Brings one stack to the state of its template, once. It is also the `Lookup` for the intrinsic functions.
+
+    Args:
+        made: The resources that are there, by logical id; kept up to date.
+    """
+
+    def __init__(
+        self, template: Template, parameters: Mapping[str, ParameterValue], world: World, made: dict[str, Made]
+    ) -> None:
         self._template = template
         self._parameters = parameters
         self._world = world
+        self._there = made
         self._created: dict[str, Created] = {}
         self._creating: list[str] = []
+        self.changed: list[str] = []
         self._pseudo = {
             "AWS::AccountId": world.account,
             "AWS::NotificationARNs": "",
             "AWS::Partition": "aws",
             "AWS::Region": world.region,
-            "AWS::StackId": world.arn("cloudformation", f"stack/{world.stack}/{uuid.uuid4()}"),
+            "AWS::StackId": world.stack_id,
             "AWS::StackName": world.stack,
             "AWS::URLSuffix": "amazonaws.com",
         }
 
     def run(self) -> dict[str, str]:
-        """Check the rules, create every resource, and return the outputs.
+        """Check the rules, create, change and remove resources, and return the outputs.
 
         Raises:
             TemplateError: the template or its parameters cannot be served.
@@ -52,16 +74,12 @@ class Provisioner:
         for name in self._template.section("Resources"):
             if self._is_wanted(name):
                 self._create(name)
+        for name in [name for name in self._there if name not in self._created]:
+            self._remove(name)
         outputs = self._template.section("Outputs")
         return {
             name: str(resolve(output["Value"], self)) for name, output in outputs.items() if self._holds_for(output)
         }
-
-    @property
-    def physical_ids(self) -> dict[str, str]:
-        """Map the logical id of each created resource to its physical id, the value of Ref."""
-        made = {name: one for name, one in self._created.items() if not isinstance(one, _NotServed)}
-        return {name: created.reference for name, created in made.items()}
 
     def reference(self, name: str) -> Any:
         """Return what Ref gives."""
@@ -134,16 +152,36 @@ class Provisioner:
         for needed in [depends] if isinstance(depends, str) else depends:
             if self._is_wanted(needed):
                 self._create(needed)
-        kind = KINDS.get(entry["Type"])
+        properties = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
+        code = self._template.signatures.get(name, "")
+        resource = Resource(name, entry["Type"], {} if properties is NO_VALUE else properties, code)
+        before = self._there.get(name)
+        if before is None or before.resource != resource:
+            self._there[name] = Made(resource, self._applied(resource, before))
+            self.changed.append(name)
+        return self._there[name].created
+
+    def _applied(self, resource: Resource, before: Made | None) -> Created:
+        kind = KINDS.get(resource.kind)
         if kind is None:
-            self._world.notes.append(f"{name}: {entry['Type']} is not served")
-            return _NotServed(f"{name}-is-not-served-locally")
-        properties = resolve(entry.get("Properties", {}), self)
-        resource = Resource(name, entry["Type"], {} if properties is NO_VALUE else properties)
+            self._world.notes.append(f"{resource.logical_id}: {resource.kind} is not served")
+            return _NotServed(f"{resource.logical_id}-is-not-served-locally")
         self._take_note(kind, resource)
         try:
-            return kind.create(resource, self._world)
+            return kind.create(resource, self._world) if before is None else self._updated(kind, resource, before)
         except (ClientError, ParamValidationError) as error:
-            raise TemplateError(f"{name}: {' '.join(str(error).split())}") from error
+            raise TemplateError(f"{resource.logical_id}: {' '.join(str(error).split())}") from error
         except KeyError as error:
-            raise TemplateError(f"{name}: {entry['Type']} needs the property {error}.") from error
+            raise TemplateError(f"{resource.logical_id}: {resource.kind} needs the property {error}.") from error
+
+    def _updated(self, kind: Kind, resource: Resource, before: Made) -> Created:
+        if kind.update is None or before.resource.kind != resource.kind:
+            raise TemplateError(f"{resource.logical_id}: a change of {resource.kind} is taken over by a restart only.")
+        return kind.update(Change(before.resource, resource, before.created), self._world)
+
+    def _remove(self, name: str) -> None:
+        gone = self._there.pop(name)
+        kind = KINDS.get(gone.resource.kind)
+        if kind is not None and kind.remove is not None:
+            kind.remove(gone.resource, gone.created, self._world)
+        self.changed.append(name)

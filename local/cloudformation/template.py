@@ -6,7 +6,7 @@ region, so it runs inside the simulated account.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,7 @@ from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
+from local.cloudformation.files import signature
 from local.errors import TemplateError
 
 _BUCKET = "local"
@@ -35,6 +36,8 @@ class Template:
     path: Path
     body: Mapping[str, Any]
     folders: Mapping[str, Path]  # of code, by the S3 key in the translated resource
+    definitions: Sequence[Path]  # files of state machines
+    signatures: Mapping[str, str]  # of the code in the folders, by the same key
 
     def section(self, name: str) -> Mapping[str, Any]:
         """Return a top-level section; empty if the template has none."""
@@ -47,12 +50,20 @@ def load(path: Path, parameters: Mapping[str, str]) -> Template:
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
-    parsed = parse(path)
-    if not isinstance(parsed, dict) or "Resources" not in parsed:
-        raise TemplateError(f"{path} is not a template: it has no Resources.")
-    source = cast("dict[str, Any]", parsed)
+    source = _source(path)
+    definitions = [path.parent / uri for uri in _definition_uris(source)]
     folders = _localise(source, path.parent)
-    return Template(path, _translate(path, source, parameters), folders)
+    signatures = {name: signature(folder) for name, folder in folders.items()}
+    return Template(path, _translate(path, source, parameters), folders, definitions, signatures)
+
+
+def declared_parameters(path: Path) -> Mapping[str, Any]:
+    """Return the section Parameters of a template, without translating it.
+
+    Raises:
+        TemplateError: the file is missing, not YAML, or no template.
+    """
+    return _source(path).get("Parameters") or {}
 
 
 def parse(path: Path) -> Any:
@@ -69,6 +80,18 @@ def parse(path: Path) -> Any:
         raise TemplateError(f"{path} cannot be read: {error}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise TemplateError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _source(path: Path) -> dict[str, Any]:
+    parsed = parse(path)
+    if not isinstance(parsed, dict) or "Resources" not in parsed:
+        raise TemplateError(f"{path} is not a template: it has no Resources.")
+    return cast("dict[str, Any]", parsed)
+
+
+def _definition_uris(source: Mapping[str, Any]) -> list[str]:
+    found = [entry.get("Properties", {}).get("DefinitionUri") for entry in source["Resources"].values()]
+    return [uri for uri in found if isinstance(uri, str)]
 
 
 def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:

@@ -9,6 +9,8 @@ import logging
 import threading
 import time
 import uuid
+from collections import Counter
+from collections.abc import Iterable
 
 from local.iam.clients import aws_client
 from local.lambdas.functions import Failed, Function, Outcome, Returned, is_registered, registered
@@ -26,9 +28,36 @@ _LONGEST_ERROR = 1024  # characters of a message attribute
 _places = threading.BoundedSemaphore(CONCURRENCY)
 
 
+_changed = threading.Condition()
+_pending: Counter[str] = Counter()  # invocations under way, by the function's ARN
+
+
 def invoke_later(function: Function, event: str) -> None:
     """Invoke a function with an event, as JSON text, without waiting."""
-    threading.Thread(target=_try_repeatedly, args=(function, event), daemon=True).start()
+    with _changed:
+        _pending[function.arn] += 1
+    threading.Thread(target=_work, args=(function, event), daemon=True).start()
+
+
+def wait_for(functions: Iterable[Function], *, within: float = 120.0) -> None:
+    """Wait until no asynchronous invocation of these functions is under way.
+
+    Raises:
+        TimeoutError: one takes longer than so many seconds.
+    """
+    arns = [function.arn for function in functions]
+    with _changed:
+        if not _changed.wait_for(lambda: not any(_pending[arn] for arn in arns), within):
+            raise TimeoutError(f"Functions still run after {within} seconds.")
+
+
+def _work(function: Function, event: str) -> None:
+    try:
+        _try_repeatedly(function, event)
+    finally:
+        with _changed:
+            _pending[function.arn] -= 1
+            _changed.notify_all()
 
 
 def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) -> None:

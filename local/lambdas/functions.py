@@ -113,8 +113,8 @@ class Function:
 
     def __init__(self, settings: FunctionSettings, *, instances: int = 1, layers: Sequence[Path] = ()) -> None:
         self.settings = settings
-        own = layers if instances > 1 else ()
-        self._instances = [self._load(number, own) for number in range(1, instances + 1)]
+        self._own = layers if instances > 1 else ()
+        self._instances = self._loaded(settings, instances)
         self._turns = itertools.cycle(self._instances)
 
     @property
@@ -126,6 +126,17 @@ class Function:
     def handlers(self) -> Sequence[Callable[[Any, LambdaContext], Any]]:
         """Return the handler of each instance."""
         return [instance.handler for instance in self._instances]
+
+    def replace(self, settings: FunctionSettings) -> None:
+        """Load the handler anew with other settings; invocations that run end with the old one.
+
+        Raises:
+            FunctionLoadError: it cannot be loaded; the old one stays.
+        """
+        instances = self._loaded(settings, len(self._instances))
+        for instance in instances:
+            instance.warm()
+        self.settings, self._instances, self._turns = settings, instances, itertools.cycle(instances)
 
     def warm(self) -> None:
         """Run the handler's preparation, if it has one, so that bad settings stop the start, not the first request."""
@@ -185,12 +196,16 @@ class Function:
             deadline=time.monotonic() + self.settings.timeout,
         )
 
-    def _load(self, number: int, own: Sequence[Path]) -> _Instance:
-        variables, role = dict(self.settings.variables), self.settings.role
-        owner = self.settings.name if number == 1 else f"{self.settings.name}_{number}"
-        with acting_as(role), variables_of(variables), output_of(self.settings.name):
-            handler = load_handler(self.settings.handler, self.settings.folder, owner, own)
-            return _Instance(handler, variables, role, self.settings.name)
+    def _loaded(self, settings: FunctionSettings, instances: int) -> list[_Instance]:
+        return [_load(settings, number, self._own) for number in range(1, instances + 1)]
+
+
+def _load(settings: FunctionSettings, number: int, own: Sequence[Path]) -> _Instance:
+    variables, role = dict(settings.variables), settings.role
+    owner = settings.name if number == 1 else f"{settings.name}_{number}"
+    with acting_as(role), variables_of(variables), output_of(settings.name):
+        handler = load_handler(settings.handler, settings.folder, owner, own)
+        return _Instance(handler, variables, role, settings.name)
 
 
 def _result(value: object) -> Outcome:

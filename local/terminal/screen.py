@@ -73,6 +73,14 @@ class Screen:
         facts = {"time": at.isoformat(timespec="milliseconds"), "level": record.levelname, "logger": record.name}
         self._show("warning", text, {**facts, "message": words})
 
+    def noted(self, words: str, is_fault: bool) -> None:  # noqa: FBT001  # the style of a line
+        """Show a line about the stack's own files."""
+        at = datetime.now().astimezone()
+        style = "red" if is_fault else "green"
+        text = Text.assemble((f"{at:%H:%M:%S}", "dim"), " ", (words, style))
+        facts = {"time": at.isoformat(timespec="milliseconds"), "level": "ERROR" if is_fault else "INFO"}
+        self._show("files", text, {**facts, "message": words})
+
     def _request_text(self, line: RequestLine) -> Text:
         at = datetime.fromisoformat(line.time)
         words = _all_columns(line)

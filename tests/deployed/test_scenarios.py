@@ -96,7 +96,7 @@ async def test_a_modern_task_asks_and_is_answered(endpoint: Endpoint) -> None:
     async with endpoint.client(callbacks=Callbacks(elicit=answer)) as client:
         result = await client.call_tool("approve_refund", REFUND)
 
-    assert asked == ["Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: It wobbles."]
+    assert asked == ["Refund 249.00 EUR for order A-1002? Reason given: It wobbles."]
     assert result.structured_content is not None
     assert (result.structured_content["status"], result.structured_content["refunded"]) == ("refunded", "120.50")
 

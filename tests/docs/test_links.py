@@ -88,7 +88,7 @@ def _is_there(name: str) -> bool:
 
 @cache
 def _somewhere(name: str) -> bool:
-    tops = ("layers", "local", "tests", "functions", "docs", "examples", "replay", "benchmarks", "requirements")
+    tops = ("layers", "local", "tests", "functions", "docs", "examples", "command", "benchmarks", "requirements")
     return any(any((ROOT / top).rglob(name)) for top in tops)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from local import LocalStack
 from local.lambdas import functions
+from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD, PATIENT
 
 # Timeouts of functions are longer here, so that no invocation fails because the machine is busy.
@@ -68,7 +69,7 @@ def legacy_process() -> Iterator[LegacyProcess]:
 def url() -> Iterator[str]:
     """The endpoint."""
     limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests are one caller
-    with LocalStack(ROOT / "template.yaml", instances=2, parameters=limits) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], instances=2, parameters=limits) as stack:
         yield stack.url
 
 

@@ -20,7 +20,7 @@ def test_a_task_asks_while_its_result_is_waited_for(legacy_client: LegacyClient)
 
     task_id = seen["created"]["task"]["taskId"]
     (asked,) = seen["asked"]
-    assert asked["message"] == "Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: It wobbles."
+    assert asked["message"] == "Refund 249.00 EUR for order A-1002? Reason given: It wobbles."
     assert asked["_meta"][RELATED_TASK] == {"taskId": task_id}
     result = seen["result"]["structuredContent"]
     assert (result["status"], result["refunded"], result["note"]) == ("refunded", "120.50", "Half.")

@@ -61,7 +61,7 @@ async def test_what_a_workflow_asks_is_answered(
 
     assert result.structured_content is not None
     assert (result.structured_content["status"], result.structured_content["refunded"]) == (status, refunded)
-    asked = ["Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: It wobbles."]
+    asked = ["Refund 249.00 EUR for order A-1002? Reason given: It wobbles."]
     assert (user.asked_by_tasks, user.asked_by_calls) == ((asked, []) if as_task else ([], asked))
 
 

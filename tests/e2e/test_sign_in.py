@@ -21,7 +21,10 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from local import LocalStack
+from stepwire_cli.browser import in_the_browser
+from stepwire_cli.settings import Settings
 from stepwire_client import TaskClient, connect
+from tests.adopted import ADOPTER
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.waiting import HANG_GUARD
 
@@ -130,7 +133,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
         "EndpointUrl": url,
         "RequiredScope": SCOPE,
     }
-    with LocalStack(ROOT / "template.yaml", port=port, parameters=parameters, instances=2) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
         yield stack.url
 
 
@@ -240,3 +243,29 @@ def test_the_pages_of_the_list_have_every_task_once_the_newest_first(
     assert len(seen["pages"]) > 1
     assert listed == seen["started"][::-1]
     assert "list" in seen["initialized"]["capabilities"]["tasks"]
+
+
+# F1, F2, F4
+async def test_the_command_signs_in_in_the_browser_and_is_signed_in_the_next_time(
+    guarded_url: str, consent: Consent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def browse(address: str) -> bool:
+        asked = dict(parse_qsl(urlsplit(address).query))
+        consent.asked.append(asked)
+        back = urlsplit(asked["redirect_uri"])
+        url = f"http://127.0.0.1:{back.port}{back.path}?code=the-code&state={asked['state']}"
+        threading.Thread(target=lambda: httpx.get(url, timeout=HANG_GUARD, trust_env=False)).start()
+        return True
+
+    monkeypatch.setenv("STEPWIRE_HOME", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", browse)
+    settings, before = Settings(guarded_url, client_id="a-client"), len(consent.asked)
+
+    async with connect(guarded_url, auth=in_the_browser(settings, is_interactive=True)) as client:
+        result = await client.call_tool("wait_and_echo", {"message": "signed in"})
+    async with connect(guarded_url, auth=in_the_browser(settings, is_interactive=False)) as client:
+        tools = await client.tools()
+
+    assert result.structured_content == {"message": "signed in", "waited_seconds": 0}
+    assert tools
+    assert len(consent.asked) == before + 1

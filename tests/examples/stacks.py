@@ -1,4 +1,4 @@
-"""The repository's own template on the local stack, with a bucket to profile from."""
+"""The endpoint and the examples' stack beside it on the local stack, with a bucket to profile from."""
 
 import json
 from collections.abc import Generator
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 from local import LocalStack
+from local.cloudformation.template import parse
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
+EXAMPLES: Final = ROOT / "examples" / "template.yaml"
 PENGUINS: Final = ROOT / "examples" / "data" / "penguins-raw.csv"
 BUCKET: Final = "datasets"
 
@@ -31,8 +35,8 @@ class Execution:
 
 @contextmanager
 def stack_with_bucket() -> Generator[LocalStack]:
-    """Serve template.yaml, and create the bucket."""
-    with LocalStack(ROOT / "template.yaml", parameters={"ProfileBucketName": BUCKET}) as stack:
+    """Serve both stacks, and create the bucket."""
+    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES], parameters={"ProfileBucketName": BUCKET}) as stack:
         stack.client("s3").create_bucket(Bucket=BUCKET)
         yield stack
 
@@ -41,6 +45,13 @@ def store(stack: LocalStack, key: str, content: bytes) -> str:
     """Put a file into the bucket; give its URI."""
     stack.client("s3").put_object(Bucket=BUCKET, Key=key, Body=content)
     return f"s3://{BUCKET}/{key}"
+
+
+def manifest_of(tool: str) -> Json:
+    """Read the manifest that the stack registers a tool with."""
+    resources = parse(EXAMPLES)["Resources"].values()
+    texts = [one["Properties"]["Value"]["Fn::Sub"] for one in resources if one["Type"] == "AWS::SSM::Parameter"]
+    return next(manifest for manifest in map(yaml.safe_load, texts) if manifest["name"] == tool)
 
 
 def execute(stack: LocalStack, arguments: Json, machine: str | None = None) -> Execution:

@@ -11,7 +11,7 @@ from local import FunctionError, LocalStack
 from local.account.engine import ACCOUNT
 from local.iam.permissions import Call, registered, watched
 from stepwire_client import Callbacks, Completed, InputRequired, Task, TaskClient, Working, connect
-from tests.examples.stacks import ROOT
+from tests.examples.stacks import EXAMPLES, ROOT
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ Asked = list[ElicitRequestFormParams]
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """Serve the template."""
-    with LocalStack(ROOT / "template.yaml") as stack:
+    with LocalStack(ROOT / "template.yaml", others=[EXAMPLES]) as stack:
         yield stack
 
 

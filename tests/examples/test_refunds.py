@@ -12,7 +12,7 @@ from examples.approve_refund.refunds import rules
 from examples.approve_refund.refunds.money import amount_of, cents_of, whole_cents_of
 from examples.approve_refund.refunds.orders import find_order
 from examples.approve_refund.refunds.rules import Verdict, decide
-from tests.examples.stacks import ROOT
+from tests.examples.stacks import ROOT, manifest_of
 
 Json = dict[str, Any]
 
@@ -73,7 +73,7 @@ class TestDecisions:
 @pytest.fixture
 def manifest() -> Json:
     """Read the tool's manifest."""
-    return yaml.safe_load((ROOT / "functions/mcp/tools/approve_refund.yaml").read_text())
+    return manifest_of("approve_refund")
 
 
 def test_the_manifest_states_the_limits_and_orders_of_the_code(manifest: Json) -> None:
@@ -88,7 +88,7 @@ def test_the_manifest_states_the_limits_and_orders_of_the_code(manifest: Json) -
 def test_an_answer_is_waited_for_as_long_as_the_manifest_says_and_no_longer_than_the_task_is_kept(
     manifest: Json,
 ) -> None:
-    workflow = yaml.safe_load((ROOT / "statemachines/approve_refund.asl.yaml").read_text())
+    workflow = yaml.safe_load((ROOT / "examples/workflows/approve_refund.asl.yaml").read_text())
     waiting = manifest["input_schema"]["properties"]["answer_within_seconds"]
 
     kept_for = TypeAdapter(timedelta).validate_python(manifest["ttl"])

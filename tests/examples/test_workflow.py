@@ -15,7 +15,17 @@ from examples.profile_dataset.dataprofile.errors import DatasetError
 from examples.profile_dataset.dataprofile.table import DELIMITERS
 from local import FunctionError, LocalStack
 from stepwire_client import Working, connect
-from tests.examples.stacks import BUCKET, PENGUINS, ROOT, execute, stack_with_bucket, store, without_event_bus
+from tests.examples.stacks import (
+    BUCKET,
+    EXAMPLES,
+    PENGUINS,
+    ROOT,
+    execute,
+    manifest_of,
+    stack_with_bucket,
+    store,
+    without_event_bus,
+)
 from tests.waiting import HANG_GUARD
 
 Json = dict[str, Any]
@@ -37,7 +47,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 def manifest() -> Json:
     """Read the tool's manifest."""
-    return yaml.safe_load((ROOT / "functions/mcp/tools/profile_dataset.yaml").read_text())
+    return manifest_of("profile_dataset")
 
 
 class TestReports:
@@ -136,7 +146,7 @@ class TestErrors:
         assert raised.value.error_type == "DatasetChanged"
 
     def test_without_a_bucket_nothing_is_read_from_s3(self) -> None:
-        with LocalStack(ROOT / "template.yaml") as stack, pytest.raises(FunctionError) as raised:
+        with LocalStack(ROOT / "template.yaml", others=[EXAMPLES]) as stack, pytest.raises(FunctionError) as raised:
             stack.invoke("ReadDatasetFunction", {"s3_uri": f"s3://{BUCKET}/file.csv"})
 
         assert raised.value.error_type == "DatasetRefused"
@@ -187,7 +197,7 @@ class TestProgress:
 
 class TestDefinition:
     def test_a_report_that_fails_changes_nothing(self) -> None:
-        definition = yaml.safe_load((ROOT / "statemachines/profile_dataset.asl.yaml").read_text())
+        definition = yaml.safe_load((ROOT / "examples/workflows/profile_dataset.asl.yaml").read_text())
         states = definition["States"]
 
         reports = [states["ReportRead"], states["ProfileColumns"]["ItemProcessor"]["States"]["ReportColumn"]]
@@ -198,7 +208,7 @@ class TestDefinition:
             assert report["Output"] == passed_on["Output"]
 
     def test_every_error_of_the_functions_is_caught_and_only_transient_ones_are_tried_again(self) -> None:
-        definition = yaml.safe_load((ROOT / "statemachines/profile_dataset.asl.yaml").read_text())
+        definition = yaml.safe_load((ROOT / "examples/workflows/profile_dataset.asl.yaml").read_text())
         names = {kind.__name__ for kind in DatasetError.__subclasses__()}
         states = definition["States"]
         tasks = [states["ReadDataset"], states["ProfileColumns"]["ItemProcessor"]["States"]["ProfileColumn"]]

@@ -8,6 +8,7 @@ from typing import Final
 from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
 from stepwire.errors import CatalogError
+from tests.adopted import ADOPTER, registered
 from tests.fuzz.bounds import bounded
 from tests.kits import state_machine_arn
 
@@ -46,6 +47,6 @@ def _folder() -> Path:
 
 
 def seeds() -> list[bytes]:
-    """List the manifests of the examples and of the tests."""
-    folders = ("functions/mcp/tools", "tests/*/functions/mcp/tools")
-    return [path.read_bytes() for folder in folders for path in sorted(ROOT.glob(f"{folder}/*.yaml"))]
+    """List the manifests of the tests."""
+    files = [path.read_bytes() for path in sorted(ROOT.glob("tests/*/functions/mcp/tools/*.yaml"))]
+    return [*files, *(text.encode() for text in registered(ADOPTER).values())]

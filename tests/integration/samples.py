@@ -24,7 +24,6 @@ class Sample:
 
 
 SAMPLES: Final = {
-    "check_refund": Sample("CheckRefundFunction", {"verdict": "ask", "item": "Office chair"}),
     "execution_aborted": Sample("ExecutionEventsFunction", leaves="cancelled"),
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "execution_running": Sample("ExecutionEventsFunction"),
@@ -42,11 +41,8 @@ SAMPLES: Final = {
     "http_post_legacy": Sample("McpFunction", {"statusCode": 200}),
     "http_post_modern": Sample("McpFunction", {"statusCode": 200}),
     "input_requested": Sample("InputRequestsFunction", leaves="input_required"),
-    "make_refund": Sample("MakeRefundFunction", {"amount": "199.50"}),
     "parameter_changed": Sample("CatalogFunction"),
-    "profile_column": Sample("ProfileColumnFunction", {"name": "mass", "type": "integer"}),
     "progress_reported": Sample("ExecutionEventsFunction"),
-    "read_dataset": Sample("ReadDatasetFunction", {"rows": 3, "source": "inline"}),
     "schedule": Sample("SweepFunction"),
     "table_changed": Sample("StatusChangesFunction", {"batchItemFailures": []}),
     "tags_changed": Sample("CatalogFunction"),

@@ -12,6 +12,7 @@ from botocore.model import OperationModel
 
 from local import EventPolicy, LocalStack
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.adopted import ADOPTER
 from tests.integration.clock import Clock
 from tests.recorded import recorded
 from tests.waiting import until
@@ -92,6 +93,13 @@ class Deployed:
         """The server behind the stack's endpoint."""
         return LambdaServer(self.stack)
 
+    def list_tools(self) -> None:
+        """Let each instance read the registered tools, so that no request that is counted does."""
+        message: Event = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        for _ in self.stack.functions["McpFunction"].handlers:
+            self.stack.invoke("McpFunction", {**recorded("http_post_jwt"), "body": json.dumps(message)})
+        self.calls.forget()
+
     def status_of(self, task_id: str) -> str:
         """Return the status of a task's execution in Step Functions."""
         return self._describe(task_id)["status"]
@@ -147,15 +155,19 @@ def deployed(
     template: Path, events: EventPolicy, instances: int = 1, clock: Clock | None = None, /, **parameters: str
 ) -> Generator[Deployed]:
     """Run a template, each function in so many instances, with the given clock or the machine's."""
-    calls = AwsCalls()
+    calls, others = AwsCalls(), list[Path]()
     if template == ROOT / "template.yaml":
         # These tests poll fast; tests/server/test_limits.py covers the limit on polls.
         parameters = {"PollsPerSecond": "0", "ResumingClients": "known, a test", **parameters}
-    served = LocalStack(template, events=events, parameters=parameters, instances=instances)
+        others = [ADOPTER]
+    served = LocalStack(template, others=others, events=events, parameters=parameters, instances=instances)
     with served as stack, calls.of_handlers(), ExitStack() as clocks:
         if clock is not None:
             clocks.enter_context(clock.drives(stack))
-        yield Deployed(stack, calls)
+        made = Deployed(stack, calls)
+        if others:
+            made.list_tools()
+        yield made
 
 
 def event_of(request: HttpRequest) -> Event:

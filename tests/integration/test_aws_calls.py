@@ -10,9 +10,8 @@ import pytest
 
 from benchmarks.cost import calls
 from local import never
-from stepwire.catalog.manifests import compile_directory
 from stepwire.protocol.http import HttpRequest
-from tests.cold_start import SETTINGS
+from tests.cold_start import SETTINGS, write_catalog
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, AwsCalls, Deployed, body_of, deployed, event_of
 from tests.kits import ALICE
@@ -272,15 +271,12 @@ def test_requests_with_the_same_answer_for_all_make_no_aws_call(
 
 
 def test_no_client_of_aws_is_built_before_a_request_needs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "catalog.json").write_text(compile_directory(ROOT / "functions/mcp/tools"), encoding="utf-8")
-    arn = "arn:aws:states:eu-central-1:123456789012:stateMachine:Some"
-    names = dict.fromkeys(("WaitAndEcho", "ProfileDataset", "ApproveRefund"), arn)
+    write_catalog(tmp_path)
     for name, value in {
         **SETTINGS,
         "LAMBDA_TASK_ROOT": str(tmp_path),
         "TABLE_NAME": "no-such-table",
         "SECRET_ARN": "never-asked-for",
-        "STATE_MACHINES": json.dumps(names),
     }.items():
         monkeypatch.setenv(name, value)
     made = AwsCalls()

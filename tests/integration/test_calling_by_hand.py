@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from local import LocalStack
+from tests.adopted import ADOPTER
 from tests.waiting import HANG_GUARD
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +20,7 @@ PAGE = ROOT / "docs" / "calling_by_hand.md"
 def test_each_command_of_the_page_is_answered() -> None:
     commands = "\n".join(re.findall(r"^    (.*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE))
 
-    with LocalStack(ROOT / "template.yaml") as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER]) as stack:
         script = commands.replace("http://127.0.0.1:3000/mcp", stack.url)
         ran = subprocess.run(
             ["/bin/sh", "-euc", script], capture_output=True, text=True, timeout=HANG_GUARD, check=False

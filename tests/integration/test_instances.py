@@ -17,7 +17,7 @@ from tests.waiting import until
 
 REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
 ACCEPT: Json = {"action": "accept", "content": {"amount": 120.5, "note": "Half."}}
-CSV = {"csv": "city,people\nBerlin,3.8\nParis,2.1\nRome,2.8\n"}
+TEXTS = {"texts": ["Berlin", "Paris", "Rome"]}
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,11 @@ def test_a_workflow_asks_over_a_legacy_stream(resuming: LegacyClient, kind: str)
 
 # T32
 def test_a_workflow_reports_progress_over_a_legacy_stream(resuming: LegacyClient) -> None:
-    first = resuming.call("profile_dataset", CSV, progress_token="t")
+    first = resuming.call("measure_texts", TEXTS, progress_token="t")
 
     messages = resuming.follow(first, limit=30)
 
-    assert messages[-1]["result"]["structuredContent"]["rows"] == 3
+    assert messages[-1]["result"]["structuredContent"]["characters"] == [6, 5, 4]
     assert progress_of(messages) == sorted(set(progress_of(messages)))
 
 

@@ -16,6 +16,7 @@ from tests.waiting import until
 
 ECHO = {"message": "hello", "seconds": 0}
 TAG = "stepwire:endpoint"
+ADOPTED = {"approve_refund", "measure_texts", "wait_and_echo"}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ class Owner:
 
     def __init__(self, stack: Deployed) -> None:
         self.stack = stack.stack
-        self.endpoint = self.stack.physical_ids["McpFunction"].removesuffix("-McpFunction")
+        self.endpoint = self.stack.name
         self.ssm: Any = self.stack.client("ssm")
         self.states: Any = self.stack.client("stepfunctions")
         self.machine: str = self.stack.physical_ids["WaitAndEcho"]
@@ -74,7 +75,7 @@ class Owner:
         for name in set(self.made):
             self.remove(name)
         self.tag(self.endpoint)
-        until(lambda: not self.published() and not self.refusals())
+        until(lambda: set(self.published()) == ADOPTED and not self.refusals())
 
     def published(self) -> Mapping[str, Any]:
         return DynamoDbCatalog(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")).load()[1]

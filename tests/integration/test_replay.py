@@ -31,7 +31,7 @@ def stack() -> Iterator[Deployed]:
     """The root template, to which EventBridge and the stream bring nothing."""
     quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "EventBus": "default"}
     with deployed(ROOT / "template.yaml", never, **quiet) as stack:
-        for mapping in stack.stack._world.mappings:  # pyright: ignore[reportPrivateUsage] - only this test turns one off
+        for mapping in stack.stack.deployments[0].world.mappings:
             mapping.stop()
         yield stack
 

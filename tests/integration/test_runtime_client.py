@@ -12,6 +12,7 @@ import pytest
 from local import LocalStack
 from local.account.services import CONTAINER_HOST
 from local.sam_local import ENDPOINT, env_vars
+from tests.adopted import ADOPTER
 from tests.integration.runtime_api import Answer, Fault, Runtime
 from tests.integration.samples import SAMPLES, Sample
 from tests.integration.stacks import ROOT, SIGN_IN
@@ -40,7 +41,7 @@ ONE_OF_EACH: Final = {
 def services() -> Iterator[LocalStack]:
     """The services with what the template needs of them, where everybody must sign in."""
     parameters = {"WaitSeconds": "0", "EventBus": "default", **SIGN_IN}
-    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters=parameters) as stack:
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from local import LocalStack
 from local.sam_local import ENDPOINT, env_vars, write_env_vars
+from tests.adopted import ADOPTER
 from tests.integration.stacks import ROOT, SIGN_IN
-from tests.template.document import FUNCTION, STATE_MACHINE, references, resources, template
+from tests.template.document import FUNCTION, references, resource, resources, template
 from tests.waiting import HANG_GUARD
 from tests.wire_oracle import check
 
@@ -34,7 +35,8 @@ def services() -> Iterator[LocalStack]:
 @pytest.fixture(scope="module")
 def open_services() -> Iterator[LocalStack]:
     """The services without sign-in, as `make services` starts them."""
-    with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1", parameters={"WaitSeconds": "0"}) as stack:
+    parameters = {"WaitSeconds": "0"}
+    with LocalStack(ROOT / "template.yaml", others=[ADOPTER], services_at="127.0.0.1", parameters=parameters) as stack:
         yield stack
 
 
@@ -169,7 +171,7 @@ class TestGeneratedEvents:
         assert kind != "AWS::ApiGatewayV2::Integration" or answer["statusCode"] in (200, 403)
 
     def test_all_but_the_functions_that_states_invoke_are_tried(self) -> None:
-        states = {name for one in resources(STATE_MACHINE) for name in references(one.properties)} & FUNCTIONS
+        states = references(resource("InputRequestsAddress").properties) & FUNCTIONS
 
         assert {function for function, _ in TRIGGERED} == FUNCTIONS - states
 

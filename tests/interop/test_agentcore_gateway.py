@@ -7,6 +7,7 @@ for clients without them.
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 import botocore.session
@@ -15,6 +16,7 @@ from botocore.validate import ParamValidator
 
 from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog
+from tests.adopted import write_manifests
 from tests.docs.pages import page
 from tests.kits import World
 from tests.server.clients import LegacyClient, ModernClient
@@ -30,10 +32,9 @@ RECIPE: Final = next(block for block in page(ROOT / "docs/clients.md").blocks("j
 
 
 def tools_shown(version: str) -> list[Json]:
-    """List the compiled example tools to a client of a version that has no tasks."""
-    compiled = compile_directory(ROOT / "functions/mcp/tools")
-    names = {entry["state_machine"] for entry in json.loads(compiled)["tools"]}
-    catalog = read_catalog(compiled, dict.fromkeys(names, "arn:aws:states:eu-central-1:123456789012:stateMachine:Some"))
+    """List the compiled tools of the tests to a client of a version that has no tasks."""
+    with TemporaryDirectory() as folder:
+        catalog = read_catalog(compile_directory(write_manifests(Path(folder))), {})
     world = World(catalog=catalog)
     if version == "2026-07-28":
         return ModernClient(world, capabilities={}).ask("tools/list").result["tools"]

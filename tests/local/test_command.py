@@ -21,6 +21,7 @@ import pytest
 
 from local import LocalStack
 from local.__main__ import main, not_served, services_welcome
+from tests.adopted import ADOPTER
 from tests.local.conftest import TEMPLATE
 from tests.waiting import HANG_GUARD, until
 
@@ -127,8 +128,7 @@ def call(url: str, method: str, **params: Any) -> Json:
 
 
 def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions(tmp_path: Path) -> None:
-    """DuckDB is loaded, whose objects are reported as leaked when the interpreter is taken down."""
-    with serving(tmp_path / "logs", ROOT / "template.yaml") as served:
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(ADOPTER)) as served:
         arguments = {"message": "hello", "seconds": 0}
         task_id = call(served.url, "tools/call", name="wait_and_echo", arguments=arguments, task={})["result"]["task"][
             "taskId"
@@ -140,13 +140,52 @@ def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions
     shown = "\n".join(served.lines)
     assert (code, served.errors) == (0, "")
     assert "_aws" not in shown
-    assert "leaked" not in shown
     assert sum(line.startswith("  ") and ": " in line for line in served.lines if "mcpServers" not in line) == 3
     assert re.search(rf"2025-11-25 test/1 +tools/call +wait_and_echo +{task_id} 200 working +\d+ ms", shown)
     assert re.search(rf"task {task_id} wait_and_echo working$", shown, re.MULTILINE)
     assert re.search(rf"task {task_id} wait_and_echo completed$", shown, re.MULTILINE)
     assert re.search(r"nobody .* 200 +\d+ ms  -32602 Unknown tool 'nobody'", shown)
     assert any(record.get("record", {}).get("audit") == "created" for record in served.records())
+
+
+def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path: Path) -> None:
+    adopter = tmp_path / "adopter.yaml"
+    states = {"StartAt": "Echo", "States": {"Echo": {"Type": "Pass", "End": True}}}
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {"Definition": states, "Tags": {"stepwire:endpoint": "stepwire"}},
+    }
+
+    def write(description: str) -> None:
+        manifest = f'name: greet\n{description}\nstate_machine: "${{Machine}}"\ninput_schema: {{type: object}}\n'
+        tool = {"Name": "/stepwire/stepwire/tools/greet", "Type": "String", "Value": {"Fn::Sub": manifest}}
+        resources = {"Machine": machine, "Tool": {"Type": "AWS::SSM::Parameter", "Properties": tool}}
+        body = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
+        adopter.write_text(json.dumps(body), encoding="utf-8")
+
+    def described() -> list[str]:
+        return [tool["description"] for tool in call(served.url, "tools/list")["result"]["tools"][:1]]
+
+    def shown(words: str) -> None:
+        assert served.process.stdout is not None
+        for line in served.process.stdout:
+            if words in line:
+                return
+        raise AssertionError(f"the screen never said {words!r}")
+
+    write("description: Greets.")
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--template", str(adopter)) as served:
+        first = described()
+        write("descriptoin: Greets.")
+        shown(f"{adopter}: taken over: Tool")
+        shown("/stepwire/stepwire/tools/greet is refused, and the last good one serves: ")
+        adopter.write_text("Resources: [", encoding="utf-8")
+        shown(f"{adopter}: not taken over, the last good one serves: ")
+        again = described()
+        code = served.stop()
+
+    assert first == again == ["Greets."]
+    assert code == 0
 
 
 def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_demand() -> None:

@@ -4,7 +4,7 @@ The name of a tool says what becomes of its workflow, and words in a request say
 is answered. Everything else is as deployed.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
-from stepwire.catalog.tools import TaskSupport
+from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.polls import PollLimit
 from stepwire.errors import HttpMethodNotAllowed, StartRefused, WorkflowError
 from stepwire.json_text import load_json, write
@@ -86,9 +86,9 @@ class ScriptedWorkflows(FakeWorkflows):
 class Endpoint:
     """The server, and what happens around it while it waits and after it has answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Sequence[Tool] = TOOLS) -> None:
         self.workflows = ScriptedWorkflows()
-        self.world = World(catalog=catalog_of(*TOOLS), workflows=self.workflows)
+        self.world = World(catalog=catalog_of(*tools), workflows=self.workflows)
         self.world.clock.on_sleep = self._go_on
         self._kit = replace(self.world.kit, access=Access((SCOPE,)))
         self._lock = Lock()
@@ -157,9 +157,9 @@ class Served:
 
 
 @contextmanager
-def served() -> Generator[Served]:
+def served(tools: Sequence[Tool] = TOOLS) -> Generator[Served]:
     """Serve an endpoint on a free port of 127.0.0.1."""
-    endpoint = Endpoint()
+    endpoint = Endpoint(tools)
     with serving(endpoint.handle) as url:
         yield Served(url, endpoint)
 

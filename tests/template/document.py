@@ -7,15 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-import yaml
-
 from local.cloudformation.template import parse
 
 ROOT: Final = Path(__file__).parents[2]
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z]+)?\}")
 
 FUNCTION: Final = "AWS::Serverless::Function"
-STATE_MACHINE: Final = "AWS::Serverless::StateMachine"
 ROLE_POLICY: Final = "AWS::IAM::Policy"
 
 
@@ -39,7 +36,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a policy of a function or a state machine."""
+    """A statement of a policy of a function."""
 
     holder: str
     body: dict[str, Any]
@@ -87,25 +84,10 @@ def statements() -> list[Statement]:
     """List the statements of all policies that say what our code may do."""
     return [
         Statement(holder.logical_id, body)
-        for holder in resources(FUNCTION, STATE_MACHINE, ROLE_POLICY)
+        for holder in resources(FUNCTION, ROLE_POLICY)
         for document in _documents(holder)
         for body in listed(document.get("Statement") or [])
     ]
-
-
-def state_machines() -> set[str]:
-    """Name the state machines."""
-    return {machine.logical_id for machine in resources(STATE_MACHINE)}
-
-
-def manifests() -> list[Path]:
-    """List the manifests that function mcp serves."""
-    return sorted((ROOT / "functions/mcp/tools").glob("*.yaml"))
-
-
-def manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def references(value: Any) -> set[str]:

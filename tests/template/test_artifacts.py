@@ -108,9 +108,9 @@ def test_a_function_and_its_layers_together_are_held_against_lambdas_limit(tmp_p
     build = built(
         tmp_path,
         layer("DependenciesLayer", half),
-        layer("ProfileDatasetLayer", half),
+        layer("CatalogDependenciesLayer", half),
         function("Fits", b"1", "DependenciesLayer"),
-        function("DoesNot", b"1", "DependenciesLayer", "ProfileDatasetLayer"),
+        function("DoesNot", b"1", "DependenciesLayer", "CatalogDependenciesLayer"),
     )
 
     faults = over_budget(artifacts(build))

@@ -39,13 +39,16 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 OF_CATALOG: Final = (
     "stepwire.aws.catalog_function",
     "stepwire.aws.registry",
+    "stepwire.catalog.examination",
     "stepwire.catalog.manifests",
     "stepwire.catalog.registration",
 )
 CATALOG_LAYER: Final = ROOT / "layers/catalog_dependencies/requirements.txt"
 OURS: Final = {"stepwire"}
 DIST_INFO: Final = ("INSTALLER", "METADATA", "RECORD", "REQUESTED", "WHEEL")
-LAMBDA_LOCKS: Final = [name for name, arguments in ALL_LOCKS.items() if "--only-binary" in arguments]
+LAMBDA_LOCKS: Final = [
+    name for name, arguments in ALL_LOCKS.items() if "--only-binary" in arguments and name.startswith("layers/")
+]
 OPTIONAL: Final = {"certifi"}  # botocore takes the certificates of its own where it is not there
 
 

@@ -11,7 +11,6 @@ from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
-    STATE_MACHINE,
     Resource,
     Statement,
     listed,
@@ -44,7 +43,6 @@ WILDCARDS: Final = {
     "SweepFunction.FollowAndStopExecutions": "the same",
     "SweepFunction.DeliverAnswers": "the actions know no resources; a token is what they go by",
     "InputRequestsFunction.RefuseWhatNobodyCanAnswer": "the same",
-    "ReadProfileBucket.Datasets": "callers name the file; which files there are is the bucket's owner's to decide",
 }
 
 # Actions that can be allowed for every resource only, for they know none.
@@ -148,7 +146,7 @@ def test_every_reason_for_a_wildcard_is_still_needed() -> None:
     assert set(WILDCARDS) == wide
 
 
-@pytest.mark.parametrize("holder", resources(FUNCTION, STATE_MACHINE), ids=named)
+@pytest.mark.parametrize("holder", resources(FUNCTION), ids=named)
 def test_no_role_is_given_a_managed_policy(holder: Resource) -> None:
     policies = listed(holder.properties.get("Policies") or [])
 

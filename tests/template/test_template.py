@@ -1,7 +1,7 @@
 """The template keeps its promises: nothing is lost, nothing is open, nothing may do more than it does."""
 
 import json
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -11,24 +11,17 @@ from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,
     ROOT,
-    STATE_MACHINE,
     Resource,
-    manifest,
-    manifests,
     references,
     resource,
     resources,
-    state_machines,
     template,
 )
 from tests.template.resources import named
 
-WORKFLOWS: Final = sorted((ROOT / "statemachines").glob("*.asl.yaml"))
-
 # Properties that give a resource a name of its own, which then can exist only once in an account and Region.
 PHYSICAL_NAMES: Final = {
     FUNCTION: "FunctionName",
-    STATE_MACHINE: "Name",
     "AWS::ApiGatewayV2::Api": "Name",
     "AWS::ApiGatewayV2::DomainName": "DomainName",
     "AWS::CloudWatch::Alarm": "AlarmName",
@@ -66,32 +59,22 @@ NAMELESS: Final = {
 }
 
 
-def state_machines_of_mcp() -> dict[str, str]:
-    variables = resource("McpFunction").properties["Environment"]["Variables"]
-    return json.loads(variables["STATE_MACHINES"]["Fn::Sub"])
-
-
 # -------------------------------------------------------------------------------------- tools and their state machines
 
 
-@pytest.mark.parametrize("path", manifests(), ids=lambda path: path.stem)
-def test_every_manifest_names_a_state_machine_in_the_functions_environment(path: Any) -> None:
-    known = state_machines_of_mcp()
+def test_the_endpoint_s_stack_knows_no_state_machine() -> None:
+    variables = resource("McpFunction").properties["Environment"]["Variables"]
 
-    name = manifest(path)["state_machine"]
-
-    assert name in known
+    assert [one.logical_id for one in resources() if "StateMachine" in one.kind] == []
+    assert "STATE_MACHINES" not in variables
 
 
-def test_the_functions_environment_has_exactly_the_templates_state_machines() -> None:
-    told = state_machines_of_mcp()
+def test_other_stacks_read_in_a_parameter_which_function_asks_the_users() -> None:
+    address = resource("InputRequestsAddress").properties
 
-    referred = {name: arn.removeprefix("${").removesuffix("}") for name, arn in told.items()}
-
-    assert set(referred.values()) == state_machines()
-    assert referred == {name: name for name in referred}, (
-        "a name in a manifest is the logical id, so that one can be found"
-    )
+    assert address["Name"] == {"Fn::Sub": "/stepwire/${AWS::StackName}/input_requests"}
+    assert references(address["Value"]) == {"InputRequestsFunction"}
+    assert address["Type"] == "String"
 
 
 # What AWS allows: characters of a role's policies together, of an event pattern, bytes of a function's environment.
@@ -141,18 +124,10 @@ def test_only_what_dynamodb_itself_removes_of_the_tasks_reaches_the_function() -
     assert references(mapping["DestinationConfig"]) == {"DeadLetters"}
 
 
-@pytest.mark.parametrize("path", ["template.yaml", *(f"statemachines/{one.name}" for one in WORKFLOWS)])
-def test_no_arn_names_a_partition_for_the_stack_may_be_in_another(path: str) -> None:
-    text = (ROOT / path).read_text(encoding="utf-8")
+def test_no_arn_names_a_partition_for_the_stack_may_be_in_another() -> None:
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
 
     assert "arn:aws:" not in text
-
-
-@pytest.mark.parametrize("machine", resources(STATE_MACHINE), ids=named)
-def test_every_state_machine_is_a_standard_one_for_only_those_report_their_end(machine: Resource) -> None:
-    kind = machine.properties.get("Type", "STANDARD")
-
-    assert kind == "STANDARD"
 
 
 # ------------------------------------------------------------------------------------------------------ nothing is lost

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 from stepwire.aws.bootstrap import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
@@ -24,15 +25,17 @@ from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, ToolResult
 from stepwire.tasks.usage import Limits
+from tests.adopted import write_manifests
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
-from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of, state_machine_arn
+from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.recorded import recorded
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
+from tests.server.clients import TASKS_CAPABILITY, ModernClient
+from tests.worst.client_results import client_results
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
-ROOT: Final = Path(__file__).parents[2]
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
 LONGEST_CAUSE: Final = 32_768  # characters
 LARGEST_BATCH: Final = 6 * 10**6  # bytes; what Lambda takes as an event
@@ -59,14 +62,14 @@ def inputs() -> Iterator[Input]:
 
 
 @cache
-def _shipped() -> tuple[Tool, ...]:
-    names = ("WaitAndEcho", "ProfileDataset", "ApproveRefund")
-    compiled = compile_directory(ROOT / "functions/mcp/tools")
-    return read_catalog(compiled, {name: state_machine_arn(name) for name in names}).in_order
+def _registered() -> tuple[Tool, ...]:
+    with TemporaryDirectory() as folder:
+        compiled = compile_directory(write_manifests(Path(folder)))
+    return read_catalog(compiled, {}).in_order
 
 
 def _tools() -> Iterator[Tool]:
-    yield from _shipped()
+    yield from _registered()
     yield from TOOLS
     for name, schema in SCHEMAS.items():
         if is_served(schema):
@@ -76,10 +79,8 @@ def _tools() -> Iterator[Tool]:
 
 @cache
 def _world() -> World:
-    """Make a world with a task that waits for an answer."""
-    no_limits = Limits(
-        active=1_000, per_minute=1_000
-    )  # its clock stands still while each part of the test starts tasks
+    """Make a world with a task that waits for answers of every kind."""
+    no_limits = Limits(active=1_000, per_minute=1_000)  # its clock stands still while tasks are started
     world = World(limits=no_limits, catalog=catalog_of(*_tools()), polls_per_second=10)
     world.catalog.compile_schemas()
     return world
@@ -90,9 +91,10 @@ def _world() -> World:
 
 def _of_mcp() -> Iterator[Input]:
     world = _world()
-    client = ModernClient(world, OWNER, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    client = ModernClient(world, OWNER, {**TASKS_CAPABILITY, **EVERYTHING})
     task_id = client.start()
-    world.ask(task_id)
+    assert task_id == TASK_ID
+    ask_everything(world)
     for tool in world.catalog.in_order:
         for name, text in TEXTS.items():
             yield _posted(f"call of {tool.name} with {name}", _call(tool.name, _arguments(tool, text)))
@@ -118,6 +120,11 @@ def _of_mcp() -> Iterator[Input]:
             f"cancelled {name}",
             f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{text}}}}}',
         )
+    for name, key, text in client_results(LARGEST_BODY - 1_000):
+        answers = f'{{"{key}":{text}}}'
+        number = list(RIGHT).index(key) + 1
+        yield _posted(f"{key} of {name}", _modern("tasks/update", f'"taskId":"{task_id}","inputResponses":{answers}'))
+        yield _posted(f"response {key} of {name}", f'{{"jsonrpc":"2.0","id":"{task_id}.{number}","result":{text}}}')
     yield from _headers()
     yield from _results(client)
 
@@ -200,7 +207,7 @@ def _legacy(method: str, params: str) -> str:
 
 
 def _modern(method: str, params: str) -> str:
-    capabilities = json.dumps({**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    capabilities = json.dumps({**TASKS_CAPABILITY, **EVERYTHING})
     meta = (
         f'"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
         f'"io.modelcontextprotocol/clientCapabilities":{capabilities}}}'

@@ -7,6 +7,7 @@ from botocore.exceptions import (
     NoRegionError,
     ProfileNotFound,
 )
+from botocore.parsers import ResponseParserError
 
 from stepwire_cli.account.calls import told
 from stepwire_cli.account.errors import (
@@ -200,6 +201,7 @@ def test_each_error_has_the_exit_code_of_the_command_s_own(kind: type[AccountErr
         (NoRegionError(), NoRegion, "no Region: add --region, or set AWS_REGION"),
         (NoCredentialsError(), NoCredentials, "no credentials for AWS: sign in"),
         (ProfileNotFound(profile="x"), NoCredentials, "`aws configure list-profiles` lists those there are"),
+        (ResponseParserError("<html>"), Unreachable, "what answers a:B is not AWS"),
         (
             EndpointConnectionError(endpoint_url="https://states"),
             Unreachable,

@@ -197,7 +197,8 @@ class Replay:
 
 
 def _is_removal(record: Record) -> bool:
-    return record["eventName"] == "REMOVE"
+    # Parts of the catalog expire too, and hold bytes; the mapping passes on tasks alone.
+    return record["eventName"] == "REMOVE" and _is_of_a_task(record)
 
 
 def _is_of_a_task(record: Record) -> bool:

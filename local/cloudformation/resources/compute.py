@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from local.account.isolation import dummy_credentials
-from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World, keep
 from local.cloudformation.resources.roles import check_allowed, role_of
 from local.errors import TemplateError
 from local.iam.actions import Need
 from local.lambdas.catalog import compile_catalog
 from local.lambdas.environment import machine_variables
-from local.lambdas.functions import Function, FunctionSettings, register
+from local.lambdas.functions import Function, FunctionSettings, register, unregister
 
 # An archive without files: the code is loaded from its folder.
 _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
@@ -40,6 +40,22 @@ def _function(resource: Resource, world: World) -> Created:
     register(function)
     world.functions[resource.logical_id] = function
     return Created(name, {"Arn": settings.arn})
+
+
+def _changed(change: Change, world: World) -> Created:
+    """Load a function anew, in place: routes and streams refer to it."""
+    resource, function = change.after, world.functions[change.after.logical_id]
+    name: str = resource.properties.get("FunctionName", world.name(resource))
+    settings = _settings(resource, world, name, _folder(resource, world))
+    if settings.arn != function.arn:
+        raise TemplateError(f"{resource.logical_id}: its name changes by a restart only.")
+    compile_catalog(resource.logical_id, settings.folder)
+    function.replace(settings)
+    return change.created
+
+
+def _removed(resource: Resource, _created: Created, world: World) -> None:
+    unregister(world.functions.pop(resource.logical_id))
 
 
 def _folder(resource: Resource, world: World) -> Path:
@@ -134,6 +150,8 @@ KINDS = {
             "SnapStart",
         ),
         note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
+        update=_changed,
+        remove=_removed,
     ),
     "AWS::Lambda::LayerVersion": Kind(
         _layer,
@@ -145,5 +163,6 @@ KINDS = {
         _permission,
         harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
         note=NOT_ENFORCED,
+        update=keep,
     ),
 }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local.cloudformation.resources.kinds import Created, Kind, Resource, World, picked
+from local.cloudformation.resources.kinds import Created, Kind, Resource, World, keep, picked
 
 _TABLE = (
     "AttributeDefinitions",
@@ -62,5 +62,6 @@ KINDS = {
         served=("LogGroupName",),
         harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass"),
         note="log groups: the output of all functions goes to one file, which `make logs` shows",
+        update=keep,
     ),
 }

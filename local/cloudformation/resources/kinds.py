@@ -1,5 +1,6 @@
 """What the provisioner knows of a resource type, and the state that resource creation reads and extends."""
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ class Resource:
     logical_id: str
     kind: str
     properties: Mapping[str, Any]
+    code: str = ""  # a signature of the files in the folder of its code
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,24 @@ class Created:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+@dataclass(frozen=True)
+class Change:
+    """A resource whose properties or code differ from those that it was created with."""
+
+    before: Resource
+    after: Resource
+    created: Created
+
+
 @dataclass
 class World:
-    """The resources and notes so far; each created resource adds to it."""
+    """The resources and notes of a stack so far; each created resource adds to it."""
 
     stack: str
     account: str
     region: str
-    folders: Mapping[str, Path]
+    folders: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    unique: str = field(default_factory=lambda: str(uuid.uuid4()))
     instances: int = 1  # of each function
     layers: list[Path] = field(default_factory=list[Path])
     functions: dict[str, Function] = field(default_factory=dict[str, Function])  # by logical id
@@ -53,6 +65,11 @@ class World:
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
     routes: list[Route] = field(default_factory=list[Route])
     notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def stack_id(self) -> str:
+        """Return the stack's id."""
+        return self.arn("cloudformation", f"stack/{self.stack}/{self.unique}")
 
     def client(self, service: str) -> Any:
         """Return a boto3 client of the simulated account."""
@@ -76,6 +93,10 @@ class Kind:
     # Without effect here: descriptive properties, and those that the note covers.
     harmless: Sequence[str] = ()
     note: str = ""  # the difference from AWS for every resource of this type
+    # How a running stack takes a change over; None: not without a restart.
+    update: Callable[[Change, World], Created] | None = None
+    # How it removes one; None: it stays, without effect.
+    remove: Callable[[Resource, Created, World], None] | None = None
 
     def ignored(self, resource: Resource) -> list[str]:
         """Return the properties of a resource that have no effect."""
@@ -83,6 +104,12 @@ class Kind:
 
 
 _WORDS = ("Description", "Tags")
+
+
+def keep(change: Change, _world: World) -> Created:
+    """Take over a change that has no effect here."""
+    return change.created
+
 
 NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources, that let others in, are not"
 

@@ -85,6 +85,7 @@ KINDS = {
         _rule,
         served=("Name", "State", "EventBusName", "EventPattern", "ScheduleExpression", "Targets"),
         note="rules: a failing function is retried after tenths of a second, not after minutes",
+        update=lambda change, world: _rule(change.after, world),
     ),
     "AWS::Events::EventBus": Kind(_event_bus, served=("Name",)),
 }

@@ -1,6 +1,6 @@
 """CloudWatch alarms and dashboards: accepted and without effect, because nothing here records metrics."""
 
-from local.cloudformation.resources.kinds import Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import Created, Kind, Resource, World, keep
 
 _NOT_COUNTED = "alarms and dashboards: nothing is counted, so none rings or shows anything"
 
@@ -40,11 +40,13 @@ KINDS = {
             "Unit",
         ),
         note=_NOT_COUNTED,
+        update=keep,
     ),
     "AWS::CloudWatch::Dashboard": Kind(
         _dashboard,
         served=("DashboardName",),
         harmless=("DashboardBody",),
         note=_NOT_COUNTED,
+        update=keep,
     ),
 }

@@ -1,6 +1,6 @@
 """Releases of a function: versions, aliases and traffic shifting. Here there is only one version."""
 
-from local.cloudformation.resources.kinds import Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import Created, Kind, Resource, World, keep
 from local.errors import TemplateError
 from local.lambdas.functions import Function
 
@@ -31,9 +31,11 @@ def _nothing(resource: Resource, world: World) -> Created:
 _NOTE = "releases: an alias leads to the one version that there is, and none starts from a snapshot"
 
 KINDS = {
-    "AWS::Lambda::Version": Kind(_version, served=("FunctionName",), note=_NOTE),
-    "AWS::Lambda::Alias": Kind(_alias, served=("FunctionName", "Name"), harmless=("FunctionVersion",), note=_NOTE),
-    "AWS::CodeDeploy::Application": Kind(_nothing, harmless=("ComputePlatform",), note=_NOTE),
+    "AWS::Lambda::Version": Kind(_version, served=("FunctionName",), note=_NOTE, update=keep),
+    "AWS::Lambda::Alias": Kind(
+        _alias, served=("FunctionName", "Name"), harmless=("FunctionVersion",), note=_NOTE, update=keep
+    ),
+    "AWS::CodeDeploy::Application": Kind(_nothing, harmless=("ComputePlatform",), note=_NOTE, update=keep),
     "AWS::CodeDeploy::DeploymentGroup": Kind(
         _nothing,
         harmless=(
@@ -45,5 +47,6 @@ KINDS = {
             "ServiceRoleArn",
         ),
         note=_NOTE,
+        update=keep,
     ),
 }

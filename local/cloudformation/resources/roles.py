@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World
 from local.errors import TemplateError
 from local.iam import permissions
 from local.iam.actions import ANY, Need
@@ -48,6 +48,22 @@ def _role(resource: Resource, world: World) -> Created:
     role = Role(made["Arn"])
     permissions.register(role)
     world.roles[name] = role
+    _fill(resource, world, role)
+    return Created(name, {"Arn": role.arn, "RoleId": made["RoleId"]})
+
+
+def _changed_role(change: Change, world: World) -> Created:
+    if change.before.properties.get("RoleName") != change.after.properties.get("RoleName"):
+        raise TemplateError(f"{change.after.logical_id}: its name changes by a restart only.")
+    role, held = world.roles[change.created.reference], Role("before")
+    _fill(change.before, world, held)
+    others = [one for one in role.statements if one not in held.statements]  # of policies that stand apart
+    role.statements[:] = others
+    _fill(change.after, world, role)
+    return change.created
+
+
+def _fill(resource: Resource, world: World, role: Role) -> None:
     for policy in resource.properties.get("Policies", ()):
         _attach(resource, world, role, policy["PolicyDocument"])
     for managed in resource.properties.get("ManagedPolicyArns", ()):
@@ -55,7 +71,6 @@ def _role(resource: Resource, world: World) -> Created:
         role.statements += known or ()
         if known is None:
             world.notes.append(f"{resource.logical_id}: the managed policy {managed} is unknown here and ignored")
-    return Created(name, {"Arn": role.arn, "RoleId": made["RoleId"]})
 
 
 def _policy(resource: Resource, world: World) -> Created:
@@ -65,6 +80,19 @@ def _policy(resource: Resource, world: World) -> Created:
         else:
             world.notes.append(f"{resource.logical_id}: its role {name} is not of this template")
     return Created(world.name(resource))
+
+
+def _changed_policy(change: Change, world: World) -> Created:
+    _removed_policy(change.before, change.created, world)
+    return _policy(change.after, world)
+
+
+def _removed_policy(resource: Resource, _created: Created, world: World) -> None:
+    gone = permissions.statements_of(resource.properties["PolicyDocument"])
+    for name in resource.properties.get("Roles", ()):
+        if name in world.roles:
+            kept = [one for one in world.roles[name].statements if one not in gone]
+            world.roles[name].statements[:] = kept
 
 
 def _attach(resource: Resource, world: World, role: Role, document: Mapping[str, Any]) -> None:
@@ -79,12 +107,22 @@ KINDS = {
         served=("RoleName", "AssumeRolePolicyDocument", "Policies", "ManagedPolicyArns"),
         harmless=("MaxSessionDuration", "Path", "PermissionsBoundary"),
         note=NOT_ENFORCED,
+        update=_changed_role,
     ),
-    "AWS::IAM::Policy": Kind(_policy, served=("PolicyDocument", "Roles"), harmless=("PolicyName",), note=NOT_ENFORCED),
+    "AWS::IAM::Policy": Kind(
+        _policy,
+        served=("PolicyDocument", "Roles"),
+        harmless=("PolicyName",),
+        note=NOT_ENFORCED,
+        update=_changed_policy,
+        remove=_removed_policy,
+    ),
     "AWS::IAM::ManagedPolicy": Kind(
         _policy,
         served=("PolicyDocument", "Roles"),
         harmless=("ManagedPolicyName", "Path"),
         note=NOT_ENFORCED,
+        update=_changed_policy,
+        remove=_removed_policy,
     ),
 }

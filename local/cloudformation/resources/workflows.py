@@ -8,34 +8,70 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 from jsonata import JException, Jsonata  # pyright: ignore[reportMissingTypeStubs]
 
-from local.cloudformation.resources.kinds import Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
 from local.cloudformation.resources.roles import role_of
 from local.errors import TemplateError
 
 
 def _state_machine(resource: Resource, world: World) -> Created:
+    name = _name(resource, world)
+    try:
+        made = world.client("stepfunctions").create_state_machine(
+            name=name,
+            **_settings(resource, world),
+            type=resource.properties.get("StateMachineType", "STANDARD"),
+            tags=[{"key": key, "value": value} for key, value in _tags(resource).items()],
+        )
+    except ClientError as error:
+        raise _refused(resource, error) from error
+    arn: str = made["stateMachineArn"]
+    world.state_machines.append(arn)
+    return Created(arn, {"Arn": arn, "Name": name, "StateMachineRevisionId": "INITIAL"})
+
+
+def _changed(change: Change, world: World) -> Created:
+    kinds = {one.properties.get("StateMachineType", "STANDARD") for one in (change.before, change.after)}
+    if _name(change.before, world) != _name(change.after, world) or len(kinds) > 1:
+        raise TemplateError(f"{change.after.logical_id}: its name and its type change by a restart only.")
+    client, arn = world.client("stepfunctions"), change.created.reference
+    try:
+        client.update_state_machine(stateMachineArn=arn, **_settings(change.after, world))
+    except ClientError as error:
+        raise _refused(change.after, error) from error
+    before, after = _tags(change.before), _tags(change.after)
+    if gone := [key for key in before if key not in after]:
+        client.untag_resource(resourceArn=arn, tagKeys=gone)
+    if new := [{"key": key, "value": value} for key, value in after.items() if before.get(key) != value]:
+        client.tag_resource(resourceArn=arn, tags=new)
+    return change.created
+
+
+def _removed(_resource: Resource, created: Created, world: World) -> None:
+    world.client("stepfunctions").delete_state_machine(stateMachineArn=created.reference)
+    world.state_machines.remove(created.reference)
+
+
+def _settings(resource: Resource, world: World) -> dict[str, Any]:
+    """Return the definition and the role, after checking both, and the encryption."""
     properties = resource.properties
-    name: str = properties.get("StateMachineName", world.name(resource))
     definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
     _check_transitions(resource.logical_id, definition)
     _check_expressions(resource.logical_id, json.loads(definition))
     role_of(resource, properties["RoleArn"], world)
-    try:
-        made = world.client("stepfunctions").create_state_machine(
-            name=name,
-            definition=definition,
-            roleArn=properties["RoleArn"],
-            type=properties.get("StateMachineType", "STANDARD"),
-            **_encryption(properties.get("EncryptionConfiguration")),
-            tags=[{"key": tag["Key"], "value": tag["Value"]} for tag in properties.get("Tags", [])],
-        )
-    except ClientError as error:
-        raise TemplateError(
-            f"{resource.logical_id}: {error.response.get('Error', {}).get('Message', error)}"
-        ) from error
-    arn: str = made["stateMachineArn"]
-    world.state_machines.append(arn)
-    return Created(arn, {"Arn": arn, "Name": name, "StateMachineRevisionId": "INITIAL"})
+    encryption = _encryption(properties.get("EncryptionConfiguration"))
+    return {"definition": definition, "roleArn": properties["RoleArn"], **encryption}
+
+
+def _tags(resource: Resource) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in resource.properties.get("Tags", [])}
+
+
+def _name(resource: Resource, world: World) -> str:
+    return resource.properties.get("StateMachineName", world.name(resource))
+
+
+def _refused(resource: Resource, error: ClientError) -> TemplateError:
+    return TemplateError(f"{resource.logical_id}: {error.response.get('Error', {}).get('Message', error)}")
 
 
 def _encryption(configuration: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -134,6 +170,8 @@ KINDS = {
         ),
         harmless=("TracingConfiguration", "LoggingConfiguration"),
         note="state machines: no logs, no tracing, no redrive; a key only empties their events",
+        update=_changed,
+        remove=_removed,
     ),
     "AWS::StepFunctions::StateMachineVersion": Kind(
         _version, served=("StateMachineArn",), harmless=("StateMachineRevisionId",)

@@ -48,11 +48,17 @@ class Outside:
         """Give a variable of function mcp."""
         return self.variables["McpFunction"][name]
 
+    def machine(self, name: str) -> str:
+        """Give the ARN of a state machine by its logical id."""
+        found = self.client("stepfunctions").list_state_machines()["stateMachines"]
+        return next(one["stateMachineArn"] for one in found if one["name"].endswith(f"-{name}"))
+
 
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     file = tmp_path_factory.mktemp("sam") / "new" / "env.json"
-    command = [sys.executable, "-m", "local", "--services", "--port", "0", "--env-vars", str(file)]
+    templates = ["--template", "template.yaml", "--template", "tests/adopter/template.yaml"]
+    command = [sys.executable, "-m", "local", *templates, "--services", "--port", "0", "--env-vars", str(file)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
         port = int(served.stdout.readline().split("127.0.0.1:")[1].split()[0])
@@ -94,7 +100,7 @@ def test_the_table_exists(outside: Outside) -> None:
 
 def test_state_machines_run(outside: Outside) -> None:
     states = outside.client("stepfunctions")
-    machine = json.loads(outside.of_mcp("STATE_MACHINES"))["WaitAndEcho"]
+    machine = outside.machine("WaitAndEcho")
 
     arn = states.start_execution(stateMachineArn=machine, input='{"message": "hello", "seconds": 0}')["executionArn"]
 
@@ -105,9 +111,9 @@ def test_state_machines_run(outside: Outside) -> None:
 
 def test_state_machines_call_functions_in_the_process_of_the_services(outside: Outside) -> None:
     states = outside.client("stepfunctions")
-    machine = json.loads(outside.of_mcp("STATE_MACHINES"))["ProfileDataset"]
+    machine = outside.machine("MeasureTexts")
 
-    arn = states.start_execution(stateMachineArn=machine, input='{"csv": "a\\n1\\n"}')["executionArn"]
+    arn = states.start_execution(stateMachineArn=machine, input='{"texts": ["a"]}')["executionArn"]
 
     until(lambda: states.describe_execution(executionArn=arn)["status"] == "SUCCEEDED")
 
@@ -119,7 +125,7 @@ def test_the_secret_exists(outside: Outside) -> None:
 
 
 def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
-    machine = json.loads(outside.of_mcp("STATE_MACHINES"))["WaitAndEcho"]
+    machine = outside.machine("WaitAndEcho")
     item = {**task_of_the_events(), "state_machine_arn": {"S": machine}}
     key, table, tasks = (
         {name: item[name] for name in ("pk", "sk")},

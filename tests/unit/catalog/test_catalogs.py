@@ -12,10 +12,13 @@ from tests.kits import state_machine_arn
 from tests.unit.catalog.manifest_files import SMALLEST, compiled, faults, put, with_line
 
 
-@pytest.mark.parametrize("name", ["nowhere", "."])
-def test_a_folder_without_manifests_is_a_fault(name: str, folder: Path) -> None:
-    with pytest.raises(CatalogError, match=r"no manifest \(\*.yaml\) there"):
-        compile_directory(folder / name)
+def test_a_folder_that_is_not_there_is_a_fault(folder: Path) -> None:
+    with pytest.raises(CatalogError, match="there is no such folder"):
+        compile_directory(folder / "nowhere")
+
+
+def test_a_release_may_have_no_manifests(folder: Path) -> None:
+    assert read_catalog(compile_directory(folder), {}).in_order == ()
 
 
 # ---------------------------------------------------------------------------------------------------------- the command

@@ -258,7 +258,7 @@ def _count(environment: Mapping[str, str], name: str) -> int:
 
 
 def _names(environment: Mapping[str, str], name: str) -> Mapping[str, str]:
-    text = _text(environment, name)
+    text = environment.get(name, "{}")
     with suppress(JsonTextError):
         names = parse(text)
         if is_object(names) and all(isinstance(arn, str) for arn in names.values()):

@@ -269,7 +269,7 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.refuse_date)
 
 
 def compile_directory(folder: Path) -> str:
-    """Check all manifests of a folder and give the text of its catalog.json.
+    """Check all manifests of a folder, which may have none, and give the text of its catalog.json.
 
     Raises:
         CatalogError: something is wrong; one line a fault, each with file and field.
@@ -285,8 +285,8 @@ def compile_directory(folder: Path) -> str:
         first = entries.setdefault(entry["name"], entry)
         if first is not entry:
             faults.append(f"{path}: name: {entry['name']!r} is also the name in {first['source']}")
-    if not entries and not faults:
-        faults.append(f"{folder}: no manifest (*.yaml) there")
+    if not folder.is_dir():
+        faults.append(f"{folder}: there is no such folder")
     if faults:
         raise CatalogError("\n".join(faults))
     return write({"format": FORMAT, "tools": list(entries.values())})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.task import ItemCount, Progress, ResultInExecution, TaskError, ToolResult
 
@@ -69,6 +70,20 @@ class AnswersDelivered:
 
 
 @dataclass(frozen=True)
+class ClientTaskNoted:
+    """A client has made a task of a question, or its task has ended."""
+
+    client_task: ClientTask
+
+
+@dataclass(frozen=True)
+class ClientTaskClosed:
+    """A client's task needs no more of us: it was cancelled, or its client has lost it."""
+
+    client_task: ClientTask
+
+
+@dataclass(frozen=True)
 class WorkConfirmed:
     """The user confirmed the call, so the workflow may start."""
 
@@ -118,6 +133,8 @@ TaskEvent: TypeAlias = (
     | InputAnswered
     | InputRefused
     | AnswersDelivered
+    | ClientTaskNoted
+    | ClientTaskClosed
     | WorkConfirmed
     | WorkDeclined
     | WorkEnded

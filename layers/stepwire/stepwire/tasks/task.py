@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, load_json
 from stepwire.principal import Principal
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 
@@ -215,6 +216,8 @@ class Task:
     progress: Progress | None = None
     may_begin: bool = False
     """Whether the execution of a cancelled task may still start, because a concurrent request may be starting it."""
+    client_tasks: tuple[ClientTask, ...] = ()
+    """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
     keep_result: timedelta = timedelta()
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     version: int = 0

@@ -1,0 +1,38 @@
+"""Every file in examples/events/ is taken by the function that it is for."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from local import LocalStack
+from tests.examples.stacks import EXAMPLES, stack_with_bucket
+
+FOLDER: Final = EXAMPLES.parent / "events"
+ANSWERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "check_refund": ("CheckRefundFunction", {"verdict": "ask", "item": "Office chair"}),
+    "make_refund": ("MakeRefundFunction", {"amount": "199.50"}),
+    "profile_column": ("ProfileColumnFunction", {"name": "mass", "type": "integer"}),
+    "read_dataset": ("ReadDatasetFunction", {"rows": 3, "source": "inline"}),
+}
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[LocalStack]:
+    """Serve both stacks."""
+    with stack_with_bucket() as stack:
+        yield stack
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_function_answers_its_sample_event(stack: LocalStack, name: str) -> None:
+    function, expected = ANSWERS[name]
+
+    answer = stack.invoke(function, json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+
+    assert answer == answer | expected
+
+
+def test_every_sample_event_is_tried_here() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(ANSWERS)

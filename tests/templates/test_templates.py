@@ -1,0 +1,150 @@
+"""The projects that `sam init --location` makes: they are valid, their own tests pass, and they serve a call."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from local import LocalStack
+from tests.waiting import HANG_GUARD, until
+
+ROOT: Final = Path(__file__).parents[2]
+SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
+LINT: Final = ROOT / ".venv" / "bin" / "cfn-lint"
+Json = dict[str, Any]
+Make = Callable[..., Path]
+
+
+def run(command: list[str | Path], folder: Path, **variables: str) -> str:
+    """Run a command without an AWS account or a user's settings; return what it says."""
+    alone = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8", "SAM_CLI_TELEMETRY": "0"}
+    ended = subprocess.run(
+        command, cwd=folder, env=alone | variables, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Make a project as a user does, from a folder of this repository; `more` are values of its questions."""
+
+    def generate(location: Path, project: str, **more: str) -> Path:
+        assert SAM.exists(), "run `make .venv-sam/ready`"
+        extra = ["--extra-context", json.dumps(more)] if more else []
+        run([SAM, "init", "--location", str(location), "--no-input", "--output-dir", str(tmp_path), *extra], tmp_path)
+        return tmp_path / project
+
+    return generate
+
+
+def own_tests(project: Path) -> str:
+    """Run the tests of a project with this checkout of Stepwire on the path; return their summary."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(project),
+        "tests",
+    ]
+    return run([*command], project, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
+
+
+def registered(project: Path) -> Json:
+    """Read the manifest of a project, without its state machine."""
+    text = (project / "template.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text.partition("Value: !Sub |\n")[2])
+
+
+def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> None:
+    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+
+    run([LINT, project / "template.yaml"], project)
+    summary = own_tests(project)
+
+    assert "5 passed" in summary
+    assert "skipped" not in summary
+
+
+def test_its_own_tests_need_no_stepwire_but_for_the_call(make: Make) -> None:
+    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+
+    summary = run([sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], project)
+
+    assert "4 passed, 1 skipped" in summary
+
+
+def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_chosen(make: Make) -> None:
+    words = 'Reports "sales": by month.'
+    project = make(
+        ROOT / "templates/workflow-tool",
+        "Sales-Report",
+        project_name="Sales-Report",
+        description=words,
+        endpoint_stack="ours",
+    )
+
+    with LocalStack(ROOT / "template.yaml", others=[project / "template.yaml"], name="ours") as stack:
+        (listed,) = [one for one in ask(stack, "tools/list")["tools"] if one["name"] == "sales_report"]
+        created = ask(stack, "tools/call", name="sales_report", arguments={"customer": "C-7"}, task={})
+        task_id = created["task"]["taskId"]
+        until(lambda: ask(stack, "tasks/get", taskId=task_id)["status"] == "completed")
+        result = ask(stack, "tasks/result", taskId=task_id)
+
+    assert listed["description"] == words == registered(project)["description"]
+    assert result["structuredContent"] == {"customer": "C-7", "settled": 3}
+
+
+def test_the_whole_repository_as_the_location_makes_a_tool(make: Make) -> None:
+    project = make(ROOT, "settle-invoices")
+
+    assert (project / "workflow.asl.yaml").exists()
+
+
+@pytest.mark.long
+def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
+    project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
+
+    run([SAM, "validate", "--lint", "--region", "eu-central-1"], project)
+    summary = own_tests(project)
+
+    assert "1 passed" in summary
+    assert (project / "template.yaml").read_bytes() == (ROOT / "template.yaml").read_bytes()
+
+
+@pytest.mark.long
+def test_a_generated_tool_passes_sam_validate(make: Make) -> None:
+    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+
+    run([SAM, "validate", "--lint", "--region", "eu-central-1"], project)
+
+
+def ask(stack: LocalStack, method: str, **params: Any) -> Json:
+    """Send a request of 2025-11-25 to function mcp; return its result."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    event: Json = {
+        "version": "2.0",
+        "rawPath": "/mcp",
+        "rawQueryString": "",
+        "headers": {**headers, "mcp-protocol-version": "2025-11-25"},
+        "requestContext": {
+            "http": {"method": "POST", "path": "/mcp"},
+            "requestId": "1",
+            "timeEpoch": 1_800_000_000_000,
+        },
+        "body": json.dumps(message),
+        "isBase64Encoded": False,
+    }
+    return json.loads(stack.invoke("McpFunction", event)["body"])["result"]
