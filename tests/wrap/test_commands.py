@@ -259,7 +259,7 @@ def test_the_doctor_says_one_line_a_finding_and_ends_with_one_for_errors(account
     assert len(screen.results) == 3
     assert all(line.startswith(f"{WHERE}: ") for line in screen.results)
     assert {tuple(one) for one in json.results[0]} == {("severity", "where", "what", "fix")}
-    assert screen.said == ["3 findings."]
+    assert screen.said == ["1 tool, 3 findings."]
 
 
 def test_a_healthy_account_has_nothing_to_mend(account: Account, screen: Shown, tmp_path: Path) -> None:
@@ -273,4 +273,4 @@ def test_a_healthy_account_has_nothing_to_mend(account: Account, screen: Shown, 
     account.parameters[WHERE] = text
 
     assert doctor("live", account.calls, screen) == 0
-    assert (screen.results, screen.said) == ([], ["0 findings."])
+    assert (screen.results, screen.said) == ([], ["1 tool, 0 findings."])

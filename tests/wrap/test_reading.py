@@ -185,7 +185,7 @@ def test_a_refusal_of_aws_is_one_line(code: str, kind: type[AccountError], words
         (NoCredentials, 4),
         (NoRegion, 2),
         (Unreachable, 3),
-        (NotAllowed, 1),
+        (NotAllowed, 4),
         (NotThere, 5),
         (TooBusy, 1),
         (NothingChosen, 2),

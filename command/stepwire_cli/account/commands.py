@@ -138,9 +138,10 @@ def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], 
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
         screen.say(problem, "yellow")
-    words = "manifest" if len(written) == 1 else "manifests"
     kept = len(made) - len(written)
-    screen.say(f"{len(written)} {words} written to {options.folder}/{f', {kept} there already' if kept else ''}.")
+    screen.say(
+        f"{_counted(len(written), 'manifest')} written to {options.folder}/{f', {kept} there already' if kept else ''}."
+    )
 
 
 def _row(draft: Draft) -> tuple[str, ...]:
@@ -226,18 +227,23 @@ def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
         raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
 
 
-def doctor(endpoint: str, calls: Calls, screen: Screen, watch: Callable[[str], None] = lambda _name: None) -> int:
+def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     """Say what is wrong with the tools that are registered with an endpoint, one line each.
 
     Raises:
         AccountError: what is registered cannot be read.
     """
-    found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=watch).findings())
+    tools: list[str] = []
+    found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=tools.append).findings())
     if screen.as_json:
         names = ("where", "what", "fix")
         screen.json([{"severity": one.severity.value} | {name: getattr(one, name) for name in names} for one in found])
     else:
         for one in found:
             screen.result(str(one))
-        screen.say(f"{len(found)} {'finding' if len(found) == 1 else 'findings'}.", "red" if found else "green")
+        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "red" if found else "green")
     return Exit.FAILED if found else Exit.DONE
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -4,7 +4,7 @@ AccountError          exit code 1
 ├── NoCredentials     4  no credentials, or expired ones
 ├── NoRegion          2
 ├── Unreachable       3  no network, or no such endpoint
-├── NotAllowed        1  a permission is missing
+├── NotAllowed        4  a permission is missing
 ├── NotThere          5  a state machine, a stack or an endpoint that does not exist
 ├── TooBusy           1  throttled for too long
 ├── Unreadable        1  a definition that is no JSON, or that is encrypted
@@ -45,6 +45,8 @@ class Unreachable(AccountError):
 
 class NotAllowed(AccountError):
     """A permission is missing."""
+
+    exit_code = Exit.SIGN_IN
 
 
 class NotThere(AccountError):
