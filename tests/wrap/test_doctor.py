@@ -137,6 +137,14 @@ def test_a_machine_without_consent_is_one_line(tags: dict[str, str], what: str) 
     )
 
 
+def test_a_machine_of_another_account_is_not_looked_for_in_this_one() -> None:
+    elsewhere = "arn:aws:states:eu-central-1:210987654321:stateMachine:Theirs"
+    account = account_of(state_machine=elsewhere, role="arn:aws:iam::210987654321:role/lets-in")
+
+    assert found_in(account) == []
+    assert account.count["describe_state_machine"] == 0
+
+
 def test_an_express_machine_that_is_asked_to_be_a_task_is_one_line() -> None:
     assert found_in(account_of(kind="EXPRESS", task_support="required")) == [
         f"{WHERE}: task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write "
@@ -187,7 +195,11 @@ def test_a_good_question_and_a_computed_one_have_no_finding() -> None:
         "requestedSchema": {"type": "object", "properties": {}},
     }
 
+    properties = {"amount": {"type": "number", "minimum": 1, "maximum": "{% $max %}", "default": "{% $x %}"}}
+    limited: JsonObject = {"message": "How much?", "requestedSchema": {"type": "object", "properties": properties}}
+
     assert found_in(account_of(asking(good))) == []
+    assert found_in(account_of(asking(limited))) == []
     assert found_in(account_of(asking("{% $made %}"))) == []
 
 

@@ -54,6 +54,12 @@ def _ended(text: str) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
 
 
+def findings_of_words(where: str, manifest: Manifest) -> list[Finding]:
+    """Return what is wrong with a manifest by itself, whatever its state machine is."""
+    found = [*_of_words(manifest), *_of_shapes(manifest)]
+    return [Finding(where, one.what, one.fix, one.severity) for one in found]
+
+
 def findings_of(where: str, manifest: Manifest, machine: Machine, history: History) -> list[Finding]:
     """Return what is wrong with a tool.
 
@@ -67,10 +73,9 @@ def findings_of(where: str, manifest: Manifest, machine: Machine, history: Histo
         *_of_the_machine(manifest, machine),
         *_of_times(manifest, machine, history),
         *_of_arguments(manifest, machine, history.inputs),
-        *_of_words(manifest),
-        *_of_shapes(manifest),
     ]
-    return [Finding(where, one.what, one.fix, one.severity) for one in found]
+    named = [Finding(where, one.what, one.fix, one.severity) for one in found]
+    return [*named, *findings_of_words(where, manifest)]
 
 
 def _error(what: str, fix: str) -> Finding:
