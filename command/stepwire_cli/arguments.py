@@ -97,7 +97,7 @@ def _read(text: str, kind: str) -> object:
                 return _BOOLEANS[text.lower()]
             case _ if kind in _READ_AS_JSON:
                 value: Any = json.loads(text)
-                return value if type(value) is _READ_AS_JSON[kind] else _NO_VALUE
+                return cast("object", value) if type(value) is _READ_AS_JSON[kind] else _NO_VALUE
             case _:
                 return _NO_VALUE
     except (ValueError, KeyError):

@@ -21,10 +21,12 @@ def doctor(settings: Settings, folder: Path) -> int:
     """Print the findings.
 
     Raises:
-        CommandError: there is no such folder.
+        CommandError: there is no such folder, or nothing in it.
     """
     if not folder.is_dir():
         raise CommandError(f"{folder} is no folder.")
+    if not [*folder.glob("*.yml"), *_manifests(folder), *_definitions(folder)]:
+        raise CommandError(f"{folder} has no manifest (*.yaml) and no definition (*.asl.json, *.asl.yaml).")
     screen = Screen(as_json=settings.as_json)
     found = list(findings_of(folder))
     if settings.as_json:
@@ -52,14 +54,15 @@ def findings_of(folder: Path) -> Iterator[Finding]:
 
 
 def _refusals(folder: Path) -> Iterator[Finding]:
-    if not _manifests(folder) and not list(folder.glob("*.yml")) and _definitions(folder):
+    if not [*folder.glob("*.yml"), *_manifests(folder)]:
         return
     try:
         compile_directory(folder)
     except CatalogError as error:
         for line in str(error).split("\n"):
             where, _, what = line.partition(": ")
-            yield Finding(where, what)
+            if not where.endswith(".asl.yaml"):  # a definition is no manifest
+                yield Finding(where, what)
 
 
 def _of_a_definition(path: Path) -> Iterator[Finding]:

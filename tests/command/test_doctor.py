@@ -114,6 +114,14 @@ def test_a_question_that_no_client_would_be_shown_is_found(
     )
 
 
+def test_a_definition_beside_the_manifests_is_not_taken_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "it.asl.yaml").write_text("StartAt: A\nStates: {A: {Type: Succeed}}\n")
+
+    assert examined(tmp_path, capsys, good=GOOD) == (Exit.DONE, [])
+
+
 def test_two_manifests_of_one_name_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, found = examined(tmp_path, capsys, one=GOOD, two=GOOD)
 
@@ -124,7 +132,8 @@ def test_two_manifests_of_one_name_are_found(tmp_path: Path, capsys: pytest.Capt
 def test_what_is_no_folder_and_what_is_empty_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", str(tmp_path / "nowhere")]) == Exit.USAGE
     assert capsys.readouterr().err == f"error: {tmp_path / 'nowhere'} is no folder.\n"
-    assert examined(tmp_path, capsys)[0] == Exit.FAILED
+    assert run(["doctor", str(tmp_path)]) == Exit.USAGE
+    assert "has no manifest" in capsys.readouterr().err
 
 
 def test_findings_are_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

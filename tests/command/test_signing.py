@@ -49,7 +49,11 @@ def signed(auth: httpx2.Auth, url: str = URL) -> httpx2.Request:
 
 def test_the_signature_is_the_one_of_botocore(monkeypatch: pytest.MonkeyPatch) -> None:
     moment = dt.datetime(2026, 11, 22, 9, 0, tzinfo=dt.UTC)
-    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda *_args, **_more: moment.replace(tzinfo=None))
+
+    def now(remove_tzinfo: bool = True) -> dt.datetime:
+        return moment.replace(tzinfo=None) if remove_tzinfo else moment
+
+    monkeypatch.setattr("botocore.auth.get_current_datetime", now)
 
     request = signed(SigV4(None, None, URL))
 

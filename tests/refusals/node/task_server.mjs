@@ -47,7 +47,7 @@ function newServer() {
   const handlers = (begin) => ({
     async createTask(args, { taskStore: store, taskRequestedTtl }) {
       const task = await store.createTask({ ttl: taskRequestedTtl });
-      begin(task.taskId, args);
+      Promise.resolve(begin(task.taskId, args)).catch(() => {}); // a question dies with its session
       return { task };
     },
     getTask: async (_args, { taskId }) => taskStore.getTask(taskId),
