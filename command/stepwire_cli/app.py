@@ -1,5 +1,6 @@
 """The commands and their options, and nothing else. Each imports what it does when it is called."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,18 @@ Pairs = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]...", help="KEY=VALUE, KEY:=JSON, or KEY=@FILE for what a file contains."),
 ]
+EndpointName = Annotated[
+    str, typer.Option(metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack.", show_default=True)
+]
+
+
+class StackTool(StrEnum):
+    """What makes the stack of a state machine."""
+
+    SAM = "sam"
+    CDK = "cdk"
+    TERRAFORM = "terraform"
+    SERVERLESS = "serverless"
 
 
 @app.callback()
@@ -37,8 +50,12 @@ def common(  # noqa: PLR0913 - one for each option
     auth: Annotated[Auth, typer.Option(help="How to sign in. auto: the token, or in the browser if asked to.")] = (
         Auth.AUTO
     ),
-    profile: Annotated[str | None, typer.Option(help="The AWS profile, for --auth sigv4 and replay.")] = None,
-    region: Annotated[str | None, typer.Option(help="The AWS Region, for --auth sigv4 and replay.")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor and replay.")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor and replay.")
+    ] = None,
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -126,14 +143,50 @@ def cancel(context: typer.Context, task_id: TaskId) -> None:
 
 
 @app.command()
+def wrap(  # noqa: PLR0913 - one for each option
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME_OR_ARN]...", help="State machines.")] = None,
+    *,
+    tag: Annotated[str | None, typer.Option(metavar="KEY=VALUE", help="All state machines with this tag.")] = None,
+    stack: Annotated[str | None, typer.Option(metavar="NAME", help="All state machines of this stack.")] = None,
+    endpoint: EndpointName = "stepwire",
+    output: Annotated[Path, typer.Option(help="Where the manifests are.")] = Path("tools"),
+    snippet: Annotated[
+        StackTool | None, typer.Option(help="Print the lines that register the tools in your stack.")
+    ] = None,
+    samples: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="How many past runs to read of each.")] = 20,
+    apply: Annotated[bool, typer.Option("--apply", help="Tag the state machines and register the tools.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
+) -> None:
+    """Write manifests of state machines, and register them."""
+    from stepwire_cli import wrapping
+
+    chosen = None if snippet is None else snippet.value
+    given = wrapping.Given(names or (), tag, stack, endpoint, output, chosen, samples, apply, dry_run, yes)
+    _end(wrapping.wrap(context.obj, given))
+
+
+@app.command()
 def doctor(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with the manifests.")],
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="The folder with the manifests.")] = None,
+    *,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The endpoint's stack: check what is registered with it.")
+    ] = None,
 ) -> None:
-    """Check the manifests in a folder, and say what would go wrong."""
-    from stepwire_cli import examining
+    """Check the manifests in a folder or of an endpoint, and say what would go wrong."""
+    if (folder is None) is (endpoint is None):
+        raise CommandError("Check what? Write a FOLDER with manifests, or --endpoint NAME for what is registered.")
+    if endpoint is not None:
+        from stepwire_cli import wrapping
 
-    _end(examining.doctor(context.obj, folder))
+        _end(wrapping.doctor(context.obj, endpoint))
+    elif folder is not None:
+        from stepwire_cli import examining
+
+        _end(examining.doctor(context.obj, folder))
 
 
 @app.command()

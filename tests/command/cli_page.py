@@ -74,6 +74,8 @@ def blocks() -> dict[str, str]:
             ),
             "detach": run(["call", "train_model", "customer=17", "--detach"]),
             "doctor": run(["doctor", "tools"]),
+            "wrap help": run(["wrap", "--help"]),
+            "wrap": run(["wrap"]),
             "replay": run(["replay"]),
         }
         return {name: f"$ stepwire {' '.join(session.words)}\n{session.shown}\n" for name, session in shown.items()}

@@ -10,11 +10,12 @@ from tests.wrap.account import PASS, PREFIX, Account
 from tests.wrap.samples import in_jsonata, machine, passed, task
 
 WHERE = "/stepwire/live/tools/orders"
+ID: JsonObject = {"type": "string", "description": "The order's number."}
 GOOD: JsonObject = {
     "name": "orders",
     "description": "Ships an order that was paid. Use it after the payment.",
     "state_machine": "Orders",
-    "input_schema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
+    "input_schema": {"type": "object", "properties": {"id": ID}, "required": ["id"]},
 }
 
 
@@ -25,7 +26,8 @@ def account_of(definition: JsonObject = PASS, kind: str = "STANDARD", **manifest
 
 
 def found_in(account: Account) -> list[str]:
-    return [str(one) for one in Doctor(account.calls, account.reader(), "live").findings()]
+    found = Doctor(account.calls, account.reader(), "live").findings()
+    return [f"{one.where}: {one.what}; {one.fix}" for one in found]
 
 
 def test_a_good_tool_has_no_finding() -> None:
@@ -39,38 +41,39 @@ def test_a_good_tool_has_no_finding() -> None:
     ("definition", "manifest", "line"),
     [
         ({**PASS, "TimeoutSeconds": 864_000}, {},
-         f"error: {WHERE}: ttl is 7 days, and runs may take 10 days (TimeoutSeconds): tasks end before their work; "
+         f"{WHERE}: ttl is 7 days, and runs may take 10 days (TimeoutSeconds): tasks end before their work; "
          "set ttl to P11D or more"),
         ({**PASS, "TimeoutSeconds": 8_640_000}, {"ttl": "P30D"},
-         f"error: {WHERE}: ttl is 30 days, and runs may take 100 days (TimeoutSeconds): tasks end before their work; "
+         f"{WHERE}: ttl is 30 days, and runs may take 100 days (TimeoutSeconds): tasks end before their work; "
          "shorten TimeoutSeconds: a task lives 30 days at most"),
         (PASS, {"ttl": "PT1M"},
-         f"error: {WHERE}: ttl is 1 minute, and a recent run took 1.5 minutes: tasks end before their work; "
+         f"{WHERE}: ttl is 1 minute, and a recent run took 1.5 minutes: tasks end before their work; "
          "set ttl to P1D or more"),
         (PASS, {"task_support": "forbidden"},
-         f"warning: {WHERE}: task_support is forbidden, and a recent run took 1.5 minutes: most clients wait less; "
+         f"{WHERE}: task_support is forbidden, and a recent run took 1.5 minutes: most clients wait less; "
          "set task_support to optional"),
         (machine(A=passed(Parameters={"x.$": "$.order.id"})), {},
-         f"warning: {WHERE}: order.id: runs fail without it, and input_schema does not have it; "
+         f"{WHERE}: order.id: runs fail without it, and input_schema does not have it; "
          "add it to input_schema"),
         (machine(A=passed(Parameters={"x.$": "$.id"})), {"input_schema": {"type": "object", "properties": {"id": {}}}},
-         f"warning: {WHERE}: id: runs fail without it, and input_schema does not require it; add it to input_schema"),
+         f"{WHERE}: id: runs fail without it, and input_schema does not require it; add it to input_schema"),
         (PASS, {"description": "Orders."},
-         f"warning: {WHERE}: a model cannot tell by the description when to use it; "
-         "say what it does, and when to use it"),
+         f"{WHERE}: description: a model cannot tell from it when to use the tool; "
+         "say what the tool does, when to use it, how long it takes"),
         (PASS, {"input_schema": {"type": "object", "properties": {"a": {}, "b": {"type": "string"}}}},
-         f"warning: {WHERE}: no property of input_schema has a description; say what each means, and its unit"),
+         f"{WHERE}: input_schema.properties.a: it has no description, so a model guesses; "
+         "say what it is, its unit, an example"),
         (PASS, {"input_schema": {"type": "object", "properties": {"a": {"type": "array", "items": {}}}}},
-         f"warning: {WHERE}: at input_schema/properties/a: AgentCore Gateway refuses `items: {{}}`; "
+         f"{WHERE}: at input_schema/properties/a: AgentCore Gateway refuses `items: {{}}`; "
          "write it in another way, if you use that gateway"),
         (PASS, {"output_schema": {"type": "object", "properties": {"a": {"default": None}}}},
-         f"warning: {WHERE}: at output_schema/properties/a: AgentCore Gateway refuses `default: null`; "
+         f"{WHERE}: at output_schema/properties/a: AgentCore Gateway refuses `default: null`; "
          "write it in another way, if you use that gateway"),
         (PASS, {"input_schema": {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {}]}}}},
-         f"warning: {WHERE}: at input_schema/properties/a: AgentCore Gateway refuses anyOf with null; "
+         f"{WHERE}: at input_schema/properties/a: AgentCore Gateway refuses anyOf with null; "
          "write it in another way, if you use that gateway"),
         (in_jsonata(A=passed(Output={"x": "{% ( %}"})), {},
-         f"error: {WHERE}: state A: this is no JSONata: (; correct the expression"),
+         f"{WHERE}: state A: this is no JSONata: (; correct the expression"),
     ],
 )  # fmt: skip
 def test_what_would_go_wrong_is_one_line(definition: JsonObject, manifest: JsonObject, line: str) -> None:
@@ -93,21 +96,21 @@ def test_a_manifest_with_faults_has_a_line_for_each() -> None:
     lines = found_in(account)
 
     assert len(lines) == 2
-    assert all(line.startswith(f"error: {WHERE}: ") and line.endswith("; correct the field") for line in lines)
+    assert all(line.startswith(f"{WHERE}: ") and line.endswith("; correct the field") for line in lines)
 
 
 @pytest.mark.parametrize(
     ("manifest", "line"),
     [
         ({"state_machine": "Gone"},
-         f"error: {WHERE}: state_machine: Gone: no state machine of this account and Region has that name; "
+         f"{WHERE}: state_machine: Gone: no state machine of this account and Region has that name; "
          "there are 1; check --region and --profile; correct it, or remove the parameter"),
         ({"state_machine": f"{PREFIX}Gone"},
-         f"error: {WHERE}: state_machine: {PREFIX}Gone: there is none in this account and Region; "
+         f"{WHERE}: state_machine: {PREFIX}Gone: there is none in this account and Region; "
          "correct it, or remove the parameter"),
-        ({"state_machine": "arn:aws:lambda:eu-central-1:1:function:x"}, f"error: {WHERE}: state_machine: "
+        ({"state_machine": "arn:aws:lambda:eu-central-1:1:function:x"}, f"{WHERE}: state_machine: "
          "arn:aws:lambda:eu-central-1:1:function:x is no ARN of a state machine; correct it, or remove the parameter"),
-        ({"name": "order"}, f"error: {WHERE}: name: 'order' is not the last part of the parameter's name; "
+        ({"name": "order"}, f"{WHERE}: name: 'order' is not the last part of the parameter's name; "
          "write name: orders"),
     ],
 )  # fmt: skip
@@ -129,14 +132,22 @@ def test_a_machine_without_consent_is_one_line(tags: dict[str, str], what: str) 
     (line,) = found_in(account)
 
     assert line == (
-        f"error: {WHERE}: {what}, so the endpoint may not start it; "
+        f"{WHERE}: {what}, so the endpoint may not start it; "
         f"tag {PREFIX}Orders with stepwire:endpoint=live, or name it in StateMachineArns"
     )
 
 
+def test_a_machine_of_another_account_is_not_looked_for_in_this_one() -> None:
+    elsewhere = "arn:aws:states:eu-central-1:210987654321:stateMachine:Theirs"
+    account = account_of(state_machine=elsewhere, role="arn:aws:iam::210987654321:role/lets-in")
+
+    assert found_in(account) == []
+    assert account.count["describe_state_machine"] == 0
+
+
 def test_an_express_machine_that_is_asked_to_be_a_task_is_one_line() -> None:
     assert found_in(account_of(kind="EXPRESS", task_support="required")) == [
-        f"error: {WHERE}: task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write "
+        f"{WHERE}: task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write "
         "forbidden; correct the manifest"
     ]
     assert found_in(account_of(kind="EXPRESS")) == []
@@ -168,7 +179,7 @@ def test_a_question_that_no_client_could_show_is_one_line(elicitation: JsonObjec
 
     (line,) = found_in(account)
 
-    assert line.startswith(f"error: {WHERE}: the question of state Ask: ")
+    assert line.startswith(f"{WHERE}: the question of state Ask: ")
     assert fault in line
 
 
@@ -184,7 +195,11 @@ def test_a_good_question_and_a_computed_one_have_no_finding() -> None:
         "requestedSchema": {"type": "object", "properties": {}},
     }
 
+    properties = {"amount": {"type": "number", "minimum": 1, "maximum": "{% $max %}", "default": "{% $x %}"}}
+    limited: JsonObject = {"message": "How much?", "requestedSchema": {"type": "object", "properties": properties}}
+
     assert found_in(account_of(asking(good))) == []
+    assert found_in(account_of(asking(limited))) == []
     assert found_in(account_of(asking("{% $made %}"))) == []
 
 
@@ -206,9 +221,7 @@ def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:
 
     (line,) = found_in(account)
 
-    assert line == (
-        f"error: {WHERE}: refused: scopes: unknown (the last good manifest still serves); correct it and deploy"
-    )
+    assert line == (f"{WHERE}: refused: scopes: unknown (the last good manifest still serves); correct it and deploy")
 
 
 def test_what_may_not_be_read_is_told_and_the_rest_is_judged() -> None:
@@ -225,4 +238,12 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_judged() -> None:
 def test_an_endpoint_without_tools_is_one_line() -> None:
     (line,) = found_in(Account())
 
-    assert line == ("warning: /stepwire/live/tools/: no tool is registered; check the endpoint's name and the Region")
+    assert line == ("/stepwire/live/tools/: no tool is registered; check the endpoint's name and the Region")
+
+
+def test_a_finding_is_one_line_with_its_fix() -> None:
+    (found,) = Doctor(account_of(name="order").calls, account_of().reader(), "live").findings()
+
+    assert str(found) == (
+        f"{WHERE}: name: 'order' is not the last part of the parameter's name. Fix: write name: orders."
+    )

@@ -2,12 +2,12 @@
 
 import pytest
 from botocore.exceptions import (
-    BotoCoreError,
     EndpointConnectionError,
     NoCredentialsError,
     NoRegionError,
     ProfileNotFound,
 )
+from botocore.parsers import ResponseParserError
 
 from stepwire_cli.account.calls import told
 from stepwire_cli.account.errors import (
@@ -176,7 +176,23 @@ def test_a_refusal_of_aws_is_one_line(code: str, kind: type[AccountError], words
     with pytest.raises(kind) as raised:
         account.reader().read(f"{PREFIX}Orders")
 
-    assert (str(raised.value), raised.value.exit_code) == (words, 1)
+    assert str(raised.value) == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (NoCredentials, 4),
+        (NoRegion, 2),
+        (Unreachable, 3),
+        (NotAllowed, 4),
+        (NotThere, 5),
+        (TooBusy, 1),
+        (NothingChosen, 2),
+    ],
+)
+def test_each_error_has_the_exit_code_of_the_command_s_own(kind: type[AccountError], code: int) -> None:
+    assert kind("x").code == code
 
 
 @pytest.mark.parametrize(
@@ -185,6 +201,7 @@ def test_a_refusal_of_aws_is_one_line(code: str, kind: type[AccountError], words
         (NoRegionError(), NoRegion, "no Region: add --region, or set AWS_REGION"),
         (NoCredentialsError(), NoCredentials, "no credentials for AWS: sign in"),
         (ProfileNotFound(profile="x"), NoCredentials, "`aws configure list-profiles` lists those there are"),
+        (ResponseParserError("<html>"), Unreachable, "what answers a:B is not AWS"),
         (
             EndpointConnectionError(endpoint_url="https://states"),
             Unreachable,
@@ -192,7 +209,7 @@ def test_a_refusal_of_aws_is_one_line(code: str, kind: type[AccountError], words
         ),
     ],
 )
-def test_a_fault_before_aws_answers_is_one_line(error: BotoCoreError, kind: type[AccountError], words: str) -> None:
+def test_a_fault_before_aws_answers_is_one_line(error: Exception, kind: type[AccountError], words: str) -> None:
     found = told(error, "a:B")
 
     assert type(found) is kind

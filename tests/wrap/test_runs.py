@@ -79,6 +79,10 @@ def test_no_value_of_a_run_and_no_name_that_is_data_is_shown() -> None:
     assert [one for one in secrets if one in made.text or one in write(made.manifest)] == []
 
 
+def test_the_types_of_few_runs_are_in_a_comment_alone() -> None:
+    assert "# in 2 of 2 runs: string" in drafted(FUNCTION, [{"x": "a"}] * 2).text
+
+
 def test_a_property_of_a_single_run_is_left_out() -> None:
     assert list(schema_of(FUNCTION, [{"a": 1, "typo": 2}, *([{"a": 1}] * 20)])["properties"]) == ["a"]
 
@@ -93,7 +97,7 @@ TYPES: list[tuple[list[Json], JsonObject]] = [
     ([1] * 40 + [0.5], {"type": "number"}),
     ([True] * 5, {"type": "boolean"}),
     (["x"] * 4 + [None], {"type": ["string", "null"]}),
-    (["x"] * 4, {"description": "In 4 past runs: string."}),
+    (["x"] * 4, {}),
     ([[1], ["x"]] * 5, {"type": "array", "items": {"type": ["string", "number"]}}),
     ([[]] * 5, {"type": "array"}),
 ]

@@ -15,6 +15,7 @@ from botocore.exceptions import (
     ProfileNotFound,
     TokenRetrievalError,
 )
+from botocore.parsers import ResponseParserError
 
 from stepwire.aws.throttling import THROTTLED
 from stepwire_cli.account.errors import (
@@ -82,7 +83,7 @@ class Calls:
                 else:
                     self.pacer.worked(name)
                     return answer
-        except (BotoCoreError, ClientError) as error:
+        except (BotoCoreError, ClientError, ResponseParserError) as error:
             raise told(error, name, _subject(parameters)) from None
         raise TooBusy(
             f"AWS throttles {name} of this account: others use its quota; try again later, or with fewer names"
@@ -121,6 +122,8 @@ def told(error: Exception, operation: str, subject: str = "") -> AccountError:
         return NoCredentials(f"{error}: `aws configure list-profiles` lists those there are")
     if isinstance(error, NoCredentialsError | PartialCredentialsError | TokenRetrievalError):
         return NoCredentials("no credentials for AWS: sign in (`aws sso login`), add --profile, or set AWS_PROFILE")
+    if isinstance(error, ResponseParserError):
+        return Unreachable(f"what answers {operation} is not AWS: is there a proxy, or a wrong AWS_ENDPOINT_URL?")
     words = " ".join(str(error).split())[:_LONGEST]
     return Unreachable(f"AWS cannot be reached for {operation}: {words}")
 

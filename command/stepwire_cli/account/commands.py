@@ -4,6 +4,7 @@ The rule: a manifest that is in the folder already is what its owner has reviewe
 written over.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +21,11 @@ from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.registering import Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import Wrapped, wrapped
+from stepwire_cli.exits import Exit
 from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
-from stepwire_cli.wrap.findings import Severity
 from stepwire_cli.wrap.snippets import Tool, snippet
 
 THREADS: Final = 4
-DONE: Final = 0
-FAILED: Final = 1
 _COLUMNS: Final = ("TOOL", "STATE MACHINE", "PROPERTIES", "REQUIRED", "RUNS")
 
 
@@ -89,7 +88,8 @@ def connected(profile: str | None, region: str | None) -> Calls:
     # Throttled calls are paced here; botocore tries again only if the network fails.
     config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "total_max_attempts": 2})
     try:
-        session: Any = boto3.Session(profile_name=profile, region_name=region)
+        # boto3 knows only AWS_DEFAULT_REGION; the AWS CLI reads both.
+        session: Any = boto3.Session(profile_name=profile, region_name=region or os.environ.get("AWS_REGION"))
     except BotoCoreError as error:
         raise told(error, "") from None
     return Calls(lambda service: session.client(service, config=config), Pacer(time.monotonic, time.sleep))
@@ -113,7 +113,7 @@ def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     failed = len(made) < len(found)
     if options.applies or options.is_dry:
         failed |= not _register(made, registry, options, screen)
-    return FAILED if failed else DONE
+    return Exit.FAILED if failed else Exit.DONE
 
 
 def _written(drafts: Sequence[Draft], folder: Path) -> list[Path]:
@@ -140,7 +140,7 @@ def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], 
         screen.say(problem, "yellow")
     kept = len(made) - len(written)
     screen.say(
-        f"{len(written)} manifests written to {options.folder}/" + (f", {kept} were there already" if kept else "")
+        f"{_counted(len(written), 'manifest')} written to {options.folder}/{f', {kept} there already' if kept else ''}."
     )
 
 
@@ -227,18 +227,23 @@ def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
         raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
 
 
-def doctor(endpoint: str, calls: Calls, screen: Screen, watch: Callable[[str], None] = lambda _name: None) -> int:
+def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     """Say what is wrong with the tools that are registered with an endpoint, one line each.
 
     Raises:
         AccountError: what is registered cannot be read.
     """
-    found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=watch).findings())
+    tools: list[str] = []
+    found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=tools.append).findings())
     if screen.as_json:
         names = ("where", "what", "fix")
         screen.json([{"severity": one.severity.value} | {name: getattr(one, name) for name in names} for one in found])
     else:
         for one in found:
             screen.result(str(one))
-        screen.say(f"{len(found)} findings" if found else "nothing to mend")
-    return FAILED if any(one.severity is Severity.ERROR for one in found) else DONE
+        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "red" if found else "green")
+    return Exit.FAILED if found else Exit.DONE
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -14,7 +14,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.registering import Registered, Registry
-from stepwire_cli.wrap.findings import Finding, Severity, findings_of
+from stepwire_cli.wrap.findings import Finding, Severity, findings_of, findings_of_words
 
 _TABLE: Final = "TasksTable"
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
@@ -61,6 +61,9 @@ class Doctor:
         if manifest.name != one.tool:
             what = f"name: {manifest.name!r} is not the last part of the parameter's name"
             yield Finding(one.source, what, f"write name: {one.tool}", Severity.ERROR)
+        if manifest.role is not None:  # in another account or Region, which only the endpoint may read
+            yield from findings_of_words(one.source, manifest)
+            return
         try:
             arn = self._arn(manifest)
             read = self.machines.read(arn)
@@ -98,7 +101,7 @@ class Doctor:
         except AccountError as error:
             return {
                 "": [
-                    Finding(self.endpoint, f"what function catalog refused is not known: {error}", "give it that right")
+                    Finding(self.endpoint, f"what function catalog refused is not known: {error}", "its log has it too")
                 ]
             }
         sources = {one.tool: one.source for one in registered}

@@ -15,6 +15,7 @@ from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.task import LONGEST_TTL
+from stepwire_cli.findings import findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
 from stepwire_cli.wrap.machines import analysed
 from stepwire_cli.wrap.questions import bad_questions
@@ -22,7 +23,6 @@ from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.timings import spoken, timeout_of
 from stepwire_cli.wrap.values import EACH, Path
 
-_SHORTEST_DESCRIPTION: Final = 20  # characters
 _LONGEST_WAIT: Final = 15.0  # seconds that a call without a task may wait, as the endpoint's parameter WaitSeconds
 _DAY: Final = 86_400
 
@@ -46,7 +46,18 @@ class Finding:
     severity: Severity = Severity.WARNING
 
     def __str__(self) -> str:
-        return f"{self.severity.value}: {self.where}: {self.what}; {self.fix}"
+        """Return it as a line."""
+        return f"{self.where}: {_ended(self.what)} Fix: {_ended(self.fix)}"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
+def findings_of_words(where: str, manifest: Manifest) -> list[Finding]:
+    """Return what is wrong with a manifest by itself, whatever its state machine is."""
+    found = [*_of_words(manifest), *_of_shapes(manifest)]
+    return [Finding(where, one.what, one.fix, one.severity) for one in found]
 
 
 def findings_of(where: str, manifest: Manifest, machine: Machine, history: History) -> list[Finding]:
@@ -62,10 +73,9 @@ def findings_of(where: str, manifest: Manifest, machine: Machine, history: Histo
         *_of_the_machine(manifest, machine),
         *_of_times(manifest, machine, history),
         *_of_arguments(manifest, machine, history.inputs),
-        *_of_words(manifest),
-        *_of_shapes(manifest),
     ]
-    return [Finding(where, one.what, one.fix, one.severity) for one in found]
+    named = [Finding(where, one.what, one.fix, one.severity) for one in found]
+    return [*named, *findings_of_words(where, manifest)]
 
 
 def _error(what: str, fix: str) -> Finding:
@@ -148,14 +158,10 @@ def _missing(schema: JsonObject, path: Path) -> str | None:
 
 
 def _of_words(manifest: Manifest) -> Iterator[Finding]:
-    if len(manifest.description) < _SHORTEST_DESCRIPTION or manifest.description.startswith("Runs the workflow "):
-        yield _warning("a model cannot tell by the description when to use it", "say what it does, and when to use it")
-    properties = as_object(manifest.input_schema.get("properties"))
-    silent = [
-        name for name, one in properties.items() if not {"description", "enum", "const", "title"} & set(as_object(one))
-    ]
-    if len(silent) == len(properties) > 1:
-        yield _warning("no property of input_schema has a description", "say what each means, and its unit")
+    if manifest.description.startswith("Runs the workflow "):
+        yield _warning("description: it only names the states", "say what the tool does, and when to use it")
+    for one in findings_in(manifest):
+        yield _warning(f"{one.where}: {one.what.rstrip('.')}", one.fix.rstrip("."))
 
 
 def _of_shapes(manifest: Manifest) -> Iterator[Finding]:

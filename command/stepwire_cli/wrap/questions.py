@@ -16,7 +16,18 @@ from stepwire_cli.wrap.visits import listed
 _KINDS: Final = ("elicitation", "sampling", "roots")
 _WAITS: Final = ".waitForTaskToken"
 _COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)
-_STAND_IN: Final = "https://example.com/computed"  # fits where a text or a URL is wanted
+_TEXT: Final = "https://example.com/computed"  # fits where a text or a URL is wanted
+_FORM: Final[JsonObject] = {"type": "object", "properties": {}}
+# What fits in the place of a computed member; where only a text does, nothing is named.
+_STAND_INS: Final[dict[str, Json]] = {
+    **dict.fromkeys(("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxTokens"), 1),
+    **dict.fromkeys(("temperature", "costPriority", "speedPriority", "intelligencePriority"), 1),
+    **{name: ["computed"] for name in ("enum", "enumNames")},
+    **{name: list[Json]() for name in ("required", "stopSequences", "hints")},
+    "requestedSchema": _FORM,
+    "properties": {},
+}
+_LEFT_OUT: Final = frozenset({"default"})
 
 
 @dataclass(frozen=True)
@@ -81,10 +92,18 @@ def _stood_in(value: Json) -> Json:
     """Return what a run would send, with a text for each value that it computes."""
     if isinstance(value, dict):
         members = cast(JsonObject, value)
-        return {
-            name.removesuffix(".$"): _STAND_IN if name.endswith(".$") else _stood_in(one)
-            for name, one in members.items()
-        }
+        kept = {name: one for name, one in members.items() if not _is_left_out(name, one)}
+        return {name.removesuffix(".$"): _member(name, one) for name, one in kept.items()}
     if isinstance(value, list):
         return [_stood_in(one) for one in cast(list[Json], value)]
-    return _STAND_IN if _is_computed(value) else value
+    return _TEXT if _is_computed(value) else value
+
+
+def _member(name: str, value: Json) -> Json:
+    if name.endswith(".$") or _is_computed(value):
+        return _STAND_INS.get(name.removesuffix(".$"), _TEXT)
+    return _stood_in(value)
+
+
+def _is_left_out(name: str, value: Json) -> bool:
+    return name.removesuffix(".$") in _LEFT_OUT and (name.endswith(".$") or _is_computed(value))

@@ -208,8 +208,6 @@ class _Joining:
             found["format"] = next(iter(sorted(filter(None, formats))), None) or usual[0]
         if kinds == "string" and (compared := _compared(part)):
             found["description"] = f"The workflow knows {', '.join(compared)}."
-        elif kinds is None and 0 < seen.count < _FEWEST_VALUES:
-            found["description"] = f"In {seen.count} past runs: {_words(seen.types)}."
         return found
 
     def _bounds(self, limits: Limits, name: str) -> JsonObject:
@@ -262,7 +260,8 @@ def _note(part: Part, seen: Seen, runs: int) -> str:
         named = ", ".join(part.states[:_MOST_STATES]) + (f" and {more} more" if more > 0 else "")
         notes.append(f"read by {named}")
     if runs:
-        notes.append(f"in {seen.count} of {runs} runs")
+        few = f": {_words(seen.types)}" if 0 < seen.count < _FEWEST_VALUES else ""
+        notes.append(f"in {seen.count} of {runs} runs{few}")
     if part.limits.values is not None:
         notes.append("other values only fail")
     return "; ".join(notes)

@@ -1,0 +1,104 @@
+"""`stepwire wrap` and `stepwire doctor --endpoint` at a terminal: progress, and a question before a replacement."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.prompt import Confirm
+
+from stepwire_cli.account import commands
+from stepwire_cli.account.machines import Chosen
+from stepwire_cli.exits import CommandError
+from stepwire_cli.screen import Screen, plain
+from stepwire_cli.settings import Settings
+from stepwire_cli.wrap.snippets import Tool
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options of `stepwire wrap`, as they were written."""
+
+    names: Sequence[str]
+    tag: str | None
+    stack: str | None
+    endpoint: str
+    folder: Path
+    snippet: str | None
+    samples: int
+    applies: bool
+    is_dry: bool
+    says_yes: bool
+
+
+def wrap(settings: Settings, given: Given) -> int:
+    """Describe state machines as tools.
+
+    Raises:
+        CommandError: nothing could be done.
+    """
+    screen = Screen(as_json=settings.as_json)
+    chosen = Chosen(given.names, _tag(given.tag), given.stack)
+    calls = commands.connected(settings.profile, settings.region)
+    with _progress(screen) as watch:
+        options = commands.Wrap(
+            chosen,
+            given.folder,
+            given.endpoint,
+            None if given.snippet is None else Tool(given.snippet),
+            given.samples,
+            given.applies,
+            given.is_dry,
+            lambda question: given.says_yes or _agrees(screen, question),
+            watch,
+        )
+        return commands.wrap(options, calls, screen)
+
+
+def doctor(settings: Settings, endpoint: str) -> int:
+    """Say what is wrong with the tools of an endpoint.
+
+    Raises:
+        CommandError: it cannot be found out.
+    """
+    screen = Screen(as_json=settings.as_json)
+    return commands.doctor(endpoint, commands.connected(settings.profile, settings.region), screen)
+
+
+def _tag(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise CommandError(f"{text!r} is no tag: write --tag KEY=VALUE.")
+    return key, value
+
+
+def _agrees(screen: Screen, question: str) -> bool:
+    return screen.is_interactive and Confirm.ask(plain(question), console=screen.err, default=False)
+
+
+@contextmanager
+def _progress(screen: Screen) -> "Generator[Callable[[int, str], None]]":
+    """Show a bar while state machines are read, on a terminal; it is gone before anything else is printed."""
+    columns = (
+        TextColumn("reading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    bar = Progress(*columns, console=screen.err, transient=True, disable=screen.as_json or not screen.err.is_terminal)
+    reading = bar.add_task("", total=None)
+
+    def watch(number: int, name: str) -> None:
+        bar.update(reading, total=number, description=plain(name), advance=1)
+        if bar.tasks[0].completed >= number:
+            bar.stop()
+
+    bar.start()
+    try:
+        yield watch
+    finally:
+        bar.stop()
