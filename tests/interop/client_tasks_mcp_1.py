@@ -104,19 +104,20 @@ class Host:
             return error.error
 
 
-async def called(session: ClientSession, plan: dict[str, Any], group: Any) -> Any:
+async def called(session: ClientSession, host: Host, plan: dict[str, Any], group: Any) -> Any:
     """Call the tool as the plan says; return its result."""
     if not plan["as_task"]:
         return await session.call_tool("optional", plan["arguments"])
     created = await session.experimental.call_tool_as_task("optional", plan["arguments"])
     if plan["what"] == "is not wanted":
-        group.start_soon(give_up, session, created.task.taskId)
+        group.start_soon(give_up, session, host, created.task.taskId)
     return await session.experimental.get_task_result(created.task.taskId, types.CallToolResult)
 
 
-async def give_up(session: ClientSession, task_id: str) -> None:
-    """Cancel the server's task."""
-    await anyio.sleep(1.5)
+async def give_up(session: ClientSession, host: Host, task_id: str) -> None:
+    """Cancel the server's task once it asks about ours."""
+    while host.asked.count("tasks/get") < 2:
+        await anyio.sleep(0.05)
     await session.experimental.cancel_task(task_id)
 
 
@@ -137,7 +138,7 @@ async def main(url: str, plan: dict[str, Any]) -> None:
             ) as session,
         ):
             await session.initialize()
-            result = await called(session, plan, group)
+            result = await called(session, host, plan, group)
             statuses = [task.status for task in host.store.get_all_tasks()]
     seen = {"asked": host.asked, "statuses": statuses, "result": result.model_dump(mode="json", by_alias=True)}
     sys.stdout.write(json.dumps(seen))

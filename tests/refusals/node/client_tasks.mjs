@@ -62,6 +62,11 @@ transport.onmessage = (message, extra) => {
   heard(message, extra);
 };
 
+// Waits until the server has asked that about both tasks.
+async function heardOf(method) {
+  while (asked.filter((one) => one === method).length < 2) await sleep(50);
+}
+
 async function called() {
   const params = { name: "optional", arguments: plan.arguments };
   if (!plan.as_task) return client.callTool(params);
@@ -69,13 +74,16 @@ async function called() {
   const { taskId } = created.task;
   if (plan.what === "is not wanted") {
     const give_up = () => client.request({ method: "tasks/cancel", params: { taskId } }, GetTaskResultSchema);
-    void sleep(1500).then(give_up);
+    void heardOf("tasks/get").then(give_up);
   }
   return client.request({ method: "tasks/result", params: { taskId } }, CallToolResultSchema);
 }
 
 const result = await called();
-await sleep(200); // for what was asked last to be done
+if (plan.what === "is not wanted") {
+  await heardOf("tasks/cancel");
+  await sleep(200); // for the last cancellation to be done
+}
 const tasks = await Promise.all(made.map((taskId) => InMemoryTaskStore.prototype.getTask.call(store, taskId)));
 const statuses = tasks.filter(Boolean).map((task) => task.status);
 process.stdout.write(JSON.stringify({ asked, statuses, result }), () => process.exit(0));
