@@ -11,6 +11,8 @@ from tests.waiting import HANG_GUARD, until
 class Held:
     """A function whose invocations run until the test releases them."""
 
+    arn = "arn:aws:lambda:eu-central-1:123456789012:function:held"
+
     def __init__(self) -> None:
         self.running = self.most = self.done = 0
         self.let_go = threading.Event()
