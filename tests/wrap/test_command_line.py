@@ -12,6 +12,7 @@ import pytest
 from local import LocalStack
 from local.account.services import CONTAINER_HOST
 from stepwire.catalog.manifests import compile_directory, read_manifest
+from tests.command.terminal import at_a_terminal
 from tests.integration.stacks import ROOT
 from tests.waiting import until
 from tests.wrap.samples import machine, passed
@@ -37,13 +38,7 @@ def stepwire(stack: LocalStack, folder: Path, *words: str, **variables: str) -> 
     """Run the command in a folder, and hold it to one line an error."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STEPWIRE_"))},
-        "AWS_ENDPOINT_URL": stack.services_url.replace(CONTAINER_HOST, "127.0.0.1"),
-        "AWS_ACCESS_KEY_ID": "any",
-        "AWS_SECRET_ACCESS_KEY": "any",
-        "AWS_REGION": "us-east-1",
-        "AWS_CONFIG_FILE": str(folder / "none"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "PYTHONPATH": os.pathsep.join((str(ROOT / "command"), str(ROOT / "layers" / "stepwire"))),
+        **variables_for(stack, folder),
         **variables,
     }
     ran = subprocess.run(
@@ -56,6 +51,19 @@ def stepwire(stack: LocalStack, folder: Path, *words: str, **variables: str) -> 
     )
     assert "Traceback" not in ran.stderr
     return ran
+
+
+def variables_for(stack: LocalStack, folder: Path) -> dict[str, str]:
+    """Return the environment in which the command reaches the stack's services, and nothing of this machine's user."""
+    return {
+        "AWS_ENDPOINT_URL": stack.services_url.replace(CONTAINER_HOST, "127.0.0.1"),
+        "AWS_ACCESS_KEY_ID": "any",
+        "AWS_SECRET_ACCESS_KEY": "any",
+        "AWS_REGION": "us-east-1",
+        "AWS_CONFIG_FILE": str(folder / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "command"), str(ROOT / "layers" / "stepwire"))),
+    }
 
 
 def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, tmp_path: Path) -> None:
@@ -83,6 +91,23 @@ def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, 
     assert examined.returncode == 1
     assert "input_schema.properties.id: it has no description" in examined.stdout
     assert "what answers cloudformation:DescribeStackResource is not AWS" in examined.stdout, "not served locally"
+
+
+@pytest.mark.parametrize(("typed", "code", "is_replaced"), [("n\n", 1, False), ("y\n", 0, True)])
+def test_a_person_is_asked_before_something_is_replaced(
+    stack: LocalStack, tmp_path: Path, typed: str, code: int, is_replaced: bool
+) -> None:
+    words = ["wrap", "First", "--apply", "--endpoint", f"asks-{code}"]
+    stepwire(stack, tmp_path, *words, "--yes")
+    file = tmp_path / "tools" / "first.yaml"
+    file.write_text(file.read_text().replace("Ships an order", "Sends an order"), encoding="utf-8")
+
+    session = at_a_terminal(words, [("[y/n]", typed)], environment=variables_for(stack, tmp_path), folder=tmp_path)
+
+    (found,) = stack.client("ssm").get_parameters_by_path(Path=f"/stepwire/asks-{code}/tools/")["Parameters"]
+    assert session.code == code
+    assert ("Sends an order" in found["Value"]) is is_replaced
+    assert ("left as it is; --yes replaces it" in session.text) is not is_replaced
 
 
 @pytest.mark.parametrize(

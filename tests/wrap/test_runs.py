@@ -54,6 +54,15 @@ def test_a_contradiction_of_definition_and_runs_allows_both_and_is_reported() ->
     assert made.conflicts == ("pause: the definition reads number, runs that succeeded had string: both are allowed",)
 
 
+def test_few_integers_do_not_contradict_a_definition_that_wants_one() -> None:
+    definition = machine(A=passed(Parameters={"x.$": "States.MathAdd($.n, 1)"}))
+
+    made = drafted(definition, [{"n": 1}] * 6)
+
+    assert made.manifest["input_schema"]["properties"]["n"] == {"type": "integer"}
+    assert made.conflicts == ()
+
+
 def test_no_value_of_a_run_and_no_name_that_is_data_is_shown() -> None:
     chance = random.Random(7)
     secrets: list[str] = []

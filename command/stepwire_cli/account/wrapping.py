@@ -36,8 +36,11 @@ def wrapped(
     Raises:
         AccountError: no state machine can be read, for a reason that is none of theirs.
     """
-    with ThreadPoolExecutor(max_workers=threads) as pool:
+    pool = ThreadPoolExecutor(max_workers=threads)
+    try:
         found = list(pool.map(_reader(machines), arns))
+    finally:  # after Ctrl-C, those that were not begun are not read
+        pool.shutdown(wait=False, cancel_futures=True)
     there = list(registered)
     in_use, taken = names_in_use(there), {one.tool for one in there}
     results: list[Wrapped] = []

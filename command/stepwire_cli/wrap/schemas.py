@@ -180,7 +180,7 @@ class _Joining:
         said, had = part.types, _seen_types(seen)
         if not had - {"null"} or (not said and seen.count < _FEWEST_VALUES):
             return said
-        if said and not (had - {"null"}) <= _wide(said):
+        if said and not set(seen.types) - {"null"} <= _wide(said):
             self.conflicts.append(
                 f"{name or 'the input'}: the definition reads {_words(said)}, runs that succeeded had {_words(had)}: "
                 f"both are allowed"
