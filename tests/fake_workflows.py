@@ -5,12 +5,16 @@ from dataclasses import dataclass, field
 
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import (
+    KeyDenied,
+    StarterUnproven,
     StartRefused,
     StartUnclear,
+    StopRefused,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.json_text import Json, write
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
     ExecutionEnd,
@@ -21,7 +25,7 @@ from stepwire.tasks.outcomes import (
     Succeeded,
     TimedOut,
 )
-from stepwire.tasks.task import Execution
+from stepwire.tasks.task import Execution, ItemCount
 from tests.fakes import nothing
 
 
@@ -70,6 +74,11 @@ class FakeWorkflows:
     throttled: set[str] = field(default_factory=set[str])
     """The names of the methods that are refused, because a quota is used up."""
 
+    denied: set[str] = field(default_factory=set[str])
+    """The names of the methods that are refused, because they need a key that is denied."""
+    stop_fault: StopRefused | None = None
+    """Raised by every stop."""
+
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
     described: list[Execution] = field(default_factory=list[Execution])
@@ -78,6 +87,14 @@ class FakeWorkflows:
     """How each execution stands, by the word of `describe`; a test may write it to make that word lag behind."""
     current_states: dict[Execution, str] = field(default_factory=dict[Execution, str])
     """The state that each execution entered last, where its history tells."""
+    items: dict[Execution, ItemCount] = field(default_factory=dict[Execution, ItemCount])
+    """How far the Distributed Map is that an execution is in."""
+    starters: dict[Execution, Execution] = field(default_factory=dict[Execution, Execution])
+    """Which execution has started another one."""
+    starters_asked: list[Execution] = field(default_factory=list[Execution])
+    """The executions whose starter was asked for."""
+    unproven: int = 0
+    """How often a starter's history still lacks the start."""
     looked_at: list[Execution] = field(default_factory=list[Execution])
     """The executions whose history was asked for."""
     listed: list[str] = field(default_factory=list[str])
@@ -104,12 +121,20 @@ class FakeWorkflows:
             raise WorkflowsUnavailable
         return self.states.get(execution, Missing())
 
-    def current_state(self, execution: Execution) -> str | None:
+    def current_state(self, execution: Execution) -> StateEntered | None:
         self.looked_at.append(execution)
         self._check_quota("current_state")
         if not self.is_available:
             raise WorkflowsUnavailable
-        return self.current_states.get(execution) if self.states.get(execution) == Running() else None
+        name = self.current_states.get(execution) if self.states.get(execution) == Running() else None
+        return None if name is None else StateEntered(name, self.items.get(execution))
+
+    def starter_of(self, execution: Execution) -> Execution | None:
+        self.starters_asked.append(execution)
+        if self.unproven:
+            self.unproven -= 1
+            raise StarterUnproven
+        return self.starters.get(execution)
 
     def list_running(self, state_machine_arn: str) -> frozenset[str]:
         self.listed.append(state_machine_arn)
@@ -125,6 +150,8 @@ class FakeWorkflows:
         self._answer(Resumption(token, error=error, cause=cause))
 
     def _check_quota(self, method: str) -> None:
+        if method in self.denied:
+            raise KeyDenied
         if method in self.throttled:
             raise WorkflowsThrottled
 
@@ -137,6 +164,8 @@ class FakeWorkflows:
 
     def stop(self, execution: Execution, cause: str) -> bool:
         self.stops.append(Stop(execution, cause))
+        if self.stop_fault is not None:
+            raise self.stop_fault
         if self.states.get(execution) == Running():
             self.abort(execution)
         return execution in self.states

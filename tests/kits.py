@@ -132,6 +132,10 @@ SAMPLING: Final[JsonObject] = {
     "maxTokens": 100,
 }
 """What a workflow may ask the client's model."""
+SAMPLED: Final[JsonObject] = {"role": "assistant", "model": "a model", "content": {"type": "text", "text": "Paris."}}
+"""A right answer to it."""
+LISTED: Final[JsonObject] = {"roots": [{"uri": "file:///home/alice/project", "name": "Project"}]}
+"""A right answer to the question for the client's roots."""
 BOTH_MODES: Final = frozenset({Mode.FORM, Mode.URL})
 EXECUTION_PREFIX: Final = "sw-"
 RESUMING: Final = resuming_clients(("known", "a test"))
@@ -191,7 +195,7 @@ class World:
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
-        self.requests = InputRequests(self.recorder, self.workflows)
+        self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
         self.kit = Kit(
             self.catalog,
             self.operations,

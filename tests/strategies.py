@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER, Json, write
 from stepwire.principal import Principal
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    ClientTaskClosed,
+    ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
@@ -114,6 +117,7 @@ amounts: st.SearchStrategy[int | float] = st.integers(0, LARGEST_INTEGER) | st.f
     0, allow_nan=False, allow_infinity=False
 )
 progress: st.SearchStrategy[Progress] = st.builds(Progress, amounts, st.none() | amounts)
+counts: st.SearchStrategy[Progress] = st.builds(Progress, amounts, amounts, is_counted=st.just(value=True))
 origins: st.SearchStrategy[Origin] = st.builds(
     Origin,
     st.frozensets(st.sampled_from(Mode)),
@@ -138,11 +142,21 @@ statuses: st.SearchStrategy[Status] = working | asking | ends
 
 progress_events: st.SearchStrategy[TaskEvent] = st.builds(ProgressReported, progress, messages)
 questions: st.SearchStrategy[TaskEvent] = st.builds(InputRequested, keys, asked, callbacks, times_of_expiry)
+client_tasks: st.SearchStrategy[ClientTask] = st.builds(
+    ClientTask,
+    st.integers(1, 5),
+    st.sampled_from(["a session", "another"]),
+    st.sampled_from(["a", "b"]),
+    st.integers(1, 3_600_000).map(lambda interval: timedelta(milliseconds=interval)),
+    st.booleans(),
+)
 dialogue_events: st.SearchStrategy[TaskEvent] = (
     questions
     | st.builds(InputAnswered, st.dictionaries(keys, answers))
     | st.builds(InputRefused, st.dictionaries(keys, st.text(), max_size=3))
     | st.builds(AnswersDelivered, st.frozensets(tokens))
+    | st.builds(ClientTaskNoted, client_tasks)
+    | st.builds(ClientTaskClosed, client_tasks)
 )
 ending_events: st.SearchStrategy[TaskEvent] = (
     st.builds(WorkCompleted, results, messages) | st.builds(WorkFailed, errors) | st.builds(WorkStopped, st.text())
@@ -188,6 +202,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         origin=origins,
         inputs=inputs,
         progress=st.none() | progress,
+        client_tasks=st.lists(client_tasks, max_size=3).map(tuple),
         keep_result=st.just(timedelta()) | durations,
         version=st.integers(0, 1000),
     )

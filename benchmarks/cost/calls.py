@@ -25,7 +25,7 @@ called pays one UpdateItem more."""
 STREAM_POLL: Final = ("BatchGetItem",)
 """Coming back for a stream (GET with Last-Event-ID): the task, and whether the request was given up."""
 LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")
-"""The poll that finds out which state runs: once in StateAfterSeconds."""
+"""The poll that finds out which state runs: once in StateAfterSeconds. In a Distributed Map also DescribeMapRun."""
 REPAIR: Final = ("GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem")
 """The poll that finds out the end of a task whose status event was lost."""
 END: Final = ("GetItem", "PutItem", "UpdateItem")

@@ -149,7 +149,16 @@ def status_event(execution: Any) -> StatusEvent:
         "cause": execution.cause,
         **_redrive(status),
     }
+    if _has_key(execution.state_machine):
+        detail |= dict.fromkeys(("input", "output", "error", "cause"))
+        detail |= {name: {"included": False} for name in ("inputDetails", "outputDetails") if detail[name]}
     return StatusEvent(execution.state_machine.arn, execution.exec_arn, status, detail)
+
+
+def _has_key(machine: Any) -> bool:
+    """Tell whether a key of its owner encrypts a state machine: its events have no data then."""
+    configuration: dict[str, Any] = machine.encryptionConfiguration or {}
+    return configuration.get("type") == "CUSTOMER_MANAGED_KMS_KEY"
 
 
 class StartedBy(NamedTuple):

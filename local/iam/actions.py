@@ -146,6 +146,7 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "sqs.ReceiveMessage": _queue("sqs:ReceiveMessage"),
     "sqs.DeleteMessage": _queue("sqs:DeleteMessage"),
     "stepfunctions.DescribeExecution": _on("states:DescribeExecution", "executionArn"),
+    "stepfunctions.DescribeMapRun": _on("states:DescribeMapRun", "mapRunArn"),
     "stepfunctions.DescribeStateMachine": _on("states:DescribeStateMachine", "stateMachineArn"),
     "stepfunctions.DescribeStateMachineAlias": _on("states:DescribeStateMachineAlias", "stateMachineAliasArn"),
     "stepfunctions.ListTagsForResource": _on("states:ListTagsForResource", "resourceArn"),

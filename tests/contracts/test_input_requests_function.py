@@ -71,5 +71,7 @@ def test_a_state_whose_question_cannot_be_answered_fails(
         state = StepFunctionsWorkflows(step_functions_client).describe(task.execution)
         return None if state == Running() else state
 
-    cause = "The execution does not belong to a task, so the question cannot be shown to a client."
-    assert until(ended) == ExecutionFailed("Stepwire.InputNotSupported", cause)
+    state = until(ended)
+    assert isinstance(state, ExecutionFailed)
+    assert state.error == "Stepwire.InputNotSupported"
+    assert "The execution does not belong to a task" in state.cause

@@ -17,6 +17,8 @@ from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.operations import ToolCall
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.messages import LONGEST_ID
+from stepwire.tasks.client_tasks import LONGEST_INTERVAL, MOST_CLIENT_TASKS, ClientTask
+from stepwire.tasks.events import ClientTaskNoted
 from stepwire.tasks.inputs import LARGEST_CONTENT, MOST_QUESTIONS
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL, Origin, Task
 from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
@@ -86,6 +88,9 @@ def filled(filling: Filling, most_answers: int) -> Task:
     for number in numbers:
         filling.ask(world, task, number)
     full = world.stored(task)
+    for one in range(MOST_CLIENT_TASKS):
+        made = ClientTask(1, "d" * 32, f"{one:02d}".ljust(128, '"'), LONGEST_INTERVAL)
+        full = world.recorder.record(full, ClientTaskNoted(made)) or full
     wrong = WrongAnswer(LARGEST_SQUARE * 2_000)
     world.dialogue.ask_again(full, {request.key: wrong for request in full.input_requests})
     return world.stored(task)
@@ -121,4 +126,5 @@ def test_the_largest_task_is_at_every_limit() -> None:
     assert len(task.work.output_schema or "") == LARGEST_SCHEMA
     assert len(task.inputs.undelivered) > 1
     assert len(task.input_requests) > 1
+    assert len(task.client_tasks) == MOST_CLIENT_TASKS
     assert size_of(item_of(task)) > 0.9 * LARGEST_ITEM

@@ -18,6 +18,7 @@ from stepwire.errors import (
     StartRefused,
     StartRefusedForNow,
     StartUnclear,
+    StopRefused,
     StopThrottled,
 )
 from tests.contracts.step_functions_wire import EXECUTION, READ_TIMEOUT, Wire, refusal
@@ -53,6 +54,8 @@ def test_an_existing_execution_counts_as_started() -> None:
         ("ExecutionLimitExceeded", "too many workflows are running; try again later"),
         ("ThrottlingException", "too many workflows are being started; try again in a few seconds"),
         ("AccessDeniedException", "this server may not start its state machine"),
+        ("KmsAccessDeniedException", "this server may not use the key of its state machine"),
+        ("KmsInvalidStateException", "the key of its state machine is disabled"),
         ("SomethingNew", "Step Functions refused it (SomethingNew)"),
     ],
 )
@@ -122,7 +125,14 @@ def test_stopping_an_unknown_execution_does_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "error"), [("ThrottlingException", StopThrottled), ("AccessDeniedException", ClientError)]
+    ("code", "error"),
+    [
+        ("ThrottlingException", StopThrottled),
+        ("AccessDeniedException", StopRefused),
+        ("KmsAccessDeniedException", StopRefused),
+        ("KmsInvalidStateException", StopRefused),
+        ("ValidationException", ClientError),
+    ],
 )
 def test_a_failed_stop_raises(code: str, error: type[Exception]) -> None:
     """T23: no task is called cancelled whose work goes on."""

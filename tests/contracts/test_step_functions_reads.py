@@ -4,6 +4,7 @@ The client is botocore's own, with its own retries; the tests replace only the H
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,11 +15,22 @@ from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.errors import (
+    KeyDenied,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.tasks.outcomes import Missing, Running, Succeeded
-from stepwire.tasks.task import Execution
+from stepwire.tasks.events import StateEntered
+from stepwire.tasks.outcomes import (
+    Aborted,
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+    Unreadable,
+)
+from stepwire.tasks.task import Execution, ItemCount
 from tests.contracts.step_functions_wire import EXECUTION, READ_TIMEOUT, Wire, refusal
 
 SILENT = [
@@ -150,7 +162,51 @@ def happened(kind: str) -> dict[str, Any]:
 def test_the_current_state_is_the_one_entered_last(events: list[Any], state: str | None) -> None:
     wire = Wire([(200, {"events": events})])
 
-    assert wire.workflows().current_state(EXECUTION) == state
+    assert wire.workflows().current_state(EXECUTION) == (state and StateEntered(state))
+
+
+MAP_RUN = "arn:aws:states:eu-central-1:123456789012:mapRun:Example/Label:b2a1"
+COUNTS = {
+    **dict.fromkeys(("pending", "running", "resultsWritten"), 5),
+    "succeeded": 30,
+    "failed": 2,
+    "timedOut": 1,
+    "aborted": 1,
+    "total": 100,
+}
+
+
+def begun() -> dict[str, Any]:
+    return {**happened("MapRunStarted"), "mapRunStartedEventDetails": {"mapRunArn": MAP_RUN}}
+
+
+def described() -> tuple[int, dict[str, Any]]:
+    counts = {"itemCounts": COUNTS, "executionCounts": COUNTS}
+    limits = {"maxConcurrency": 0, "toleratedFailurePercentage": 0, "toleratedFailureCount": 0}
+    times = {"startDate": 1785585600.0, "status": "RUNNING"}
+    return 200, {"mapRunArn": MAP_RUN, "executionArn": "arn", **counts, **limits, **times}
+
+
+def test_the_items_of_a_distributed_map_are_counted() -> None:
+    wire = Wire([(200, {"events": [begun(), entered("Convert")]}), described()])
+
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert", ItemCount(34, 100, 4))
+    assert wire.asked[1] == {"mapRunArn": MAP_RUN}
+
+
+@pytest.mark.parametrize("end", ["MapRunSucceeded", "MapRunFailed", "MapRunAborted"])
+def test_a_distributed_map_that_has_ended_is_not_asked_about(end: str) -> None:
+    wire = Wire([(200, {"events": [entered("Next"), happened(end), begun(), entered("Convert")]})])
+
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Next")
+    assert len(wire.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [refusal("AccessDeniedException"), refusal("ResourceNotFound")])
+def test_a_state_is_named_though_its_items_cannot_be_counted(answer: Any) -> None:
+    wire = Wire([(200, {"events": [begun(), entered("Convert")]}), answer])
+
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert")
 
 
 def test_only_the_newest_events_are_read_without_data() -> None:
@@ -227,3 +283,44 @@ def test_any_other_error_leaves_a_state_waiting(answer: Any) -> None:
 )
 def test_the_arn_of_an_execution_derives_from_its_state_machine(state_machine: str, execution: str) -> None:
     assert execution_arn_of(Execution(state_machine, "a-name")) == execution
+
+
+# ---------------------------------------------------------------------------------------------------------------- keys
+
+
+def metadata(status: str) -> tuple[int, dict[str, Any]]:
+    """Make the description of an execution without its data."""
+    return 200, {"executionArn": execution_arn_of(EXECUTION), "status": status, "startDate": 1785585600.0}
+
+
+@pytest.mark.parametrize("code", ["KmsAccessDeniedException", "KmsInvalidStateException"])
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("RUNNING", Running()),
+        ("SUCCEEDED", Unreadable()),
+        ("TIMED_OUT", TimedOut()),
+        ("ABORTED", Aborted()),
+    ],
+)
+def test_a_denied_key_hides_an_output_and_not_an_end_and_its_operator_hears_of_it(
+    code: str, status: str, state: ExecutionState
+) -> None:
+    wire, heard = Wire([refusal(code), metadata(status)]), list[Exception]()
+    workflows = replace(wire.workflows(), report=heard.append)
+
+    assert workflows.describe(EXECUTION) == state
+    assert wire.asked[1] == {**wire.asked[0], "includedData": "METADATA_ONLY"}
+    assert [type(one) for one in heard] == [KeyDenied]
+
+
+def test_a_denied_key_hides_an_error_in_words() -> None:
+    state = Wire([refusal("KmsAccessDeniedException"), metadata("FAILED")]).workflows().describe(EXECUTION)
+
+    assert isinstance(state, ExecutionFailed)
+    assert "may not use the key of its state machine" in state.cause
+
+
+def test_a_denied_key_of_a_history_is_told_apart() -> None:
+    with pytest.raises(KeyDenied):
+        Wire([refusal("KmsAccessDeniedException")]).workflows().current_state(EXECUTION)

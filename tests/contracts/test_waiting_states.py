@@ -10,6 +10,7 @@ from stepwire.aws.clients import step_functions_client
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.engine.ports import Workflows
 from stepwire.json_text import Json, parse, write
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionFailed, ExecutionState, Running, Succeeded
 from stepwire.tasks.task import Execution
@@ -137,7 +138,7 @@ def is_in_no_state(place: Place, execution: Execution) -> bool:
 def test_the_current_state_is_the_one_entered_last(place: Place) -> None:
     execution, token = place.waiting()
 
-    assert place.workflows.current_state(execution) == "S0"
+    assert place.workflows.current_state(execution) == StateEntered("S0")
     place.workflows.complete_callback(token, "{}")
 
 

@@ -13,6 +13,7 @@ from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execut
 from stepwire.engine.ports import Workflows
 from stepwire.errors import StartRefused
 from stepwire.json_text import parse, write
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, execution_name_of, new_task_id
 from stepwire.tasks.outcomes import (
     Aborted,
@@ -289,7 +290,7 @@ def test_the_execution_of_a_version_or_an_alias_is_found_stopped_and_started_onc
     place.workflows.start(execution, INPUT)
 
     assert place.workflows.describe(execution) == Running()
-    assert place.workflows.current_state(execution) == "A"
+    assert place.workflows.current_state(execution) == StateEntered("A")
     assert place.workflows.list_running(machine) == {execution.name}
     assert place.workflows.stop(execution, "the test is over")
     assert place.workflows.describe(execution) == Aborted()

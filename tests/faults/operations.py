@@ -31,6 +31,10 @@ from tests.faults.client_requests import (
     arrange_answer_posted,
     arrange_cancel,
     arrange_cancelled_request,
+    arrange_client_task_ended,
+    arrange_client_task_lost,
+    arrange_client_task_made,
+    arrange_client_task_result,
     arrange_confirm_legacy,
     arrange_create,
     arrange_create_at_the_limit,
@@ -191,6 +195,12 @@ OPERATIONS: Final = (
     ),
     Operation("answer", Caller.CLIENT, _ANSWERED, arrange_answer),
     Operation("answer, 2025-11-25", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_answer_posted),
+    Operation("client's task made", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_made),
+    Operation("client's task ended", Caller.CLIENT, ("GetItem task", "PutItem task"), arrange_client_task_ended),
+    Operation("client's task, result", Caller.CLIENT, ("GetItem task", *_ANSWERED), arrange_client_task_result),
+    Operation(
+        "client's task lost", Caller.CLIENT, ("GetItem task", "PutItem task", "PutItem task"), arrange_client_task_lost
+    ),
     Operation("question", Caller.WORKFLOW, ("GetItem task", "PutItem task"), arrange_ask, question_is_asked),
     Operation(
         "question to nobody", Caller.WORKFLOW, ("GetItem task", "SendTaskFailure"), arrange_ask_nobody, state_has_failed

@@ -24,6 +24,7 @@ from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.items import item_key, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.workflows.nested import NestedExecutions
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
@@ -108,7 +109,9 @@ class Process:
         patient_recorder = Recorder(patient_store, site.clock)
         patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
         self.events = ExecutionEvents(patient_recorder, patient_workflows)
-        self.requests = InputRequests(patient_recorder, patient_workflows)
+        self.requests = InputRequests(
+            patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
+        )
         self.expirations = Expirations(patient_store, patient_workflows)
         sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time), report)
         self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)

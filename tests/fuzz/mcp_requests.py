@@ -28,7 +28,20 @@ from tests.fuzz.strict import StrictStore, StrictWorkflows, copied
 from tests.kits import BOB, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.recorded import FOLDER, recorded
 from tests.server.answers import Answer, Json, judge
-from tests.server.anything import ACCEPT, IN_SESSION, STREAM, TASK_ID, Sent, right_requests, version_of
+from tests.server.anything import (
+    ACCEPT,
+    CLIENT_TASK,
+    EVERYTHING,
+    IN_SESSION,
+    RIGHT,
+    SESSION_ID,
+    STREAM,
+    TASK_ID,
+    Sent,
+    ask_everything,
+    right_requests,
+    version_of,
+)
 from tests.server.clients import (
     ASKING_CAPABILITY,
     PLAIN_HEADERS,
@@ -62,7 +75,7 @@ SAMPLE: Final = replace(
 ROUTED: Final = replace(OPTIONAL, name="routed", input_schema=ROUTED_SCHEMA)
 """A tool whose parameters its client repeats in headers."""
 SCOPED: Final = replace(OPTIONAL, name="scoped", scopes=("reports",))
-BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
+BOTH: Final = {**TASKS_CAPABILITY, **EVERYTHING}
 
 
 class FunctionMcp(McpHandler):
@@ -96,7 +109,8 @@ def _scene() -> _Scene:
     client, plain = ModernClient(world, OWNER, BOTH), ModernClient(world, OWNER, ASKING_CAPABILITY)
     assert client.start() == TASK_ID
     world.progress(TASK_ID, 10)
-    world.ask(TASK_ID)
+    ask_everything(world)
+    LegacyClient(world, owner=OWNER, session=SESSION_ID).respond({"id": f"{TASK_ID}.2"}, result={"task": CLIENT_TASK})
     world.succeed(client.start("structured"), OUTPUT)
     world.fail(client.start(), PROTOCOL_ERROR_NAME, '{"code": 1001, "message": "Not on a Sunday.", "data": {"day": 7}}')
     world.fail(client.start())
@@ -246,6 +260,7 @@ def _of_modern_clients() -> Iterator[Sent]:
         ("tools/call", {**arguments, "name": "optional", "requestState": _scene().following}),
         ("tools/list", {"cursor": next_cursor("optional")["nextCursor"]}),
         *(("tasks/get", {"taskId": task_id}) for task_id in task_ids()),
+        *(("tasks/update", {"taskId": TASK_ID, "inputResponses": {key: right}}) for key, right in RIGHT.items()),
     ]
     for method, params in asked:
         headers = {**client.headers(method, params), "idempotency-key": "a-key"}

@@ -57,6 +57,8 @@ _MEMBERS: Final = (
     *("io.modelcontextprotocol/related-task", "stepwire/idempotencyKey", "action", "accept", "decline", "cancel"),
     *("content", "approval", "confirm", "amount", "claims", "jwt", "iam", "iss", "sub", "client_id", "token_use"),
     *("userId", "headers", "body", "isBase64Encoded", "parser"),
+    *("sampling", "sampling/createMessage", "roots", "roots/list", "role", "assistant", "user", "model", "stopReason"),
+    *("image", "audio", "image/png", "mimeType", "AAAA", "uri", "file:///", "tool_use", "folders"),
 )
 _OF_EVENTS: Final = (
     *("key", "mode", "requestedSchema", "type", "object", "properties", "required", "string", "number", "integer"),
@@ -101,7 +103,16 @@ _OF_MANIFESTS: Final = (
 )
 WORDS: Final = (
     *(*_HEADERS, *_MEMBERS, *_OF_EVENTS, *_OF_MANIFESTS, *METHODS, *VERSIONS, *mcp_requests.task_ids()),
-    *(f"{TASK_ID}.1", f"{TASK_ID}.2", SESSION_ID, STREAM.last_event_id, *(tool.name for tool in TOOLS)),
+    *(
+        f"{TASK_ID}.1",
+        f"{TASK_ID}.2",
+        f"{TASK_ID}.3",
+        f"{TASK_ID}.2.get.0.a-task",
+        f"{TASK_ID}.2.result.0.a-task",
+        SESSION_ID,
+        STREAM.last_event_id,
+        *(tool.name for tool in TOOLS),
+    ),
     *wire.LAWS,
     *(next_cursor(name)["nextCursor"] for name in ("optional", TASK_ID, "text")),
 )

@@ -65,6 +65,21 @@ USED_ELSEWHERE: Final = {
         "states:startsyncexecution",
         f"arn:aws:states:us-east-1:{ACCOUNT}:stateMachine:*",
     ): "tools of type EXPRESS: test_their_machines.py calls one",
+    **{
+        Grant(
+            "InputRequestsFunctionRole",
+            "FindTheTaskOfANestedExecution",
+            f"states:{action}",
+            f"arn:aws:states:us-east-1:{ACCOUNT}:execution:*",
+        ): "nested executions: one of test_their_machines.py asks"
+        for action in ("describeexecution", "getexecutionhistory")
+    },
+    Grant(
+        "McpFunctionRole",
+        "CountTheItemsOfDistributedMaps",
+        "states:describemaprun",
+        f"arn:aws:states:us-east-1:{ACCOUNT}:mapRun:*",
+    ): "Distributed Maps: test_their_machines.py has one",
 }
 
 

@@ -1,5 +1,6 @@
 """State machines of another stack as they are: versions, aliases and all kinds, called in both eras."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -11,11 +12,11 @@ from local import LocalStack, at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
-from tests.server.clients import LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import until
 
 OWNER: Final = Path(__file__).parent / "owner" / "template.yaml"
-TOOLS: Final = ["quick", "released"]
+TOOLS: Final = ["mapped", "parent", "quick", "released", "secret"]
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +34,12 @@ def stack(clock: Clock) -> Iterator[Deployed]:
 def owner(stack: Deployed, clock: Clock) -> Iterator[LocalStack]:
     """The stack of the team that owns the state machines; the endpoint's stack does not change."""
     endpoint = stack.stack.physical_ids["McpFunction"].removesuffix("-McpFunction")
-    with LocalStack(OWNER, events=at_once, parameters={"Endpoint": endpoint}) as owner:
+    asks = f"arn:aws:lambda:us-east-1:123456789012:function:{stack.stack.physical_ids['InputRequestsFunction']}"
+    given = {"Endpoint": endpoint, "InputRequestsFunctionArn": asks}
+    with LocalStack(OWNER, events=at_once, parameters=given) as owner:
         table = stack.stack.physical_ids["TasksTable"]
         catalog = DynamoDbCatalog(table, lambda: stack.stack.client("dynamodb"))
-        until(lambda: sorted(catalog.load()[1]) == TOOLS)
+        until(lambda: set(TOOLS) <= set(catalog.load()[1]))
         clock.move(seconds=30)
         yield owner
 
@@ -104,6 +107,74 @@ def test_an_express_call_is_one_start_and_the_writes_of_its_limits(stack: Deploy
     client.call("quick", {})
 
     assert stack.calls.made in ([*calls.EXPRESS], ["UpdateItem", *calls.EXPRESS])
+
+
+# ---------------------------------------------------------------------------------------------------- Distributed Maps
+
+
+def test_a_distributed_map_says_how_many_items_are_done(stack: Deployed, owner: LocalStack, clock: Clock) -> None:
+    client = ModernClient(stack)
+    task_id = client.call("mapped", {"seconds": [0, 0, 0, 600]}).id_in()
+    wanted = "75%: The workflow is in its state Convert: 3 of 4 items are done."
+
+    def says_so() -> bool:
+        clock.move(seconds=60)
+        return client.task("get", task_id).result.get("statusMessage") == wanted
+
+    until(says_so)
+    stack.calls.forget()
+    clock.move(seconds=60)
+    client.task("get", task_id)
+    assert stack.calls.made[:4] == ["GetItem", "PutItem", "GetExecutionHistory", "DescribeMapRun"]
+    client.task("cancel", task_id)
+
+
+# ---------------------------------------------------------------------------------------------------------------- keys
+
+
+def test_what_the_events_of_an_encrypted_state_machine_leave_out_is_fetched(stack: Deployed, owner: LocalStack) -> None:
+    client = ModernClient(stack)
+    failing = client.call("secret", {"fails": True}).id_in()
+
+    assert ended(client, client.call("secret", {}).id_in()) == {"secret": 1}
+    until(lambda: client.task("get", failing).result["status"] == "completed")
+    failed = client.task("get", failing).result["result"]
+    assert failed["content"][0]["text"] == "The workflow failed with Secret.Failed: as it was told to"
+
+
+# --------------------------------------------------------------------------------------------------- nested executions
+
+ASKING: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
+
+
+def test_the_question_of_a_nested_execution_reaches_the_caller_and_the_answer_the_execution(
+    stack: Deployed, owner: LocalStack
+) -> None:
+    client = ModernClient(stack, capabilities=ASKING)
+    task_id = client.call("parent", {}).id_in()
+
+    until(lambda: client.task("get", task_id).result["status"] == "input_required")
+    client.update(task_id, {"approval": {"action": "accept", "content": {}}})
+
+    assert ended(client, task_id) == {"answer": "accept"}
+
+
+def test_whoever_starts_an_execution_by_hand_cannot_ask_in_the_task_of_another(
+    stack: Deployed, owner: LocalStack
+) -> None:
+    client, states = ModernClient(stack, capabilities=ASKING), owner.client("stepfunctions")
+    task_id = client.call("released", {"seconds": 600}).id_in()
+    (victim,) = [one["executionArn"] for one in executions(owner, "Released") if one["name"].endswith(task_id)]
+
+    forged = states.start_execution(
+        stateMachineArn=owner.physical_ids["Child"],
+        input=json.dumps({"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID": victim}),
+    )["executionArn"]
+
+    until(lambda: states.describe_execution(executionArn=forged)["status"] == "FAILED")
+    assert states.describe_execution(executionArn=forged)["error"] == "Stepwire.InputNotSupported"
+    assert client.task("get", task_id).result["status"] == "working"
+    client.task("cancel", task_id)
 
 
 def executions(owner: LocalStack, machine: str) -> list[dict[str, Any]]:

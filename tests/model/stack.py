@@ -11,6 +11,7 @@ from local.account.engine import shared_account
 from stepwire.aws.storage.items import task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore, usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.workflows.nested import NestedExecutions
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.background.execution_events import ExecutionEvents
 from stepwire.background.expirations import Expirations
@@ -112,7 +113,7 @@ class Stack:
         )
         self.server = McpServer(kit, frozenset(), report)
         self.events = ExecutionEvents(recorder, workflows)
-        self.requests = InputRequests(recorder, workflows)
+        self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(store, workflows)
         sweepers = Upkeep(recorder, workflows, Intervals(SWEEP, NO_TIME), report)
         self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)

@@ -12,7 +12,7 @@ from typing import Any
 
 from stepwire.json_text import as_object
 from stepwire.server.kit import Patience
-from tests.kits import World
+from tests.kits import LISTED, SAMPLED, SAMPLING, World
 from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -43,22 +43,35 @@ METHODS = (
     "notifications/initialized",
 )
 ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
+RIGHT: Json = {"approval": ACCEPT, "model": SAMPLED, "folders": LISTED}
+"""Right answers to all that is asked, in the order of the questions."""
+TASKS: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}}
+EVERYTHING: Json = {**ASKING_CAPABILITY, "sampling": {}, "roots": {}, "tasks": TASKS}
+"""Of a client that can be asked everything, and makes tasks of it (2025-11-25)."""
+CLIENT_TASK: Json = {"taskId": "a-task", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
 
 
 def lively() -> World:
-    """Make a world in which one task runs, has made progress and asks something."""
+    """Make a world in which one task runs, has made progress and asks everything that can be asked."""
     world = World(patience=Patience(unresumable_request=timedelta(), first_request=timedelta()))
-    task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY}).start()
+    task_id = ModernClient(world, capabilities={**TASKS_CAPABILITY, **EVERYTHING}).start()
     assert task_id == TASK_ID
     world.progress(task_id, 10)
-    world.ask(task_id)
+    ask_everything(world)
     world.store.calls.clear()
     return world
 
 
+def ask_everything(world: World) -> None:
+    """Let the workflow of the task ask its user, the client's model, and for the client's roots."""
+    world.ask(TASK_ID)
+    world.ask(TASK_ID, "model", other={"sampling": SAMPLING})
+    world.ask(TASK_ID, "folders", other={"roots": {}})
+
+
 def opened() -> LegacyClient:
     """Open a session, the same each time."""
-    return LegacyClient.opened(lively(), capabilities=ASKING_CAPABILITY)
+    return LegacyClient.opened(lively(), capabilities=EVERYTHING)
 
 
 SESSION_ID = opened().session or ""
@@ -82,7 +95,7 @@ def right_requests() -> list[Sent]:
         "name": "optional",
         "arguments": {"text": "hello"},
         "taskId": TASK_ID,
-        "inputResponses": {"approval": ACCEPT},
+        "inputResponses": RIGHT,
         "notifications": {"taskIds": [TASK_ID]},
         "requestId": 1,
         "protocolVersion": LEGACY,
@@ -97,10 +110,21 @@ def right_requests() -> list[Sent]:
             for version in (LEGACY, "2025-06-18", "2025-03-26")
         ]
         sent.append(Sent({**message, "params": {**params, "_meta": {"progressToken": "t"}}}, IN_SESSION))
-        modern = ModernClient(World(), capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+        modern = ModernClient(World(), capabilities={**TASKS_CAPABILITY, **EVERYTHING})
         sent.append(Sent(modern.message(method, params), modern.headers(method, params)))
-    answer: Json = {"jsonrpc": "2.0", "id": f"{TASK_ID}.1", "result": ACCEPT}
-    return [*sent, Sent(answer, IN_SESSION)]
+    return [*sent, *(Sent(answer, IN_SESSION) for answer in right_answers())]
+
+
+def right_answers() -> list[Json]:
+    """List a legacy client's right answer to each question."""
+    results: list[tuple[str, Json]] = [
+        *((str(number), result) for number, result in enumerate(RIGHT.values(), 1)),
+        ("1", {"task": CLIENT_TASK}),
+        ("2.get.0.a-task", {**CLIENT_TASK, "status": "completed"}),
+        ("2.result.0.a-task", SAMPLED),
+        ("2.cancel.0.a-task", {**CLIENT_TASK, "status": "cancelled"}),
+    ]
+    return [{"jsonrpc": "2.0", "id": f"{TASK_ID}.{named}", "result": result} for named, result in results]
 
 
 def version_of(message: Json, sent_headers: dict[str, Any]) -> str:

@@ -1,11 +1,14 @@
 """A fresh world for each test, in which the server must not have had a fault of its own."""
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
 
 from tests.kits import World
+from tests.server.client_tasks import CAPABILITIES
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
+from tests.server.instances import TakingTurns, another_instance
 
 
 @pytest.fixture
@@ -44,3 +47,15 @@ def modern(world: World) -> ModernClient:
 def plain(world: World) -> ModernClient:
     """A client of 2026-07-28 that can ask its user, and does not declare the tasks extension."""
     return ModernClient(world, capabilities=ASKING_CAPABILITY)
+
+
+@pytest.fixture
+def turns(world: World) -> TakingTurns:
+    """Two instances of the server."""
+    return TakingTurns(itertools.cycle([world.server, another_instance(world)]))
+
+
+@pytest.fixture
+def deferring(turns: TakingTurns) -> LegacyClient:
+    """A client of 2025-11-25 that resumes a response, and makes tasks of what it is asked."""
+    return LegacyClient.opened(turns, capabilities=CAPABILITIES)

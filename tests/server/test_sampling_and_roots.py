@@ -8,7 +8,7 @@ import pytest
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.json_text import is_object
 from stepwire.tasks.inputs import LARGEST_CONTENT
-from tests.kits import OUTPUT, SAMPLING, World
+from tests.kits import LISTED, OUTPUT, SAMPLED, SAMPLING, World
 from tests.server.answers import Json
 from tests.server.clients import (
     ASKING_CAPABILITY,
@@ -22,9 +22,7 @@ from tests.server.messages import answers_of, failures_of, only_task, questions
 
 CAPABILITIES: Final[Json] = {"sampling": {}, "roots": {}}
 """Of a client that answers both, but cannot ask its user."""
-TEXT: Final[Json] = {"type": "text", "text": "Paris."}
-SAMPLED: Final[Json] = {"role": "assistant", "model": "a model", "content": TEXT}
-LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice/project", "name": "Project"}]}
+TEXT: Final[Json] = SAMPLED["content"]
 ASKED: Final[Mapping[str, Json]] = {"sampling": SAMPLING, "roots": {}}
 METHODS: Final = {"sampling": "sampling/createMessage", "roots": "roots/list"}
 ANSWERS: Final[Mapping[str, Json]] = {"sampling": SAMPLED, "roots": LISTED}
@@ -223,3 +221,20 @@ def test_no_tool_answers_in_place_of_the_client(world: World, kind: str) -> None
     assert "Waiting for" in waiting.text
     assert answered.result["isError"]
     assert answers_of(world) == {}
+
+
+# A question for the client itself needs no elicitation, also while its model waits for the task
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_client_whose_model_waits_for_a_task_is_asked_at_once(world: World, legacy: LegacyClient, kind: str) -> None:
+    task_id = legacy.start()
+    token = world.ask(task_id, "it", other={kind: ASKED[kind]})
+    modern = ModernClient(world, capabilities=CAPABILITIES)
+
+    stream = legacy.call("task_result", {"task_id": task_id, "wait_seconds": 0})
+    round_ = modern.call("task_result", {"task_id": task_id, "wait_seconds": 0}).result
+    (asked,) = questions(stream.messages)
+    legacy.respond(asked, result=ANSWERS[kind])
+
+    assert asked["method"] == METHODS[kind]
+    assert round_["inputRequests"] == {"it": {"method": METHODS[kind], "params": ASKED[kind]}}
+    assert answers_of(world) == {token: ANSWERS[kind]}

@@ -291,6 +291,14 @@ def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
     assert not stack("none").has("UseOfTheKey")
 
 
+def test_keys_of_state_machines_are_used_through_step_functions_alone() -> None:
+    policy = stack("none", StateMachineKeyArns=KEY).properties("UseOfStateMachineKeys")
+
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert list(statement["Condition"]["StringEquals"]) == ["kms:ViaService"]
+    assert not stack("none").has("UseOfStateMachineKeys")
+
+
 def test_without_a_key_of_ones_own_all_is_encrypted_with_keys_of_aws() -> None:
     made = stack("none")
 

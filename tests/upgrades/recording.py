@@ -168,6 +168,21 @@ def asking_the_client(world: World) -> Scene:
     return Scene(task_id)
 
 
+def asking_a_client_with_tasks(world: World) -> Scene:
+    """Three questions that a client has made tasks of: one goes on, one has ended, and one is not wanted any more."""
+    tasks: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}}}
+    client = LegacyClient.opened(world, capabilities={**ASKING_CAPABILITY, "tasks": tasks})
+    task_id = client.start(TOOL.name)
+    for key in ("first", "second", "third"):
+        world.ask(task_id, key)
+    stream = client.task("result", task_id)
+    made: Json = {"createdAt": "", "lastUpdatedAt": "", "ttl": None, "pollInterval": 500}
+    for asked, status in zip(questions(stream.messages), ("working", "completed", "working"), strict=True):
+        client.respond(asked, result={"task": {"taskId": f"task-of-{asked['id'][-1]}", "status": status, **made}})
+    _modern(world).update(task_id, {"third": ACCEPT})
+    return Scene(task_id, {"session": client.session, "event_id": stream.last_event_id})
+
+
 def answered_and_not_delivered(world: World) -> Scene:
     task_id = _begun(world)
     world.ask(task_id, elicitation=FORM)
@@ -256,6 +271,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     reporting,
     asking,
     asking_the_client,
+    asking_a_client_with_tasks,
     answered_and_not_delivered,
     to_be_confirmed,
     to_be_confirmed_without_a_task,

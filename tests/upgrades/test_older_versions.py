@@ -301,6 +301,19 @@ def test_a_stream_of_an_older_version_still_asks(old: Old) -> None:
     assert answers_of(old.world) == {"token of approval": ACCEPT}
 
 
+@left_in("asking_a_client_with_tasks")
+def test_tasks_that_a_client_of_an_older_version_made_are_asked_about(old: Old) -> None:
+    opened_by: Json = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": old.task_id}}
+
+    answer = old.legacy().resume(old.carried["event_id"], opened_by=opened_by)
+    asked = {one["method"]: one for one in answer.messages if "id" in one}
+    old.legacy().respond(asked["tasks/result"], result=ACCEPT)
+
+    named = {method: one["params"]["taskId"] for method, one in asked.items()}
+    assert named == {"tasks/get": "task-of-1", "tasks/result": "task-of-2", "tasks/cancel": "task-of-3"}
+    assert answers_of(old.world)["token of second"] == ACCEPT
+
+
 @left_in("call_in_rounds")
 def test_a_call_in_rounds_of_an_older_version_is_continued(old: Old) -> None:
     succeeds(old)

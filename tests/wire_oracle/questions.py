@@ -68,7 +68,7 @@ def check_sampling(params: Json) -> None:
 _SAMPLING_MEMBERS: Final = frozenset(
     {
         *("_meta", "messages", "maxTokens", "systemPrompt", "temperature", "stopSequences"),
-        *("includeContext", "modelPreferences"),
+        *("includeContext", "modelPreferences", "task"),
     }
 )
 

@@ -40,9 +40,8 @@ def check_order(events: Sequence[Event]) -> None:
     messages = [event.message for event in events if event.message is not None]
     ended = [index for index, message in enumerate(messages) if "method" not in message]
     assert all(index == len(messages) - 1 for index in ended), "something follows the response"  # L8
-    _check_no_repetition(
-        (message["id"] for message in messages if message.get("method") in CAPABILITY_TO_ANSWER), "request id"
-    )
+    asked = {*CAPABILITY_TO_ANSWER, *_ABOUT_CLIENT_TASKS}
+    _check_no_repetition((message["id"] for message in messages if str(message.get("method")) in asked), "request id")
     _check_no_repetition(
         (json.dumps(m, sort_keys=True) for m in messages if m.get("method") == "notifications/tasks/status"), "status"
     )
@@ -92,7 +91,8 @@ def _check_legacy_stream(request: Json, stream: EventStream) -> None:
     assert stream.events[0].message is None, "the first event must have an id and empty data"
     assert all(event.message for event in stream.events[1:]), "only the first event may have empty data"
     for event in stream.events:
-        assert re.fullmatch("[!-~]+", event.event_id or ""), f"{event.event_id!r} cannot be an event id"
+        if event.message is None or str(event.message.get("method")) not in _ABOUT_CLIENT_TASKS:
+            assert re.fullmatch("[!-~]+", event.event_id or ""), f"{event.event_id!r} cannot be an event id"
     for message in stream.messages:
         _check_legacy_message(request, message)
 
@@ -151,8 +151,27 @@ def _check_same_token(request: Json, message: Json) -> None:
     assert (type(token), token) == (type(wanted), wanted), f"progressToken must be {wanted!r}, not {token!r}"
 
 
+_ABOUT_CLIENT_TASKS: Final[Mapping[str, type[BaseModel]]] = MappingProxyType(
+    {
+        "tasks/get": mcp_types.GetTaskRequest,
+        "tasks/result": mcp_types.GetTaskPayloadRequest,
+        "tasks/cancel": mcp_types.CancelTaskRequest,
+    }
+)
+"""What a server asks about tasks that its client has made of its questions."""
+
+
+def _check_about_client_task(_request: Json, message: Json) -> None:
+    """T36, T37: the id names the task, so no metadata does."""
+    assert isinstance(message.get("id"), str), "the id of a request of ours must be a string"
+    known = _ABOUT_CLIENT_TASKS[message["method"]].model_validate(message)
+    check_equal(message["params"], known.model_dump(by_alias=True, mode="json", exclude_none=True)["params"], "params")
+    check_members(message["params"], {"taskId"}, "params")
+
+
 _LEGACY_MESSAGES: Final[Mapping[str, Callable[[Json, Json], None]]] = MappingProxyType(
     {
+        **dict.fromkeys(_ABOUT_CLIENT_TASKS, _check_about_client_task),
         "notifications/progress": _check_legacy_progress,
         "notifications/tasks/status": _check_legacy_status,
         **dict.fromkeys(CAPABILITY_TO_ANSWER, _check_legacy_input_request),

@@ -31,7 +31,9 @@ from tests.fuzz.other_events import FakeBus
 from tests.kits import FORM, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.recorded import recorded
 from tests.server.answers import Json
-from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
+from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
+from tests.server.clients import TASKS_CAPABILITY, ModernClient
+from tests.worst.client_results import client_results
 from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
@@ -77,7 +79,7 @@ def _tools() -> Iterator[Tool]:
 
 @cache
 def _world() -> World:
-    """Make a world with a task that waits for an answer."""
+    """Make a world with a task that waits for answers of every kind."""
     no_limits = Limits(active=1_000, per_minute=1_000)  # its clock stands still while tasks are started
     world = World(limits=no_limits, catalog=catalog_of(*_tools()), polls_per_second=10)
     world.catalog.compile_schemas()
@@ -89,9 +91,10 @@ def _world() -> World:
 
 def _of_mcp() -> Iterator[Input]:
     world = _world()
-    client = ModernClient(world, OWNER, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    client = ModernClient(world, OWNER, {**TASKS_CAPABILITY, **EVERYTHING})
     task_id = client.start()
-    world.ask(task_id)
+    assert task_id == TASK_ID
+    ask_everything(world)
     for tool in world.catalog.in_order:
         for name, text in TEXTS.items():
             yield _posted(f"call of {tool.name} with {name}", _call(tool.name, _arguments(tool, text)))
@@ -117,6 +120,11 @@ def _of_mcp() -> Iterator[Input]:
             f"cancelled {name}",
             f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{text}}}}}',
         )
+    for name, key, text in client_results(LARGEST_BODY - 1_000):
+        answers = f'{{"{key}":{text}}}'
+        number = list(RIGHT).index(key) + 1
+        yield _posted(f"{key} of {name}", _modern("tasks/update", f'"taskId":"{task_id}","inputResponses":{answers}'))
+        yield _posted(f"response {key} of {name}", f'{{"jsonrpc":"2.0","id":"{task_id}.{number}","result":{text}}}')
     yield from _headers()
     yield from _results(client)
 
@@ -199,7 +207,7 @@ def _legacy(method: str, params: str) -> str:
 
 
 def _modern(method: str, params: str) -> str:
-    capabilities = json.dumps({**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    capabilities = json.dumps({**TASKS_CAPABILITY, **EVERYTHING})
     meta = (
         f'"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
         f'"io.modelcontextprotocol/clientCapabilities":{capabilities}}}'

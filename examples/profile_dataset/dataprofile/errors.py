@@ -1,6 +1,6 @@
 """The errors of the workflow. The rule: their names are an interface, because Lambda reports an exception's class name.
 
-examples/workflows/profile_dataset.asl.yaml lists every name: `StorageUnavailable` is retried, the others end the execution,
+workflows/profile_dataset.asl.yaml lists every name: `StorageUnavailable` is retried, the others end the execution,
 with the message as its cause. A message says what is wrong and what would be right, because a model acts on it.
 
     DatasetError

@@ -21,6 +21,7 @@
     │   │   └── TaskAlreadyEnded               legacy: the task ended before the cancel
     │   ├── InternalError              -32603
     │   │   ├── WorkflowNotStarted
+    │   │   ├── WorkflowNotStopped
     │   │   └── NotSignedIn                    HTTP 401
     │   ├── HeaderMismatch             -32020
     │   ├── MissingClientCapability    -32021
@@ -44,7 +45,10 @@
     │   └── StartRefusedForNow             ... because of a quota (AtQuota); retry
     ├── StartUnclear                   port: the execution may or may not have started
     │   └── StartThrottled                 ... because of a quota (AtQuota)
+    ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
+    ├── StopRefused                    port: this server may not stop the execution
     ├── WorkflowsUnavailable           port: Step Functions does not answer
+    │   ├── KeyDenied                      ... because of the state machine's key; only an operator can mend that
     │   └── WorkflowsThrottled             ... because of a quota (AtQuota)
     └── AtQuota                        port: a quota of Step Functions is exhausted; not a fault
         └── StopThrottled                  the execution was not stopped
@@ -196,6 +200,10 @@ class InternalError(ProtocolError):
 
 class WorkflowNotStarted(InternalError):
     """The state machine could not be started, so no task was created."""
+
+
+class WorkflowNotStopped(InternalError):
+    """The execution could not be stopped, so the task goes on."""
 
 
 class NotSignedIn(InternalError):
@@ -384,6 +392,23 @@ class StopThrottled(AtQuota):
 
 class WorkflowsUnavailable(StepwireError):
     """Step Functions does not answer; the recorded state of the task stays valid."""
+
+
+class KeyDenied(WorkflowsUnavailable):
+    """The key that encrypts a state machine may not be used, or is disabled: its operator must mend that."""
+
+
+class StarterUnproven(StepwireError):
+    """An execution names a starter whose history does not have its start: not yet, or it was never so."""
+
+
+class StopRefused(StepwireError):
+    """Step Functions did not stop the execution; `reason` is safe to send to the client."""
+
+    def __init__(self, reason: str) -> None:
+        """Keep a reason in our words; never AWS's text."""
+        super().__init__(reason)
+        self.reason = reason
 
 
 class WorkflowsThrottled(WorkflowsUnavailable, AtQuota):

@@ -20,6 +20,7 @@ def _state_machine(resource: Resource, world: World) -> Created:
             name=name,
             **_settings(resource, world),
             type=resource.properties.get("StateMachineType", "STANDARD"),
+            **_encryption(resource.properties.get("EncryptionConfiguration")),
             tags=[{"key": key, "value": value} for key, value in _tags(resource).items()],
         )
     except ClientError as error:
@@ -71,6 +72,12 @@ def _name(resource: Resource, world: World) -> str:
 
 def _refused(resource: Resource, error: ClientError) -> TemplateError:
     return TemplateError(f"{resource.logical_id}: {error.response.get('Error', {}).get('Message', error)}")
+
+
+def _encryption(configuration: Mapping[str, Any] | None) -> dict[str, Any]:
+    if configuration is None:
+        return {}
+    return {"encryptionConfiguration": {name[:1].lower() + name[1:]: value for name, value in configuration.items()}}
 
 
 def _version(resource: Resource, world: World) -> Created:
@@ -159,9 +166,10 @@ KINDS = {
             "DefinitionSubstitutions",
             "RoleArn",
             "StateMachineType",
+            "EncryptionConfiguration",
         ),
-        harmless=("TracingConfiguration", "LoggingConfiguration", "EncryptionConfiguration"),
-        note="state machines: no logs, no tracing, no redrive",
+        harmless=("TracingConfiguration", "LoggingConfiguration"),
+        note="state machines: no logs, no tracing, no redrive; a key only empties their events",
         update=_changed,
         remove=_removed,
     ),

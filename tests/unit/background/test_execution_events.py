@@ -7,7 +7,7 @@ import pytest
 
 from stepwire.aws.workflows.status_events import execution_event_of
 from stepwire.background.execution_events import ExecutionStatusChange
-from stepwire.errors import WorkflowsUnavailable
+from stepwire.errors import InternalError, WorkflowsUnavailable
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import (
     LARGEST_INLINE_RESULT,
@@ -17,6 +17,7 @@ from stepwire.tasks.outcomes import (
     Running,
     Succeeded,
     TimedOut,
+    Unreadable,
 )
 from stepwire.tasks.task import Cancelled, Completed, Execution, ResultInExecution, Task, ToolResult, Working
 from tests.kits import OPTIONAL, OUTPUT, World, state_machine_arn
@@ -234,3 +235,27 @@ def test_an_event_that_races_with_a_reader_is_not_lost(world: World, task: Task)
     world.events.record(change("execution_succeeded"))
 
     assert isinstance(world.stored(task).status, Completed)
+
+
+def test_an_error_that_the_event_left_out_is_fetched(world: World, task: Task) -> None:
+    """Events of a state machine with a key of its own have no data."""
+    world.workflows.fail(task.execution, "Some.Error", "it broke")
+
+    world.events.record(ExecutionStatusChange(task.execution, ExecutionFailed("", "")))
+
+    assert world.stored(task).status.message == "The workflow failed with Some.Error: it broke"
+
+
+def test_an_output_whose_key_is_denied_stays_where_it_is_until_the_key_is_allowed(world: World, task: Task) -> None:
+    world.workflows.end(task.execution, Unreadable())
+
+    world.events.record(ExecutionStatusChange(task.execution, Succeeded(None)))
+
+    ended = world.stored(task)
+    assert ended.status == Completed(ResultInExecution(is_error=False))
+    with pytest.raises(InternalError, match="may not use the key that encrypts it"):
+        world.operations.result_of(ended)
+    world.workflows.states[task.execution] = Succeeded(write(OUTPUT))
+    result = world.operations.result_of(ended)
+    assert isinstance(result, ToolResult)
+    assert result.value()["structuredContent"] == OUTPUT

@@ -3,10 +3,18 @@
 import pytest
 
 from stepwire.engine.upkeep import Intervals
-from stepwire.errors import InternalError, TaskAlreadyEnded, UnknownTask, WorkflowsUnavailable
+from stepwire.errors import (
+    InternalError,
+    StartRefused,
+    StopRefused,
+    TaskAlreadyEnded,
+    UnknownTask,
+    WorkflowNotStopped,
+    WorkflowsUnavailable,
+)
 from stepwire.json_text import write
 from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Missing, Running, Succeeded, event_of
-from stepwire.tasks.task import Cancelled, Completed, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import Cancelled, Completed, Failed, ResultInExecution, TaskError, ToolResult, Working
 from tests.fake_workflows import Stop
 from tests.kits import ALICE, BOB, OUTPUT, STRUCTURED, World, catalog_of
 
@@ -199,3 +207,27 @@ def test_a_tool_that_is_gone_from_the_catalog_still_ends_its_tasks() -> None:
 
     assert isinstance(later.stored(task).status, Completed)
     assert later.operations.get(ALICE, task.task_id) == later.stored(task)
+
+
+def test_a_cancel_that_step_functions_refuses_leaves_the_task_and_says_why() -> None:
+    world = World()
+    task = world.call()
+    world.workflows.stop_fault = StopRefused("this server may not stop it")
+
+    with pytest.raises(WorkflowNotStopped, match="The task goes on: this server may not stop it"):
+        world.operations.cancel(ALICE, task.task_id)
+
+    assert world.stored(task).status == Working()
+    assert [type(trouble) for trouble in world.troubles] == [StopRefused]
+
+
+def test_the_task_of_a_state_machine_that_was_removed_ends_in_words() -> None:
+    world = World()
+    task = world.overdue()
+    world.workflows.states.clear()
+    world.workflows.start_fault = StartRefused("its state machine no longer exists")
+
+    ended = world.operations.get(ALICE, task.task_id)
+
+    assert isinstance(ended.status, Failed)
+    assert "its state machine no longer exists" in ended.status.error.message

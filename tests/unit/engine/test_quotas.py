@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from stepwire.aws.bootstrap import log_fault
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.upkeep import Intervals
-from stepwire.errors import StartThrottled, StopThrottled, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.errors import KeyDenied, StartThrottled, StopThrottled, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.tasks.task import Completed, Task, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, OUTPUT, TELLING, World
@@ -41,6 +41,18 @@ def test_a_throttled_history_does_not_prevent_finding_an_end() -> None:
     after = world.operations.get(ALICE, task.task_id)
 
     assert isinstance(after.status, Completed)
+
+
+def test_a_history_whose_key_is_denied_does_not_prevent_finding_an_end() -> None:
+    world = World()
+    (task,) = due(world)
+    world.workflows.denied = {"current_state"}
+    world.workflows.succeed(task.execution, OUTPUT)  # and its event is lost
+
+    after = world.operations.get(ALICE, task.task_id)
+
+    assert isinstance(after.status, Completed)
+    assert [type(trouble) for trouble in world.troubles] == [KeyDenied]
 
 
 def test_a_throttled_check_is_postponed_and_its_caller_is_answered() -> None:

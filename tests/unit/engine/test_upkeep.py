@@ -10,7 +10,7 @@ from stepwire.json_text import JsonObject
 from stepwire.tasks.events import InputAnswered
 from stepwire.tasks.inputs import Action, InputResponse, Unanswerable
 from stepwire.tasks.outcomes import Running
-from stepwire.tasks.task import Completed, Progress, Task, Working
+from stepwire.tasks.task import Completed, ItemCount, Progress, Task, Working
 from tests.fake_workflows import Resumption
 from tests.kits import ALICE, OPTIONAL, OUTPUT, TELLING, World
 
@@ -140,6 +140,18 @@ def in_state(world: World, name: str = "Counting") -> Task:
 
 
 class TestTheStateThatRuns:
+    def test_is_counted_again_at_most_once_per_interval_while_it_is_a_distributed_map(self) -> None:
+        world = World()
+        task = in_state(world, "Convert")
+        seen: list[object] = []
+        for done in (10, 20, 30):
+            world.workflows.items[task.execution] = ItemCount(done, 100)
+            seen += [world.operations.get(ALICE, task.task_id).progress for _ in range(2)]
+            world.clock.time += STATE_AFTER
+
+        assert seen == [Progress(done, 100, is_counted=True) for done in (10, 10, 20, 20, 30, 30)]
+        assert len(world.workflows.looked_at) == 3
+
     def test_is_shown_without_reports_from_the_workflow(self) -> None:
         world = World()
         task = in_state(world)

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS
 from stepwire.tasks.events import (
+    ClientTaskClosed,
+    ClientTaskNoted,
     InputRefused,
     TaskEvent,
     WorkChecked,
@@ -64,6 +67,7 @@ def stays_the_same_task(task: Task, event: TaskEvent, after: Task) -> None:
         checked_at=task.checked_at,
         inputs=task.inputs,
         progress=task.progress,
+        client_tasks=task.client_tasks,
     )
     assert replace(unchanged, work=replace(after.work, input=task.work.input)) == task
 
@@ -89,7 +93,14 @@ def requires_input_if_and_only_if_a_question_is_open(task: Task, event: TaskEven
     assert isinstance(after.status, InputRequired) == bool(after.input_requests)
 
 
+def keeps_the_tasks_of_clients_until_they_are_closed(task: Task, event: TaskEvent, after: Task) -> None:
+    is_about_them = isinstance(event, ClientTaskNoted | ClientTaskClosed) and not task.has_ended
+    assert after.client_tasks == task.client_tasks or is_about_them
+    assert len(after.client_tasks) <= MOST_CLIENT_TASKS
+
+
 STEP_RULES = (
+    keeps_the_tasks_of_clients_until_they_are_closed,
     stays_the_same_task,
     lives_longer_only_if_it_ends_in_time_and_then_as_long_as_its_tool_promises,
     changes_the_workflows_input_only_when_it_is_confirmed,

@@ -8,8 +8,11 @@ from typing import get_args
 import pytest
 
 from stepwire.tasks import lifecycle
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    ClientTaskClosed,
+    ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
@@ -30,6 +33,7 @@ from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
 RESULT = ToolResult('{"content":[]}', is_error=False)
+CLIENT_TASK = ClientTask(1, "a session", "a task")
 ACCEPTED = InputResponse(Action.ACCEPT, "{}")
 EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
@@ -45,6 +49,8 @@ EVENTS: tuple[TaskEvent, ...] = (
     WorkStopped("stopped"),
     WorkChecked(),
     AnswersDelivered(frozenset({"a token"})),
+    ClientTaskNoted(CLIENT_TASK),
+    ClientTaskClosed(CLIENT_TASK),
 )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stepwire.tasks.events import ProgressReported, StateEntered, TaskEvent
 from stepwire.tasks.lifecycle import advance
-from stepwire.tasks.task import LONGEST_MESSAGE, Progress, Task, Working
+from stepwire.tasks.task import LONGEST_MESSAGE, ItemCount, Progress, Task, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import World
 from tests.strategies import amounts, asking, ends, events, moments, progress_events, tasks, working
@@ -99,3 +99,34 @@ def test_the_same_state_again_is_no_change() -> None:
     once = after([StateEntered("Reading")])
 
     assert advance(once, StateEntered("Reading"), START_OF_TIME) is once
+
+
+def counted(done: int, total: int = 1_000, failed: int = 0, state: str = "Convert") -> StateEntered:
+    return StateEntered(state, ItemCount(done, total, failed))
+
+
+def test_the_items_of_a_distributed_map_are_progress_with_words() -> None:
+    task = after([counted(400), counted(1_000, 2_000, 3)])
+
+    assert task.progress == Progress(1_000, 2_000, is_counted=True)
+    assert (
+        task.status.message == "The workflow is in its state Convert: 1,000 of 2,000 items are done, 3 of them failed."
+    )
+
+
+def test_an_older_count_of_the_same_items_is_ignored() -> None:
+    task = after([counted(400)])
+
+    assert advance(task, counted(399), START_OF_TIME) is task
+
+
+def test_a_second_distributed_map_begins_anew_and_a_plain_state_has_no_count() -> None:
+    assert after([counted(400), counted(1, 50)]).progress == Progress(1, 50, is_counted=True)
+    assert after([counted(400), StateEntered("Combine")]).progress is None
+
+
+def test_a_report_of_the_workflow_replaces_a_count_and_is_never_replaced_by_one() -> None:
+    told = after([counted(400), reported(40, "converting")])
+
+    assert told.progress == Progress(40, 100)
+    assert advance(told, counted(500), START_OF_TIME) is told

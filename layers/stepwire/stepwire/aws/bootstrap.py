@@ -114,7 +114,7 @@ class McpHandler:
     def _server(self) -> McpServer:
         settings = self._settings
         recorder = _recorder(settings.table_name, dynamodb_client)
-        workflows = StepFunctionsWorkflows(step_functions_client)
+        workflows = StepFunctionsWorkflows(step_functions_client, self._report)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
         limiter = WaitLimiter(wait_slots, settings.waits, secrets.token_bytes, self._report)
@@ -201,7 +201,10 @@ class ExecutionEventsHandler:
     @cached_property
     def _events(self) -> ExecutionEvents:
         recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
-        return ExecutionEvents(recorder, StepFunctionsWorkflows(patient_step_functions_client))
+        return ExecutionEvents(recorder, StepFunctionsWorkflows(patient_step_functions_client, self._report))
+
+    def _report(self, fault: Exception) -> None:
+        log_fault(fault, "an execution could not be read", "check postponed", Logger())
 
 
 class InputRequestsHandler:
@@ -214,7 +217,10 @@ class InputRequestsHandler:
     @cached_property
     def _requests(self) -> InputRequests:
         recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
-        return InputRequests(recorder, StepFunctionsWorkflows(patient_step_functions_client))
+        from stepwire.aws.workflows.nested import NestedExecutions  # noqa: PLC0415 - of this function alone
+
+        workflows = StepFunctionsWorkflows(patient_step_functions_client)
+        return InputRequests(recorder, workflows, NestedExecutions(patient_step_functions_client))
 
 
 class ExpirationsHandler:
@@ -253,7 +259,7 @@ class SweepHandler:
     def _sweep(self) -> Sweep:
         interval = read_sweep_interval(os.environ)
         recorder = _recorder(read_table_name(os.environ), dynamodb_client)
-        workflows = StepFunctionsWorkflows(step_functions_client)
+        workflows = StepFunctionsWorkflows(step_functions_client, self._report)
         return Sweep(
             recorder,
             Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),

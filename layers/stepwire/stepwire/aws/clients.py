@@ -30,7 +30,7 @@ _S3_CONFIG: Final = _FOR_REQUESTS.merge(
 # A client that does not sign requests loads no credentials.
 _UNSIGNED: Final = Config(signature_version=UNSIGNED)
 # Calls that a reader can postpone: retrying them at once would only use more of an exhausted quota.
-_POSTPONABLE: Final = ("DescribeExecution", "GetExecutionHistory", "ListExecutions")
+_POSTPONABLE: Final = ("DescribeExecution", "GetExecutionHistory", "ListExecutions", "DescribeMapRun")
 # boto3 may not build two clients at the same time in one session.
 _LOCK: Final = threading.Lock()
 

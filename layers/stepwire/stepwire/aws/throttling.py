@@ -6,6 +6,7 @@ from botocore.exceptions import ClientError
 
 THROTTLED: Final = frozenset(
     {
+        "KmsThrottlingException",
         "RequestLimitExceeded",
         "RequestThrottledException",
         "ThrottledException",

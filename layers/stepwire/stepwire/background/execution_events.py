@@ -12,7 +12,15 @@ from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.tasks.events import ProgressReported
 from stepwire.tasks.ids import task_key_from_execution
-from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, event_of, without_large_result
+from stepwire.tasks.outcomes import (
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    event_of,
+    without_large_result,
+)
 from stepwire.tasks.task import Execution, Progress, Task
 
 
@@ -69,7 +77,8 @@ class ExecutionEvents:
         return task if task is not None and not task.has_ended and task.execution == execution else None
 
     def _with_output(self, change: ExecutionStatusChange) -> ExecutionState:
-        if change.state != Succeeded(None):
+        # Events of a state machine with a key of its own have neither outputs nor errors.
+        if change.state not in {Succeeded(None), ExecutionFailed("", "")}:
             return change.state
         state = self.workflows.describe(change.execution)
         if isinstance(state, (Running, Missing)):

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from stepwire.engine.ports import Workflows
+from stepwire.engine.ports import Starters, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import NOT_SUPPORTED
+from stepwire.errors import StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
@@ -34,6 +35,9 @@ INVALID: Final = "Stepwire.InvalidInputRequest"
 """The error name of a state whose question is not valid."""
 # Together with everything else that an item may hold at that time, it stays below DynamoDB's 409,600 bytes.
 LARGEST_OPEN: Final = 50_000  # bytes of JSON, of all open questions together
+MOST_GENERATIONS: Final = 4
+"""Executions from the one that asks up to the one of the task."""
+_HISTORY_PAUSES: Final = (0.5, 1.0)  # seconds, in which a history comes to have a start
 LONGEST_TIMEOUT: Final = 31_622_400  # seconds; the longest that an execution may run
 _NUMBER_AND_TIME: Final = 40  # bytes
 _PLACEHOLDER: Final = 100  # bytes, with which an item stores what earlier versions could not ask
@@ -65,6 +69,7 @@ class InputRequests:
 
     recorder: Recorder
     workflows: Workflows
+    starters: Starters
 
     def record(self, question: Question) -> None:
         """Record a question in its task, or fail the state that asks it.
@@ -92,9 +97,26 @@ class InputRequests:
         self.recorder.record(task, InputRequested(question.key, asked, Callback(question.token), expires_at))
 
     def _task(self, execution: Execution) -> Task | None:
-        key = task_key_from_execution(execution.name)
-        task = self.recorder.load(key) if key else None
-        return task if task is not None and task.execution == execution else None
+        """Return the task of an execution, or of the one that has started it, some generations up."""
+        asking: Execution | None = execution
+        for _ in range(MOST_GENERATIONS):
+            if asking is None:
+                return None
+            key = task_key_from_execution(asking.name)
+            if key is not None:
+                task = self.recorder.load(key)
+                return task if task is not None and task.execution == asking else None
+            asking = self._starter_of(asking)
+        return None
+
+    def _starter_of(self, execution: Execution) -> Execution | None:
+        for pause in (*_HISTORY_PAUSES, None):
+            try:
+                return self.starters.starter_of(execution)
+            except StarterUnproven:
+                if pause is not None:
+                    self.recorder.clock.sleep(pause)
+        return None
 
 
 def _checked(question: Question) -> Asked:
@@ -115,7 +137,10 @@ def _timeout(question: Question) -> timedelta | None:
 def _refusal(task: Task | None, asked: Asked) -> str | None:
     """Return why the question cannot be answered; None if it can."""
     if task is None:
-        return "The execution does not belong to a task, so the question cannot be shown to a client."
+        return (
+            "The execution does not belong to a task, so the question cannot be shown to a client. A nested execution "
+            "needs AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID in its input."
+        )
     if task.has_ended:
         return "The task has ended, so the question cannot be answered."
     mode = mode_of(asked)

@@ -22,10 +22,12 @@ from stepwire.errors import (
     InternalError,
     StartRefused,
     StartUnclear,
+    StopRefused,
     TaskAlreadyEnded,
     TaskExists,
     UnknownTask,
     WorkflowNotStarted,
+    WorkflowNotStopped,
     WorkflowsThrottled,
 )
 from stepwire.json_text import JsonObject, write
@@ -35,7 +37,7 @@ from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, result_location_of, with_presigned_links
-from stepwire.tasks.outcomes import ExecutionState, Succeeded, event_of
+from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable, event_of
 from stepwire.tasks.task import (
     LONGEST_TTL,
     Cancelled,
@@ -215,7 +217,11 @@ class Operations:
                 return self.cancel(owner, task_id)
             self._audit(AuditAction.CANCELLED, cancelled_first)
             return cancelled_first
-        is_there = self.workflows.stop(task.execution, "Cancelled by the caller.")
+        try:
+            is_there = self.workflows.stop(task.execution, "Cancelled by the caller.")
+        except StopRefused as refusal:
+            self.report(refusal)
+            raise WorkflowNotStopped(f"The task goes on: {refusal.reason}.") from None
         cancelled = self.recorder.record(task, replace(stopped, may_begin=not is_there))
         if cancelled is None:
             raise UnknownTask
@@ -315,6 +321,11 @@ class Operations:
         match self._describe_with_retries(task):
             case Succeeded() as end:
                 event = event_of(end, task.work.output_schema, task.work.causes)
+            case Unreadable():
+                raise InternalError(
+                    "The workflow succeeded, but its result cannot be read: this server may not use the key that "
+                    "encrypts it. Its operator can allow that; ask again then."
+                )
             case _:
                 event = None
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 from stepwire.principal import Principal
+from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
 from stepwire.tasks.task import Execution, Task
@@ -235,8 +236,8 @@ class Workflows(Protocol):
         """Return the state of an execution. Eventually consistent."""
         ...
 
-    def current_state(self, execution: Execution) -> str | None:
-        """Return the name of the state entered last; None if the execution has ended, or the name is not known.
+    def current_state(self, execution: Execution) -> StateEntered | None:
+        """Return the state entered last; None if the execution has ended, or the state is not known.
 
         Raises:
             WorkflowsUnavailable: no answer.
@@ -253,6 +254,9 @@ class Workflows(Protocol):
 
     def stop(self, execution: Execution, cause: str) -> bool:
         """Stop an execution. Idempotent.
+
+        Raises:
+            StopRefused: this server may not stop it.
 
         Returns:
             Whether the execution exists; one that does not exist may still be started by a concurrent request.
@@ -289,6 +293,19 @@ class SyncWorkflows(Protocol):
         Raises:
             StartRefused: nothing was started.
             StartUnclear: no end within the longest wait, or no answer; the execution may run, or have run.
+        """
+        ...
+
+
+class Starters(Protocol):
+    """Which execution has started another one, for the questions of nested executions."""
+
+    def starter_of(self, execution: Execution) -> Execution | None:
+        """Return the execution that has started another one; None if there is none that may be read.
+
+        Raises:
+            StarterUnproven: it names one that does not confirm it. Histories are eventually consistent: ask again.
+            WorkflowsUnavailable: no answer.
         """
         ...
 

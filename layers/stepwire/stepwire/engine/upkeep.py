@@ -17,6 +17,7 @@ from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder, is_check_due
 from stepwire.errors import (
     InternalError,
+    KeyDenied,
     StartRefused,
     StartRefusedForNow,
     StartUnclear,
@@ -26,7 +27,7 @@ from stepwire.errors import (
 from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import Missing, Running, event_of, without_large_result
-from stepwire.tasks.task import Task, TaskError
+from stepwire.tasks.task import Task, TaskError, reports_progress
 
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
@@ -70,7 +71,7 @@ class Upkeep:
         try:
             state = self._state_of(checked) if shows_state else None
             if state is not None:
-                return self.recorder.record(checked, StateEntered(state)) or checked
+                return self.recorder.record(checked, state) or checked
             return self._repair(checked)
         except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
             self.report(error)
@@ -98,15 +99,18 @@ class Upkeep:
     def _may_look_at_state(self, task: Task) -> bool:
         """Tell whether to refresh the current state: only if shown, due, and within this instance's rate limit."""
         # Progress that the workflow reports itself says more than the name of a state.
-        if not task.work.shows_state or task.progress is not None or self.intervals.state <= timedelta():
+        if not task.work.shows_state or reports_progress(task) or self.intervals.state <= timedelta():
             return False
         now, interval = self.recorder.now(), min(self.intervals.state, self.intervals.repair)
         return not task.awaits_confirmation and is_check_due(task, now, interval) and self.history_calls.take(now)
 
-    def _state_of(self, task: Task) -> str | None:
-        """Return the name of the current state; None if unknown, in which case the execution itself must be checked."""
+    def _state_of(self, task: Task) -> StateEntered | None:
+        """Return the current state; None if unknown, in which case the execution itself must be checked."""
         try:
             return self.workflows.current_state(task.execution)
+        except KeyDenied as error:
+            self.report(error)
+            return None
         except WorkflowsThrottled as error:
             self.report(error)
             self.history_calls.pause(self.recorder.now())

@@ -29,7 +29,7 @@ class Session:
     client_name: str = ""
     client_version: str = ""
     capabilities: JsonObject = field(default_factory=dict[str, Any])
-    """The declared capabilities: their names, and the names of their settings."""
+    """The declared capabilities: their names, and the names of their settings; of `tasks`, all levels there are."""
     id: str = ""
     """The token itself."""
     decided: Resumes | None = None
@@ -59,7 +59,9 @@ def session_id_of(version: str, params: JsonObject, random: bytes, resumes: Resu
         resumes: for which responses the client comes back.
     """
     client, flags, nonce = client_info_of(params), resumes.calls + 2 * resumes.results, encode(random)
-    declared = (_declared(params.get("capabilities"), depth) for depth in (2, 1))
+    capabilities = as_object(params.get("capabilities"))
+    tasks = _declared({"tasks": capabilities.get("tasks")}, 4)  # which requests may become tasks is named that deep
+    declared = ({**_declared(capabilities, 2), **tasks}, _declared(capabilities, 1))
     tokens = (wrap([_FORMAT, version, client.name, client.version, each, flags, nonce]) for each in declared)
     # Oversized declarations are cut to their top level, then dropped with the names.
     return next((one for one in tokens if len(one) <= LONGEST), wrap([_FORMAT, version, "", "", {}, flags, nonce]))

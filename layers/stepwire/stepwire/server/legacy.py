@@ -11,7 +11,7 @@ from typing import Final
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall, argument_violations
-from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning, UnknownTask
+from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning
 from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
 from stepwire.protocol.resumption import NEVER, Resumes, resume_parameter
@@ -20,7 +20,7 @@ from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
 from stepwire.rendering import legacy_result, legacy_task, legacy_tool, mark_repeated
 from stepwire.server import fetch_tools
-from stepwire.server.fetch_tools import FetchTool, Wait, can_ask, changed_since, modes_for, repeat_words, stops_waiting
+from stepwire.server.fetch_tools import Era, FetchTool
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened
 from stepwire.server.pages import next_cursor, task_cursor, tools_page
 from stepwire.server.sse_polling import open_stream
@@ -33,8 +33,9 @@ from stepwire.server.tool_calls import (
     run_express,
     tool_of,
 )
+from stepwire.server.unfinished import modes_for, repeat_words, stops_waiting, unfinished
 from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Origin, Task, ToolResult
+from stepwire.tasks.task import Origin, Task
 
 
 def initialize(kit: Kit, call: Call) -> SessionOpened:
@@ -196,36 +197,17 @@ def _awaited(kit: Kit, call: Call, begun: Begun) -> Reply:
     *_, task = kit.operations.watch(
         begun.task, kit.patience.unresumable_request, stops_waiting(kit, call), call.deadline
     )
-    result = (
-        answer_or_raise(kit, task) if task.has_ended else fetch_tools.unfinished(kit, call, task, is_repeat=is_repeat)
-    )
+    result = answer_or_raise(kit, task) if task.has_ended else unfinished(kit, call, task, is_repeat=is_repeat)
     return mark_repeated(legacy_result(result), is_repeat=is_repeat)
 
 
 def _call_own_tool(kit: Kit, call: Call, tool: FetchTool) -> Reply:
-    """Run a tool of Stepwire's own."""
-    outcome = fetch_tools.run(kit, call, tool)
-    if isinstance(outcome, ToolResult):
-        return legacy_result(outcome)
-    try:
-        return _waited_for(kit, call, outcome)
-    except UnknownTask:  # it expired meanwhile
-        return legacy_result(fetch_tools.UNKNOWN)
+    """Run a tool of Stepwire's own; a question travels on a stream, on which its answer comes later."""
 
-
-def _waited_for(kit: Kit, call: Call, wait: Wait) -> Reply:
-    """Wait for news of a task; a question that this client can put to its user goes onto the stream at once."""
-    has_news = changed_since(wait.task)
-
-    def wants_client(seen: Task) -> bool:
-        return has_news(seen) or any(can_ask(kit, call, one) for one in seen.input_requests)
-
-    *_, task = kit.operations.watch(wait.task, wait.patience, wants_client, call.deadline)
-    if task.has_ended:
-        return legacy_result(answer_or_raise(kit, task))
-    if any(can_ask(kit, call, one) for one in task.input_requests):
+    def ask(task: Task) -> Reply:
         return open_stream(kit, call, task, is_call=True, is_fetch=True)
-    return legacy_result(fetch_tools.unfinished(kit, call, task))
+
+    return fetch_tools.run(kit, call, tool, Era(legacy_result, ask, take=lambda task: task))
 
 
 _BASIC: Final[dict[str, Method]] = {

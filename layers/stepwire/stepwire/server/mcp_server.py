@@ -26,7 +26,7 @@ from stepwire.protocol.messages import (
 )
 from stepwire.protocol.sse import CONTENT_TYPE
 from stepwire.rendering import complete_result
-from stepwire.server import legacy, modern, sse_polling
+from stepwire.server import client_tasks, legacy, modern, sse_polling
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, Stream, Written
 
 METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType({**legacy.METHODS, **modern.METHODS})
@@ -70,7 +70,7 @@ class McpServer:
         try:
             match message:
                 case Response():
-                    sse_polling.answer(self.kit, call, message)
+                    client_tasks.answer(self.kit, call, message)
                 case Notification("notifications/cancelled"):
                     sse_polling.cancel_request(self.kit, call)
                 case _:

@@ -24,11 +24,12 @@ from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import complete_result, modern_answer, modern_requests, modern_task, modern_tool
-from stepwire.server.fetch_tools import declares_tasks, offered
+from stepwire.server.fetch_tools import offered
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Stream
 from stepwire.server.modern_calls import TASKS_CAPABILITY, call_tool
 from stepwire.server.pages import next_cursor, tools_page
 from stepwire.server.tool_calls import permit
+from stepwire.server.unfinished import declares_tasks
 from stepwire.tasks.task import Cancelled, Completed, InputRequired, ResultInExecution, Task
 
 CACHE_TTL_MS: Final = 300_000

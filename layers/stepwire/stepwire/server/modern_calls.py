@@ -14,7 +14,7 @@ from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
 from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall, argument_violations, confirmation_request
-from stepwire.errors import MissingClientCapability, UnknownTask
+from stepwire.errors import MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
@@ -33,15 +33,7 @@ from stepwire.rendering import (
 )
 from stepwire.server import fetch_tools
 from stepwire.server.continuations import Continuation, Kind, Subject, issue, redeem
-from stepwire.server.fetch_tools import (
-    FetchTool,
-    Wait,
-    changed_since,
-    declares_tasks,
-    modes_for,
-    stops_waiting,
-    unfinished,
-)
+from stepwire.server.fetch_tools import Era, FetchTool
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Reply, Stream
 from stepwire.server.tool_calls import (
     answer_or_raise,
@@ -52,10 +44,11 @@ from stepwire.server.tool_calls import (
     run_express,
     tool_of,
 )
+from stepwire.server.unfinished import declares_tasks, modes_for, stops_waiting, unfinished
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action, Mode
 from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Origin, Task, ToolResult
+from stepwire.tasks.task import Origin, Task
 
 TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
 # Clients give up after ten rounds, and questions may use some of them.
@@ -83,32 +76,15 @@ def call_tool(kit: Kit, call: Call) -> Reply:
 
 
 def _call_own_tool(kit: Kit, call: Call, tool: FetchTool) -> Reply:
-    """Run a tool of Stepwire's own."""
-    outcome = fetch_tools.run(kit, call, tool)
-    if isinstance(outcome, ToolResult):
-        return modern_result(outcome)
-    try:
-        return _waited_for(kit, call, outcome, Subject(call.owner, tool.name, arguments_of(call)))
-    except UnknownTask:  # it expired meanwhile
-        return modern_result(fetch_tools.UNKNOWN)
+    """Run a tool of Stepwire's own; a question makes the call one in rounds (MRTR)."""
+    subject = Subject(call.owner, tool.name, arguments_of(call))
 
+    def ask(task: Task) -> Reply:
+        state = issue(Continuation(Kind.FOLLOW, task.task_id), subject, task.expires_at, kit.secret())
+        requests = modern_requests(task.input_requests, call.modes)
+        return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
 
-def _waited_for(kit: Kit, call: Call, wait: Wait, subject: Subject) -> Reply:
-    """Wait for news of a task; a question that this client can put to its user goes to it at once (MRTR)."""
-    task = _answered(kit, call, wait.task, subject)
-    has_news = changed_since(task)
-
-    def wants_client(seen: Task) -> bool:
-        return has_news(seen) or bool(modern_requests(seen.input_requests, call.modes))
-
-    *_, task = kit.operations.watch(task, wait.patience, wants_client, call.deadline)
-    if task.has_ended:
-        return modern_result(answer_or_raise(kit, task))
-    requests = modern_requests(task.input_requests, call.modes)
-    if not requests:
-        return modern_result(unfinished(kit, call, task))
-    state = issue(Continuation(Kind.FOLLOW, task.task_id), subject, task.expires_at, kit.secret())
-    return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+    return fetch_tools.run(kit, call, tool, Era(modern_result, ask, lambda task: _answered(kit, call, task, subject)))
 
 
 def _answered(kit: Kit, call: Call, task: Task, subject: Subject) -> Task:

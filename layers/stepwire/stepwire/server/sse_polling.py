@@ -14,6 +14,7 @@ from math import inf, nextafter
 from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.ports import WatchedTask
 from stepwire.engine.upkeep import REQUEST_RETENTION
 from stepwire.errors import (
     HttpMethodNotAllowed,
@@ -27,7 +28,6 @@ from stepwire.json_text import Json, JsonObject
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import (
     MessageId,
-    Response,
     error_text,
     is_id,
     notification_text,
@@ -38,16 +38,17 @@ from stepwire.protocol.positions import StreamPosition, position_of
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import RELATED_TASK
 from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
-from stepwire.server.fetch_tools import stops_waiting, unfinished, unfinished_unread
+from stepwire.server.client_tasks import LONGEST_PAUSE, due_requests, is_deferred, offer, pace_of
 from stepwire.server.kit import Call, Kit, Stream, Written
-from stepwire.server.tool_calls import answer_or_raise, permit
+from stepwire.server.tool_calls import answer_or_raise
+from stepwire.server.unfinished import stops_waiting, unfinished, unfinished_unread
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of, task_id_of
-from stepwire.tasks.inputs import InputRequest, Mode, method_of, mode_of
+from stepwire.tasks.inputs import InputRequest, method_of, mode_of
 from stepwire.tasks.task import Progress, Task, ToolResult
 from stepwire.visible_text import visible
 
 _PAUSE_STEP: Final = 50  # milliseconds that the pause grows by with each poll, once it is long
-_LONGEST_PAUSE: Final = 20_000  # milliseconds; clients give up on a request that is silent for longer
+_LONGEST_PAUSE: Final = LONGEST_PAUSE // timedelta(milliseconds=1)
 _SHORTEST_PAUSE: Final = 500  # milliseconds
 _LONGEST_SILENCE: Final = 20_000  # milliseconds; between two notifications of progress
 _SLACK: Final = 1_000  # milliseconds; that a poll takes on its way
@@ -97,7 +98,7 @@ def open_stream(
         return Written(news[0].text)
     if not seen[-1].has_ended:
         _count(kit, AuditAction.PRIMED, call)
-    return Stream(stream.body(news))
+    return Stream(stream.body(news, seen[-1]))
 
 
 def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
@@ -116,11 +117,14 @@ def resume_stream(kit: Kit, call: Call, event_id: str) -> Stream:
     stream = _Stream(kit, call, position)
     try:
         kit.polls.check(call.owner, position.task_id)
-        task = _task_of(kit, call, position)
-        return Stream(stream.body(stream.news(stream.watch(task, kit.patience.resuming_request))))
+        watched = _watched(kit, call, position)
+        if watched.is_cancelled or watched.task is None:
+            return Stream(stream.body(stream.end_of(watched)))
+        seen = stream.watch(watched.task, kit.patience.resuming_request)
+        return Stream(stream.body(stream.news(seen), seen[-1]))
     except TooManyPolls:
         return Stream(stream.body([]))  # at no cost, and with the time after which it comes back
-    except (RequestCancelled, UnknownTask) as error:
+    except UnknownTask as error:
         return Stream(stream.body([stream.ending(error_text(position.message_id, error))]))
     except Exception as fault:  # noqa: BLE001 - no fault may end a live stream
         kit.report(fault)
@@ -155,27 +159,6 @@ def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
     return task is not None and task.origin.progress_token is not None
 
 
-def answer(kit: Kit, call: Call, response: Response) -> None:
-    """Record a client's answer to a request of the server, whose id names the task and the question.
-
-    An answer to a question that is not open is ignored, whether it was ever asked or not.
-
-    Raises:
-        InsufficientScope: the caller may not call the task's tool.
-        UnknownTask: no such task for this caller.
-    """
-    task_id, _, number = str(response.id).partition(".")
-    task = kit.operations.recorder.require(call.owner, task_id)
-    request = next((one for one in task.input_requests if str(one.number) == number), None)
-    if request is None:
-        return
-    permit(kit, call.scopes)(task)
-    if response.result is None:
-        kit.dialogue.mark_unanswerable(call.owner, task_id, request.key)
-    else:
-        kit.dialogue.respond(call.owner, task_id, {request.key: response.result})
-
-
 @dataclass(frozen=True)
 class _Stream:
     """One stream, from the position that its client has reached."""
@@ -197,9 +180,9 @@ class _Stream:
 
     def news(self, seen: list[Task]) -> list["_Message"]:
         """Write what the client has not heard of yet."""
-        position, news = self.position, list[_Message]()
+        position, news = self.position, self._about_client_tasks(seen[-1])
         for task in seen:
-            for one in _unsent_messages(self.kit, position, task, self.call.modes):
+            for one in _unsent_messages(self.kit, self.call, position, task):
                 position = one.position
                 news.append(one)
         if seen[-1].has_ended or not self._must_answer(seen[-1]):
@@ -207,19 +190,28 @@ class _Stream:
         result = unfinished(self.kit, self.call, seen[-1], is_repeat=self.position.is_repeat)
         return [*news, self._unfinished(result)]
 
+    def end_of(self, watched: WatchedTask) -> list["_Message"]:
+        """Write the end of a request that its client has cancelled, or whose task is not there."""
+        if not watched.is_cancelled:
+            return [self.ending(error_text(self.position.message_id, UnknownTask()))]
+        # The Go SDK closes its session on any status but 200, here too.
+        error = RequestCancelled("The client has cancelled this request.")
+        about = [] if watched.task is None else self._about_client_tasks(watched.task)
+        return [*about, self.ending(error_text(self.position.message_id, error))]
+
     def ending(self, text: str) -> "_Message":
         """Write a response, after which nothing comes."""
         return _Message(text, replace(self.position, has_ended=True))
 
-    def body(self, news: list["_Message"]) -> str:
+    def body(self, news: list["_Message"], task: Task | None = None) -> str:
         """Write a body: an id to go on with comes first (L8). A call that has lasted long enough ends with it."""
         is_over = any(one.position.has_ended for one in news)
         if self._left == timedelta() and not is_over:
             result = unfinished_unread(self.kit, self.position.task_id, is_repeat=self.position.is_repeat)
             news = [*news, self._unfinished(result)]
         first = ServerSentEvent(id=self.position.event_id())
-        events = [ServerSentEvent(one.text, one.position.event_id()) for one in news]
-        return body_of([first, *events], self._retry_ms)
+        events = [ServerSentEvent(one.text, one.position.event_id() if one.has_id else None) for one in news]
+        return body_of([first, *events], self._retry_ms(task))
 
     def _unfinished(self, result: ToolResult) -> "_Message":
         marked = mark_repeated(legacy_result(result), is_repeat=self.position.is_repeat)
@@ -237,15 +229,15 @@ class _Stream:
         left = timedelta(milliseconds=self.position.ends_at - _milliseconds(self.kit.now()))
         return max(timedelta(), left)
 
-    @property
-    def _retry_ms(self) -> int:
-        pause, left = retry_ms(self.position.polls), self._left
+    def _retry_ms(self, task: Task | None) -> int:
+        pace = timedelta() if task is None else pace_of(self.call, task)
+        pause, left = max(retry_ms(self.position.polls), pace // timedelta(milliseconds=1)), self._left
         return pause if left is None else max(_SHORTEST_PAUSE, min(pause, left // timedelta(milliseconds=1)))
 
     def _sign_of_life(self, position: StreamPosition, task: Task) -> Iterator["_Message"]:
         """Tell a little progress where the client would else hear of none for too long: its timer starts anew."""
         token, now = _token_of(task, position), _milliseconds(self.kit.now())
-        is_check_due = now + self._retry_ms + _SLACK > position.told_at + _LONGEST_SILENCE
+        is_check_due = now + self._retry_ms(task) + _SLACK > position.told_at + _LONGEST_SILENCE
         if token is None or not position.ends_at or task.has_ended or not is_check_due:
             return
         done = max(0.0, round(position.progress + _A_LITTLE, 3), nextafter(position.progress, inf))
@@ -259,7 +251,13 @@ class _Stream:
 
     def _is_awaited(self, task: Task) -> bool:
         needs_model = self.position.is_call and stops_waiting(self.kit, self.call)(task)
-        return task.has_ended or needs_model or any(_unsent_requests(task, self.position, self.call.modes))
+        is_asked = any(_unsent_requests(task, self.position, self.call)) or bool(self._about_client_tasks(task))
+        return task.has_ended or needs_model or is_asked
+
+    def _about_client_tasks(self, task: Task) -> list["_Message"]:
+        """Write what is due about the client's tasks. It moves the client to no other position."""
+        due = due_requests(self.call, task, self.position.polls, self.kit.now())
+        return [_Message(text, self.position, has_id=False) for text in due]
 
 
 @dataclass(frozen=True)
@@ -268,9 +266,11 @@ class _Message:
 
     text: str
     position: StreamPosition
+    has_id: bool = True
+    """Whether it moves the client to another position."""
 
 
-def _unsent_messages(kit: Kit, position: StreamPosition, task: Task, modes: frozenset[Mode]) -> Iterator[_Message]:
+def _unsent_messages(kit: Kit, call: Call, position: StreamPosition, task: Task) -> Iterator[_Message]:
     related = None if position.is_call else task.task_id
     updated = _updated_ms(task)
     if related and updated > position.updated and not task.has_ended:  # T31
@@ -280,10 +280,10 @@ def _unsent_messages(kit: Kit, position: StreamPosition, task: Task, modes: froz
     if progress is not None and token is not None:
         position = replace(position, progress=progress.done, told_at=_milliseconds(kit.now()))
         yield _Message(_progress_text(task, progress, token, related), position)
-    for request in _unsent_requests(task, position, modes):  # T30
+    for request in _unsent_requests(task, position, call):  # T30
         message_id = f"{task.task_id}.{request.number}"
         position = replace(position, asked=request.number)
-        params = legacy_request(request, related, message_id)
+        params = {**legacy_request(request, related, message_id), **offer(call, task, request, kit.now())}
         yield _Message(request_text(message_id, method_of(request.asked), params), position)
     if task.has_ended:
         text = _response_text(kit, task, position)
@@ -291,9 +291,10 @@ def _unsent_messages(kit: Kit, position: StreamPosition, task: Task, modes: froz
             yield _Message(text, replace(position, has_ended=True))
 
 
-def _unsent_requests(task: Task, position: StreamPosition, modes: frozenset[Mode]) -> Iterator[InputRequest]:
+def _unsent_requests(task: Task, position: StreamPosition, call: Call) -> Iterator[InputRequest]:
     in_order = sorted(task.input_requests, key=lambda one: one.number)
-    return (one for one in in_order if one.number > position.asked and mode_of(one.asked) in modes)
+    unsent = (one for one in in_order if one.number > position.asked and mode_of(one.asked) in call.modes)
+    return (one for one in unsent if not is_deferred(call, task, one))
 
 
 def _unsent_progress(task: Task, position: StreamPosition) -> Progress | None:
@@ -348,17 +349,15 @@ def _count(kit: Kit, action: AuditAction, call: Call) -> None:
     kit.operations.recorder.audit(AuditEntry(action, call.owner, client=client or None))
 
 
-def _task_of(kit: Kit, call: Call, position: StreamPosition) -> Task:
+def _watched(kit: Kit, call: Call, position: StreamPosition) -> WatchedTask:
+    """Return the task of a stream after its upkeep, and whether the client has cancelled the stream's request."""
     task_id = task_id_of(position.task_id)
     if task_id is None:
-        raise UnknownTask
+        return WatchedTask(None, is_cancelled=False)
     recorder, digest = kit.operations.recorder, call.session.digest_of(position.message_id)
     if digest is None:
-        return kit.operations.get(call.owner, task_id)
-    followed = recorder.load_watched(TaskKey(call.owner, task_id), digest)
-    if followed.is_cancelled:
-        # The Go SDK closes its session on any status but 200, here too.
-        raise RequestCancelled("The client has cancelled this request.")
-    if followed.task is None:
-        raise UnknownTask
-    return kit.operations.upkeep.after_upkeep(followed.task)
+        return WatchedTask(kit.operations.get(call.owner, task_id), is_cancelled=False)
+    watched = recorder.load_watched(TaskKey(call.owner, task_id), digest)
+    if watched.task is None or watched.is_cancelled:
+        return watched
+    return replace(watched, task=kit.operations.upkeep.after_upkeep(watched.task))

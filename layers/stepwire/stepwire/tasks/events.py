@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
-from stepwire.tasks.task import Progress, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import ItemCount, Progress, ResultInExecution, TaskError, ToolResult
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class StateEntered:
     """The workflow entered the named state."""
 
     name: str
+    items: ItemCount | None = None
+    """How far the state is, if it is a Distributed Map."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,20 @@ class AnswersDelivered:
     """The workflow received the answers, or no longer waits for them."""
 
     tokens: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ClientTaskNoted:
+    """A client has made a task of a question, or its task has ended."""
+
+    client_task: ClientTask
+
+
+@dataclass(frozen=True)
+class ClientTaskClosed:
+    """A client's task needs no more of us: it was cancelled, or its client has lost it."""
+
+    client_task: ClientTask
 
 
 @dataclass(frozen=True)
@@ -116,6 +133,8 @@ TaskEvent: TypeAlias = (
     | InputAnswered
     | InputRefused
     | AnswersDelivered
+    | ClientTaskNoted
+    | ClientTaskClosed
     | WorkConfirmed
     | WorkDeclined
     | WorkEnded

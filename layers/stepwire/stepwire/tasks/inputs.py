@@ -120,6 +120,11 @@ class InputRequest:
     refusal: str | None = None
     """What was wrong with the previous answer."""
 
+    @property
+    def is_asked_again(self) -> bool:
+        """Tell whether the question was asked before, under another key."""
+        return _RETRY_MARK in self.key
+
 
 @dataclass(frozen=True)
 class InputResponse:

@@ -17,6 +17,8 @@ task ignores every event, so events may arrive late, more than once and in any o
     WorkStopped       cancelled        cancelled                 cancelled
     WorkChecked       working          input_required            unconfirmed
     AnswersDelivered  working          input_required            unconfirmed
+    ClientTaskNoted   working          input_required            unconfirmed
+    ClientTaskClosed  working          input_required            unconfirmed
 
 An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call. From completed,
 failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last question expires,
@@ -30,8 +32,11 @@ from itertools import chain, count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from stepwire.json_text import write
+from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    ClientTaskClosed,
+    ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
@@ -53,10 +58,13 @@ from stepwire.tasks.task import (
     Failed,
     InputRequired,
     Inputs,
+    ItemCount,
+    Progress,
     Status,
     Task,
     ToolResult,
     Working,
+    reports_progress,
 )
 
 _UNCONFIRMED: Final = ToolResult(
@@ -103,11 +111,27 @@ def _ignore(task: Task, _event: object, _at: datetime) -> Task:
 
 def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
     # Progress that the workflow reports itself says more than the name of a state.
-    return _with_message(task, f"The workflow is in its state {event.name}.") if task.progress is None else task
+    if reports_progress(task):
+        return task
+    if event.items is None:
+        plain = task if task.progress is None else replace(task, progress=None)
+        return _with_message(plain, f"The workflow is in its state {event.name}.")
+    before = task.progress
+    if before is not None and before.total == event.items.total and before.done > event.items.done:
+        return task  # an older count of the same items: Step Functions' reads are eventually consistent
+    counted = Progress(event.items.done, event.items.total, is_counted=True)
+    advanced = task if task.progress == counted else replace(task, progress=counted)
+    return _with_message(advanced, f"The workflow is in its state {event.name}: {_items_text(event.items)}.")
+
+
+def _items_text(items: ItemCount) -> str:
+    failed = f", {items.failed:,} of them failed" if items.failed else ""
+    return f"{items.done:,} of {items.total:,} items are done{failed}"
 
 
 def _show_progress(task: Task, event: ProgressReported, _at: datetime) -> Task:
-    if task.progress is not None and event.progress.done <= task.progress.done:  # progress never decreases
+    # Progress never decreases.
+    if task.progress is not None and reports_progress(task) and event.progress.done <= task.progress.done:
         return task
     advanced = replace(task, progress=event.progress)
     return advanced if event.message is None else _with_message(advanced, event.message[:LONGEST_MESSAGE])
@@ -193,6 +217,25 @@ def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
     return replace(task, inputs=replace(task.inputs, undelivered=left))
 
 
+def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:
+    noted = event.client_task
+    if noted in task.client_tasks or not 1 <= noted.number <= task.inputs.asked:
+        return task
+    open_numbers = {one.number for one in task.input_requests}
+    # Of a closed question, a task that has ended needs no cancellation.
+    others = [one for one in _others(task, noted) if one.number in open_numbers or not one.has_ended]
+    return task if len(others) >= MOST_CLIENT_TASKS else replace(task, client_tasks=(*others, noted))
+
+
+def _close_client_task(task: Task, event: ClientTaskClosed, _at: datetime) -> Task:
+    others = _others(task, event.client_task)
+    return task if len(others) == len(task.client_tasks) else replace(task, client_tasks=tuple(others))
+
+
+def _others(task: Task, one: ClientTask) -> list[ClientTask]:
+    return [other for other in task.client_tasks if other.key != one.key]
+
+
 _Transition: TypeAlias = Callable[[Task, Any, datetime], Task]
 
 
@@ -217,8 +260,10 @@ _TRANSITIONS: Final[Mapping[type[TaskEvent], _Row]] = {
     WorkStopped: _Row(_stop, _stop, _stop),
     WorkChecked: _Row(_note_check, _note_check, _note_check),
     AnswersDelivered: _Row(_drop_delivered, _drop_delivered, _drop_delivered),
+    ClientTaskNoted: _Row(_note_client_task, _note_client_task, _note_client_task),
+    ClientTaskClosed: _Row(_close_client_task, _close_client_task, _close_client_task),
 }
-_WITHOUT_UPDATE: Final = frozenset({WorkChecked, AnswersDelivered, InputRefused})
+_WITHOUT_UPDATE: Final = frozenset({WorkChecked, AnswersDelivered, InputRefused, ClientTaskNoted, ClientTaskClosed})
 """The events that leave `last_updated_at` as it is."""
 
 

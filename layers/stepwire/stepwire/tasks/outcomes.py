@@ -68,7 +68,12 @@ class Aborted:
     """The execution was stopped."""
 
 
-ExecutionEnd: TypeAlias = Succeeded | ExecutionFailed | TimedOut | Aborted
+@dataclass(frozen=True)
+class Unreadable:
+    """The execution succeeded; its output cannot be read, because the key of its state machine is denied."""
+
+
+ExecutionEnd: TypeAlias = Succeeded | Unreadable | ExecutionFailed | TimedOut | Aborted
 ExecutionState: TypeAlias = Running | Missing | ExecutionEnd
 
 
@@ -83,6 +88,8 @@ def event_of(end: ExecutionEnd, output_schema: str | None, causes: Causes = Caus
     match end:
         case Succeeded(output):
             return _answered(output if output is not None else "null", output_schema)
+        case Unreadable():  # it is fetched again when a caller asks for it
+            return WorkCompleted(ResultInExecution(is_error=False))
         case ExecutionFailed(error, cause) if error == PROTOCOL_ERROR_NAME:
             return WorkFailed(_protocol_error(cause, causes))
         case ExecutionFailed(error, cause):

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, load_json
 from stepwire.principal import Principal
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 
@@ -148,10 +149,28 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress that the workflow reported."""
+    """How far the workflow is."""
 
     done: float
     total: float | None = None
+    is_counted: bool = False
+    """Whether Stepwire has counted the items of a Distributed Map; a workflow's own report replaces it."""
+
+
+def reports_progress(task: "Task") -> bool:
+    """Tell whether the workflow reports its progress itself."""
+    return task.progress is not None and not task.progress.is_counted
+
+
+@dataclass(frozen=True)
+class ItemCount:
+    """How far a Distributed Map is."""
+
+    done: int
+    """Items that have ended, well or not."""
+    total: int
+    failed: int = 0
+    """Items among them that failed, timed out or were aborted."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +216,8 @@ class Task:
     progress: Progress | None = None
     may_begin: bool = False
     """Whether the execution of a cancelled task may still start, because a concurrent request may be starting it."""
+    client_tasks: tuple[ClientTask, ...] = ()
+    """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
     keep_result: timedelta = timedelta()
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     version: int = 0

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.principal import Principal
+from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, prefix_in
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
@@ -84,7 +85,9 @@ def item_of(task: Task) -> Item:
         "client_modes": _text_unless_empty(sorted(mode.value for mode in task.origin.modes - ELICITATION_MODES)),
         "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
         "client_results": _text_unless_empty(_client_results(task.inputs)),
+        "client_tasks": _text_unless_empty(map(_client_task, task.client_tasks)),
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
+        "progress_source": "items" if task.progress is not None and task.progress.is_counted else None,
     }
     numbers = {
         "format": FORMAT,
@@ -133,7 +136,8 @@ def task_of(item: Item) -> Task:
         checked_at=_moment(item, "checked_at"),
         origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
         inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
-        progress=_progress_of(_json(item, "progress")),
+        client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
+        progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
@@ -340,6 +344,15 @@ def _answer_of(value: Json) -> Answer:
     return InputResponse(Action(action), content if content is None or isinstance(content, str) else write(content))
 
 
+def _client_task(one: ClientTask) -> Json:
+    return [one.number, one.session, one.task_id, one.poll_interval // _MILLISECOND, int(one.has_ended)]
+
+
+def _client_task_of(value: Json) -> ClientTask:
+    number, session, task_id, interval, has_ended = value
+    return ClientTask(number, session, task_id, interval * _MILLISECOND, bool(has_ended))
+
+
 def _origin_text(origin: Origin) -> str:
     modes = sorted(mode.value for mode in origin.modes & ELICITATION_MODES)
     return write([modes, origin.progress_token, origin.request])
@@ -352,5 +365,5 @@ def _origin_of(value: Json, client_modes: Iterable[str]) -> Origin:
     return Origin(frozenset(map(Mode, (*modes, *client_modes))), progress_token, request)
 
 
-def _progress_of(value: Json) -> Progress | None:
-    return None if value is None else Progress(*value)
+def _progress_of(value: Json, *, is_counted: bool) -> Progress | None:
+    return None if value is None else Progress(*value, is_counted=is_counted)

@@ -14,16 +14,28 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 
 from stepwire.aws.throttling import THROTTLED
 from stepwire.errors import (
+    KeyDenied,
     StartRefused,
     StartRefusedForNow,
     StartThrottled,
     StartUnclear,
+    StopRefused,
     StopThrottled,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.tasks.outcomes import Aborted, ExecutionFailed, ExecutionState, Missing, Running, Succeeded, TimedOut
-from stepwire.tasks.task import Execution
+from stepwire.tasks.events import StateEntered
+from stepwire.tasks.outcomes import (
+    Aborted,
+    ExecutionFailed,
+    ExecutionState,
+    Missing,
+    Running,
+    Succeeded,
+    TimedOut,
+    Unreadable,
+)
+from stepwire.tasks.task import Execution, ItemCount
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
@@ -36,6 +48,9 @@ _REASONS: Final = {
     "ExecutionLimitExceeded": "too many workflows are running; try again later",
     "ThrottlingException": "too many workflows are being started; try again in a few seconds",
     "AccessDeniedException": "this server may not start its state machine",
+    "KmsAccessDeniedException": "this server may not use the key of its state machine",
+    "KmsInvalidStateException": "the key of its state machine is disabled",
+    "KmsThrottlingException": "too many workflows are being started; try again in a few seconds",
     "StateMachineTypeNotSupported": "its state machine is of another type than when the tool was registered",
 }
 
@@ -45,9 +60,21 @@ _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 # Pages of running executions: 100,000 executions, 15 MB.
 _MOST_PAGES: Final = 100
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
+_KEY_DENIED: Final = frozenset({"KmsAccessDeniedException", "KmsInvalidStateException"})
+_NOT_STOPPED: Final = {
+    "AccessDeniedException": "this server may not stop it",
+    "KmsAccessDeniedException": "this server may not use the key of its state machine",
+    "KmsInvalidStateException": "the key of its state machine is disabled",
+}
+_UNREADABLE: Final = "its error cannot be read, because this server may not use the key of its state machine"
 _LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
+_MAP_RUN_ENDS: Final = frozenset({"MapRunSucceeded", "MapRunFailed", "MapRunAborted"})
 _NO_LONGER_WAITING: Final = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 _TEMPORARY: Final = THROTTLED | {"ExecutionLimitExceeded"}
+
+
+def ignore(_fault: Exception) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +82,8 @@ class StepFunctionsWorkflows:
     """State machines on Step Functions. The client is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"
+    report: Callable[[Exception], None] = ignore
+    """Receives what only an operator can mend, and callers get an answer in spite of."""
 
     @cached_property
     def _client(self) -> "SFNClient":
@@ -75,24 +104,30 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:  # nothing was sent
             raise StartRefused("this server is not set up to call Step Functions") from error
         else:
-            # To follow an Express execution would find nothing, and start it again and again.
+            # Following it would find nothing, and each repair would start it again.
             if _EXPRESS in begun.get("executionArn", ""):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
     def describe(self, execution: Execution) -> ExecutionState:
         """Return the state of an execution."""
         try:
-            response = self._client.describe_execution(executionArn=execution_arn_of(execution))
+            return self._described(execution)
+        except KeyDenied as denied:
+            self.report(denied)
+            return _without_data(self._described(execution, includedData="METADATA_ONLY"))
+
+    def _described(self, execution: Execution, **more: Any) -> ExecutionState:
+        try:
+            return state_of(self._client.describe_execution(executionArn=execution_arn_of(execution), **more))
         except ClientError as error:
             if code_of(error) == "ExecutionDoesNotExist":
                 return Missing()
             raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
-        return state_of(response)
 
-    def current_state(self, execution: Execution) -> str | None:
-        """Return the name of the state entered last, if it is among the newest events."""
+    def current_state(self, execution: Execution) -> StateEntered | None:
+        """Return the state entered last, if it is among the newest events; of a Distributed Map, with its items."""
         try:
             history = self._client.get_execution_history(
                 executionArn=execution_arn_of(execution),
@@ -106,7 +141,17 @@ class StepFunctionsWorkflows:
             raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
-        return _state_in(history["events"])
+        name, map_run = _state_in(history["events"]), _map_run_in(history["events"])
+        return None if name is None else StateEntered(name, self._items_of(map_run) if map_run else None)
+
+    def _items_of(self, map_run_arn: str) -> ItemCount | None:
+        """Return the items of a running Distributed Map; None without an answer: the state's name is shown alone."""
+        try:
+            counts = self._client.describe_map_run(mapRunArn=map_run_arn)["itemCounts"]
+        except (ClientError, BotoCoreError):
+            return None
+        failed = counts["failed"] + counts["timedOut"] + counts["aborted"]
+        return ItemCount(counts["succeeded"] + failed, counts["total"], failed)
 
     def list_running(self, state_machine_arn: str) -> frozenset[str]:
         """Return the names of the running executions, 1,000 per call."""
@@ -144,6 +189,8 @@ class StepFunctionsWorkflows:
         except ClientError as error:
             if code_of(error) in THROTTLED:
                 raise StopThrottled from error
+            if code_of(error) in _NOT_STOPPED:
+                raise StopRefused(_NOT_STOPPED[code_of(error)]) from error
             if code_of(error) != "ExecutionDoesNotExist":
                 raise
             return False
@@ -168,6 +215,17 @@ def _state_in(events: Any) -> str | None:
         return None
     entered = (event["stateEnteredEventDetails"] for event in events if "stateEnteredEventDetails" in event)
     return next((details["name"] for details in entered), None)
+
+
+def _map_run_in(events: Any) -> str | None:
+    """Return the ARN of the Distributed Map that runs, from events in reverse order: none has ended since it began."""
+    for event in events:
+        if event["type"] in _MAP_RUN_ENDS:
+            return None
+        for details in ("mapRunStartedEventDetails", "mapRunRedrivenEventDetails"):
+            if details in event:
+                return event[details]["mapRunArn"]
+    return None
 
 
 def execution_arn_of(execution: Execution) -> str:
@@ -196,6 +254,17 @@ def state_of(report: Any) -> ExecutionState:
             return Running()
 
 
+def _without_data(state: ExecutionState) -> ExecutionState:
+    """Return the state of an execution whose data may not be read."""
+    match state:
+        case Succeeded():
+            return Unreadable()
+        case ExecutionFailed():
+            return ExecutionFailed("", _UNREADABLE)
+        case _:
+            return state
+
+
 def _whole(text: str | None) -> str | None:
     """Return the text with ? for lone surrogates, which JSON may contain and DynamoDB does not accept."""
     return text and text.encode(errors="replace").decode()
@@ -213,7 +282,10 @@ def start_error(error: ClientError) -> StartRefused | StartUnclear:
 
 
 def _unavailable(error: ClientError) -> WorkflowsUnavailable:
-    return WorkflowsThrottled() if code_of(error) in THROTTLED else WorkflowsUnavailable()
+    code = code_of(error)
+    if code in _KEY_DENIED:
+        return KeyDenied()
+    return WorkflowsThrottled() if code in THROTTLED else WorkflowsUnavailable()
 
 
 def code_of(error: ClientError) -> str:

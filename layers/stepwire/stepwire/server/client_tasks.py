@@ -1,0 +1,160 @@
+"""Questions that a legacy client makes tasks of its own: asking about such a task, and taking what the client says.
+
+In 2025-11-25, either side may make a task of the other's request. To a client that declares it, a question goes with
+`task`, and may be answered with a CreateTaskResult, which is stored with our task. Whenever the client comes back for
+a stream, it is asked about its tasks: `tasks/get` at the pace that it named, `tasks/result` once its task has ended,
+and `tasks/cancel` once the question is closed. Each is sent again until it is answered, so a lost body loses nothing.
+What the result holds is an answer like any other.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from stepwire.engine.dialogue import WrongAnswer
+from stepwire.json_text import JsonObject, as_object
+from stepwire.protocol.messages import Response, request_text
+from stepwire.server.kit import Call, Kit
+from stepwire.server.tool_calls import permit
+from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask, Standing, client_task_of, standing_of
+from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted
+from stepwire.tasks.inputs import Action, Elicitation, InputRequest, method_of
+from stepwire.tasks.task import Task
+
+LONGEST_PAUSE: Final = timedelta(seconds=20)
+"""Between two bodies of a stream; clients give up on a request that is silent for longer."""
+# JavaScript's timers count milliseconds in 31 bits: a store that forgets by timer forgets at once what lasts longer.
+_LONGEST_TTL: Final = timedelta(days=24)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_LOST: Final = "the client has lost the task that it made of this question"
+_DISMISSED: Final[JsonObject] = {"action": Action.CANCEL.value}
+
+
+def offer(call: Call, task: Task, request: InputRequest, at: datetime) -> JsonObject:
+    """Return the parameter that lets a client answer a question with a task of its own; empty if it did not declare it.
+
+    What is asked again is asked without: the client may have lost its task, or be unable to say how it stands.
+    """
+    is_full = len(task.client_tasks) >= MOST_CLIENT_TASKS
+    if is_full or request.is_asked_again or not _declares(call, method_of(request.asked)):
+        return {}
+    left = (request.expires_at or task.expires_at) - at
+    return {"task": {"ttl": min(left, _LONGEST_TTL) // _MILLISECOND}}
+
+
+def is_deferred(call: Call, task: Task, request: InputRequest) -> bool:
+    """Tell whether this client has made a task of the question, and so need not be asked it again."""
+    return any(one.number == request.number for one in _tasks_of(call, task))
+
+
+def pace_of(call: Call, task: Task) -> timedelta:
+    """Return how long this client must wait before it comes back, so that it is not asked about its tasks too often."""
+    return min(LONGEST_PAUSE, max((one.poll_interval for one in _tasks_of(call, task)), default=timedelta()))
+
+
+def due_requests(call: Call, task: Task, polls: int, at: datetime) -> Iterator[str]:
+    """Write what to ask this client about its tasks, on the body that it gets after so many polls."""
+    open_numbers = {one.number for one in task.input_requests}
+    for one in _tasks_of(call, task):
+        verb = _due(call, one, polls, is_open=one.number in open_numbers)
+        if verb is not None:
+            message_id = f"{task.task_id}.{one.number}.{verb}.{round(at.timestamp() * 1000)}.{one.task_id}"
+            yield request_text(message_id, f"tasks/{verb}", {"taskId": one.task_id})
+
+
+def answer(kit: Kit, call: Call, response: Response) -> None:
+    """Take a client's response to a request of the server, whose id names our task, the question, and what was asked.
+
+    A response about a question that is not open is ignored, whether it was ever asked or not.
+
+    Raises:
+        InsufficientScope: the caller may not call the task's tool.
+        UnknownTask: no such task for this caller.
+    """
+    task_id, *named = str(response.id).split(".", 4)
+    task = kit.operations.recorder.require(call.owner, task_id)
+    request = next((one for one in task.input_requests if named[:1] == [str(one.number)]), None)
+    if request is not None:
+        permit(kit, call.scopes)(task)
+    told = next((one for one in _tasks_of(call, task) if named[3:] == [one.task_id]), None)
+    match named:
+        case [number]:
+            is_task = _is_noted(kit, call, task, number, response.result)
+            _take(kit, call, task, None if is_task else request, response.result)
+        case [_, "result", _, _] if told is not None:
+            _take(kit, call, task, request, response.result)
+        case [_, "get", _, _] if told is not None:
+            _hear(kit, task, request, told, standing_of(told, response.result))
+        case [_, "cancel", _, _] if told is not None:
+            kit.operations.recorder.record(task, ClientTaskClosed(told))
+        case _:
+            pass
+
+
+def _is_noted(kit: Kit, call: Call, task: Task, number: str, result: JsonObject | None) -> bool:
+    """Note the task that a client has made of a question, if it has; also of a closed one, to have it cancelled.
+
+    Return False for every other response, and where there is no room for one more: then it is a wrong answer.
+    """
+    may_make_tasks = "requests" in as_object(call.client_capabilities.get("tasks"))
+    if not may_make_tasks or not number.isdecimal():
+        return False
+    made = client_task_of(int(number), call.session.digest_of(int(number)) or "", result)
+    after = None if made is None else kit.operations.recorder.record(task, ClientTaskNoted(made))
+    return after is not None and made in after.client_tasks
+
+
+def _hear(kit: Kit, task: Task, request: InputRequest | None, told: ClientTask, standing: Standing) -> None:
+    """Take what a client says of its task; `request` is the question, while it is open."""
+    recorder = kit.operations.recorder
+    if standing is Standing.GOES_ON:
+        return
+    if standing is Standing.HAS_RESULT:
+        recorder.record(task, ClientTaskNoted(replace(told, has_ended=True)))
+        return
+    # The question comes first: a crash between the two leaves none that its client is never asked again.
+    if request is not None and standing is Standing.LOST:
+        task = kit.dialogue.ask_again(task, {request.key: WrongAnswer(_LOST)})
+    elif request is not None:
+        task = _dismiss(kit, task, request)
+    recorder.record(task, ClientTaskClosed(told))
+
+
+def _take(kit: Kit, call: Call, task: Task, request: InputRequest | None, result: JsonObject | None) -> None:
+    """Take an answer to a question, if that is open; None stands for an error."""
+    if request is None:
+        return
+    if result is None:
+        kit.dialogue.mark_unanswerable(call.owner, task.task_id, request.key)
+    else:
+        kit.dialogue.respond(call.owner, task.task_id, {request.key: result})
+
+
+def _dismiss(kit: Kit, task: Task, request: InputRequest) -> Task:
+    """Take it for an answer that a client's task was cancelled: its user, or whoever acts for them, wants no part."""
+    if isinstance(request.asked, Elicitation):
+        return kit.dialogue.respond(task.owner, task.task_id, {request.key: _DISMISSED})
+    return kit.dialogue.mark_unanswerable(task.owner, task.task_id, request.key)
+
+
+def _due(call: Call, one: ClientTask, polls: int, *, is_open: bool) -> str | None:
+    if is_open and one.has_ended:
+        return "result"
+    if is_open:
+        # Where the client's pace is slower than bodies may be, it is asked on some of them.
+        return "get" if polls % -(-one.poll_interval // LONGEST_PAUSE) == 0 else None
+    can_cancel = "cancel" in as_object(call.client_capabilities.get("tasks"))
+    return "cancel" if can_cancel and not one.has_ended else None
+
+
+def _tasks_of(call: Call, task: Task) -> Iterator[ClientTask]:
+    """Give the tasks that this client has made of our task's questions."""
+    return (one for one in task.client_tasks if one.session == call.session.digest_of(one.number))
+
+
+def _declares(call: Call, method: str) -> bool:
+    """Tell whether the client declares that it makes tasks of a request; the path of its capability is the method."""
+    kind, _, verb = method.partition("/")
+    requests = as_object(as_object(call.client_capabilities.get("tasks")).get("requests"))
+    return verb in as_object(requests.get(kind))

@@ -1,0 +1,112 @@
+"""Questions that released clients make tasks of their own, each in its SDK's own task store (2025-11-25).
+
+The Python SDK brings handlers and a store, and the TypeScript SDK answers `tasks/get`, `tasks/result` and
+`tasks/cancel` from its store by itself.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from stepwire.engine.upkeep import NOT_SUPPORTED
+from tests.interop.asking_work import AskingWork
+from tests.interop.test_fetching import LEGACY_PYTHON, SECONDS
+from tests.kits import ARGUMENTS, SAMPLED
+from tests.npm import install, node
+from tests.refusals.endpoint import serving
+from tests.refusals.typescript import FOLDER
+
+Json = dict[str, Any]
+ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
+DRIVER: Final = Path(__file__).parent / "client_tasks_mcp_1.py"
+COMES_BACK: Final = ("tasks/get", "tasks/result", "tasks/cancel")
+each_library = pytest.mark.parametrize("library", ["python", pytest.param("typescript", marks=pytest.mark.long)])
+
+
+@pytest.fixture
+def work() -> AskingWork:
+    """Work that asks."""
+    return AskingWork()
+
+
+@pytest.fixture
+def url(work: AskingWork) -> Iterator[str]:
+    """Where the work is called."""
+    with serving(work.handle) as url:
+        yield url
+
+
+def seen_by(library: str, url: str, what: str, *, as_task: bool = True) -> Json:
+    """Let a client call the tool, and give what it was asked and what it got."""
+    plan = json.dumps(
+        {"what": what, "as_task": as_task, "arguments": ARGUMENTS, "user": ACCEPT, "model": SAMPLED, "name": "mcp"}
+    )
+    if library == "python":
+        command = [str(LEGACY_PYTHON), str(DRIVER), url]
+        ended = subprocess.run(command, input=plan, capture_output=True, text=True, timeout=SECONDS, check=False)
+    else:
+        install(FOLDER)
+        ended = node(FOLDER, ["client_tasks.mjs", url], SECONDS, plan)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+# T35, T36
+@each_library
+@pytest.mark.parametrize("as_task", [True, False])
+def test_the_results_of_its_tasks_are_the_answers(work: AskingWork, url: str, library: str, *, as_task: bool) -> None:
+    seen = seen_by(library, url, "completes", as_task=as_task)
+
+    assert seen["result"]["structuredContent"] == {"user": ACCEPT, "model": SAMPLED}
+    assert seen["statuses"] == ["completed"] * 2
+    questions = [one for one in seen["asked"] if one not in COMES_BACK]
+    assert questions == ["elicitation/create with task", "sampling/createMessage with task"]
+    assert seen["asked"].count("tasks/result") == 2
+    assert "tasks/get" in seen["asked"]
+    assert "tasks/cancel" not in seen["asked"]
+    assert len(work.workflows.resumptions) == 2, "no answer was delivered twice"
+    assert work.world.faults == []
+
+
+@each_library
+def test_its_tasks_that_fail_fail_the_states(work: AskingWork, url: str, library: str) -> None:
+    seen = seen_by(library, url, "fails")
+
+    assert seen["result"]["structuredContent"] == {"user": NOT_SUPPORTED, "model": NOT_SUPPORTED}
+    assert work.world.faults == []
+
+
+@each_library
+def test_its_tasks_that_are_cancelled_dismiss_the_questions(work: AskingWork, url: str, library: str) -> None:
+    seen = seen_by(library, url, "is cancelled")
+
+    assert seen["result"]["structuredContent"] == {"user": {"action": "cancel"}, "model": NOT_SUPPORTED}
+    assert work.world.faults == []
+
+
+@each_library
+def test_questions_whose_tasks_it_has_lost_are_asked_again_without_tasks(
+    work: AskingWork, url: str, library: str
+) -> None:
+    seen = seen_by(library, url, "is lost")
+
+    questions = [one for one in seen["asked"] if one not in COMES_BACK]
+    assert questions[2:] == ["elicitation/create", "sampling/createMessage"]
+    assert seen["result"]["structuredContent"] == {"user": ACCEPT, "model": SAMPLED}
+    assert work.world.faults == []
+
+
+# T37
+@each_library
+def test_its_tasks_are_cancelled_with_ours(work: AskingWork, url: str, library: str) -> None:
+    seen = seen_by(library, url, "is not wanted")
+
+    assert seen["result"]["isError"]
+    assert seen["asked"].count("tasks/cancel") == 2
+    assert seen["statuses"] == ["cancelled"] * 2
+    assert not work.workflows.running()
+    assert work.world.faults == []
