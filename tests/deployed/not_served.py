@@ -64,6 +64,7 @@ LEFT_OUT: Final = (
 )
 # What is taken, and then does nothing or something else.
 GAPS: Final = (
+    Gap("events of parameters and tags", "are not sent; function catalog is invoked as by its schedule"),
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
     Gap("time limits of a state that an expression gives", "fail the state, so each is written anew as an hour"),
