@@ -12,6 +12,7 @@ from stepwire.catalog.manifests import read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.drafts import Draft, History, Machine, draft
+from stepwire_cli.wrap.findings import Finding, Severity, findings_of
 from stepwire_cli.wrap.names import tool_name
 
 _KINDS: Final = (".json", ".yaml", ".yml", ".json5")
@@ -29,8 +30,9 @@ def measured(folder: Path) -> Iterator[str]:
         elif "StartAt" in definition:
             made = draft(tool_name(path.stem), Machine(f"{_ARN}{path.stem[:80]}", path.stem, definition), History())
             faults = list(_faults(made))
-            count.update(_counted(made, is_accepted=not faults))
-            yield from (f"{path}: {fault}" for fault in (*faults, *made.conflicts))
+            wrong = [str(one) for one in _found(made) if one.severity is Severity.ERROR]
+            count.update(_counted(made, is_accepted=not faults, is_healthy=not faults and not wrong))
+            yield from (f"{path}: {fault}" for fault in (*faults, *wrong, *made.conflicts))
     yield from (f"{number:6} {name}" for name, number in sorted(count.items()))
 
 
@@ -51,11 +53,21 @@ def _faults(made: Draft) -> Iterator[str]:
             yield f"{kind}: {error}"
 
 
-def _counted(made: Draft, *, is_accepted: bool) -> Iterator[str]:
+def _found(made: Draft) -> list[Finding]:
+    try:
+        manifest = read_manifest(made.text)
+    except CatalogError:
+        return []
+    return findings_of(made.name, manifest, made.machine, History())
+
+
+def _counted(made: Draft, *, is_accepted: bool, is_healthy: bool) -> Iterator[str]:
     yield "definitions"
     schema = made.manifest["input_schema"]
     if is_accepted:
         yield "definitions whose draft the compiler accepts"
+    if is_healthy:
+        yield "definitions of whose draft the doctor says no error"
     if made.conflicts:
         yield "definitions with something to look at"
     for word, name in (("properties", "properties"), ("required", "required properties")):

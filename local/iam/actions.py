@@ -142,6 +142,7 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "secretsmanager.GetSecretValue": _on("secretsmanager:GetSecretValue", "SecretId", "secretsmanager", "secret:"),
     "resourcegroupstaggingapi.GetResources": _on_any("tag:GetResources"),
     "ssm.GetParametersByPath": _path,
+    "sts.AssumeRole": _on("sts:AssumeRole", "RoleArn"),
     "sqs.SendMessage": _queue("sqs:SendMessage"),
     "sqs.ReceiveMessage": _queue("sqs:ReceiveMessage"),
     "sqs.DeleteMessage": _queue("sqs:DeleteMessage"),

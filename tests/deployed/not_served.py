@@ -61,9 +61,17 @@ LEFT_OUT: Final = (
         "a condition cannot take a parameter apart; the stack is deployed without a bus",
         name="HasEventBusArn",
     ),
+    LeftOutCondition(
+        "a salt that is the id of another stack",
+        "the same; the stack takes over no table",
+        name="HasStackAsSalt",
+    ),
 )
 # What is taken, and then does nothing or something else.
 GAPS: Final = (
+    Gap(
+        "permissions to read parameters by their path", "are checked against every resource, so they are given for all"
+    ),
     Gap("events of parameters and tags", "are not sent; function catalog is invoked as by its schedule"),
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
@@ -89,6 +97,8 @@ GAPS: Final = (
 )
 
 
+# Permissions that are checked against every resource, whatever the call names.
+WIDENED: Final = ("ssm:GetParametersByPath",)
 # Of a state, where it may be a JSONata expression.
 TIME_LIMITS: Final = ("TimeoutSeconds", "HeartbeatSeconds")
 AN_HOUR: Final = 3600  # seconds
@@ -106,6 +116,19 @@ def with_plain_time_limits(definition: Any) -> Any:
             return [with_plain_time_limits(part) for part in cast(list[Any], definition)]
         case _:
             return definition
+
+
+def with_wide_permissions(value: Any) -> Any:
+    """Rewrite the statements of WIDENED, in a template or any part of one, so that they hold for every resource."""
+    match value:
+        case {"Action": str(action), "Resource": _} if action in WIDENED:
+            return {**cast(dict[str, Any], value), "Resource": "*"}
+        case dict():
+            return {key: with_wide_permissions(part) for key, part in cast(dict[str, Any], value).items()}
+        case list():
+            return [with_wide_permissions(part) for part in cast(list[Any], value)]
+        case _:
+            return value
 
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

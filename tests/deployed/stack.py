@@ -17,7 +17,7 @@ import yaml
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
 from tests.deployed.emulator import ROOT
-from tests.deployed.not_served import with_plain_time_limits, without_what_is_left_out
+from tests.deployed.not_served import with_plain_time_limits, with_wide_permissions, without_what_is_left_out
 
 SAM: Final = ROOT / ".venv-sam/bin/sam"
 NAME: Final = "e2e"
@@ -68,7 +68,7 @@ def copied(project: Path, copy: Path) -> Path:
 def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
     """Write a copy of the built template without what the emulator cannot serve; return what was left out, too."""
     template = cast(dict[str, Any], yaml_parse((built / "template.yaml").read_text(encoding="utf-8")))
-    rest, taken = without_what_is_left_out(template)
+    rest, taken = without_what_is_left_out(with_wide_permissions(template))
     for name, body in rest["Resources"].items():
         if body["Type"] == "AWS::Serverless::StateMachine" and "DefinitionUri" in body["Properties"]:
             body["Properties"]["DefinitionUri"] = _in_json(built, name, body["Properties"]["DefinitionUri"])

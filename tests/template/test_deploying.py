@@ -299,6 +299,19 @@ def test_keys_of_state_machines_are_used_through_step_functions_alone() -> None:
     assert not stack("none").has("UseOfStateMachineKeys")
 
 
+def test_only_roles_that_the_operator_names_are_assumed_and_by_functions_that_call_step_functions() -> None:
+    role = "arn:aws:iam::222222222222:role/stepwire"
+    policy = stack("none", WorkflowRoleArns=role).properties("UseOfWorkflowRoles")
+    told = {
+        f"{part.logical_id}Role"
+        for part in resources(FUNCTION)
+        if "EXTERNAL_ID" in part.properties.get("Environment", {}).get("Variables", {})
+    }
+
+    assert set(policy["Roles"]) == told
+    assert not stack("none").has("UseOfWorkflowRoles")
+
+
 def test_without_a_key_of_ones_own_all_is_encrypted_with_keys_of_aws() -> None:
     made = stack("none")
 

@@ -3,7 +3,13 @@
 from copy import deepcopy
 from typing import Any
 
-from tests.deployed.not_served import AN_HOUR, NEVER, with_plain_time_limits, without_what_is_left_out
+from tests.deployed.not_served import (
+    AN_HOUR,
+    NEVER,
+    with_plain_time_limits,
+    with_wide_permissions,
+    without_what_is_left_out,
+)
 from tests.template.document import template
 
 
@@ -55,6 +61,17 @@ def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_st
 
     assert taken == ["HasEventBusArn"]
     assert rest["Conditions"] == {**conditions, "HasEventBusArn": NEVER}
+
+
+def test_permissions_by_path_hold_for_every_resource_and_all_others_stay() -> None:
+    statements = [
+        {"Action": "ssm:GetParametersByPath", "Resource": "arn:of:a:path"},
+        {"Action": "ssm:GetParameter", "Resource": "arn:of:a:path"},
+    ]
+
+    wide = with_wide_permissions({"Statement": statements})
+
+    assert [one["Resource"] for one in wide["Statement"]] == ["*", "arn:of:a:path"]
 
 
 def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:

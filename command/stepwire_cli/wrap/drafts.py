@@ -61,6 +61,8 @@ class Draft:
     """YAML, with comments."""
     conflicts: tuple[str, ...] = ()
     """What the owner must look at, one line each."""
+    runs: int = 0
+    """How many runs were looked at."""
 
     def parameter(self) -> str:
         """Return the manifest as it is registered: with its comments where that is free of charge."""
@@ -87,17 +89,22 @@ def draft(name: str, machine: Machine, history: History) -> Draft:
     }
     if (output := output_schema(analysis.output, history.outputs)) is not None:
         manifest["output_schema"] = fitted(output, LARGEST_OUTPUT_SCHEMA)
-    manifest |= {
+    manifest |= {"task_support": "forbidden"} if machine.is_express else _times(timings)
+    if errors.value is not None:
+        manifest["show_errors"] = errors.value
+    notes = _notes(machine, history, timings, inferred) | ({("show_errors",): errors.why} if errors.why else {})
+    lines = [*_head(history, analysis, inferred), *yaml_lines(manifest, notes)]
+    told = (*inferred.conflicts, *_problems(analysis))
+    return Draft(name, machine, manifest, "\n".join(lines) + "\n", told, history.inputs.count)
+
+
+def _times(timings: Timings) -> JsonObject:
+    return {
         "task_support": "forbidden" if timings.is_quick else "optional",
         "ttl": iso(timings.ttl),
         "poll_interval": iso(timings.poll_interval),
         "longest_poll_interval": iso(timings.longest_poll_interval),
     }
-    if errors.value is not None:
-        manifest["show_errors"] = errors.value
-    notes = _notes(machine, history, timings, inferred) | ({("show_errors",): errors.why} if errors.why else {})
-    lines = [*_head(history, analysis, inferred), *yaml_lines(manifest, notes)]
-    return Draft(name, machine, manifest, "\n".join(lines) + "\n", (*inferred.conflicts, *_problems(analysis)))
 
 
 def _head(history: History, analysis: Analysis, inferred: Inferred) -> list[str]:
@@ -138,7 +145,9 @@ def _notes(machine: Machine, history: History, timings: Timings, inferred: Infer
     notes["poll_interval",] = timings.why_poll
     if "Comment" not in machine.definition:
         notes["description",] = "the definition has no Comment: say what it does, and when to use it"
-    if timings.is_quick:
+    if machine.is_express:
+        notes["task_support",] = "its type is EXPRESS: calls wait for the end, and there is no task"
+    elif timings.is_quick:
         notes["task_support",] = f"each of {len(history.seconds)} runs ended within seconds"
     if history.outputs.count:
         notes["output_schema",] = f"from {history.outputs.count} outputs; nothing is required"

@@ -1,7 +1,8 @@
 """The errors of the workflow. The rule: their names are an interface, because Lambda reports an exception's class name.
 
-workflows/profile_dataset.asl.yaml lists every name: `StorageUnavailable` is retried, the others end the execution,
-with the message as its cause. A message says what is wrong and what would be right, because a model acts on it.
+examples/workflows/profile_dataset.asl.yaml lists every name: `StorageUnavailable` is retried, the others end the
+execution, with the message as its cause. A message says what is wrong and what would be right, because a model acts on
+it.
 
     DatasetError
     ├── DatasetInvalid        the text is not a table we can read, or the arguments contradict each other

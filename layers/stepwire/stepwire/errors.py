@@ -45,6 +45,7 @@
     │   └── StartRefusedForNow             ... because of a quota (AtQuota); retry
     ├── StartUnclear                   port: the execution may or may not have started
     │   └── StartThrottled                 ... because of a quota (AtQuota)
+    ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
     ├── StopRefused                    port: this server may not stop the execution
     ├── WorkflowsUnavailable           port: Step Functions does not answer
@@ -396,6 +397,10 @@ class WorkflowsUnavailable(StepwireError):
 
 class KeyDenied(WorkflowsUnavailable):
     """The key that encrypts a state machine may not be used, or is disabled: its operator must mend that."""
+
+
+class ForeignQuestion(StepwireError):
+    """A state machine of another account or Region asks a question, which is not supported; its state fails."""
 
 
 class StarterUnproven(StepwireError):

@@ -20,7 +20,6 @@ def _state_machine(resource: Resource, world: World) -> Created:
             name=name,
             **_settings(resource, world),
             type=resource.properties.get("StateMachineType", "STANDARD"),
-            **_encryption(resource.properties.get("EncryptionConfiguration")),
             tags=[{"key": key, "value": value} for key, value in _tags(resource).items()],
         )
     except ClientError as error:
@@ -52,14 +51,15 @@ def _removed(_resource: Resource, created: Created, world: World) -> None:
     world.state_machines.remove(created.reference)
 
 
-def _settings(resource: Resource, world: World) -> dict[str, str]:
-    """Return the definition and the role, after checking both."""
+def _settings(resource: Resource, world: World) -> dict[str, Any]:
+    """Return the definition and the role, after checking both, and the encryption."""
     properties = resource.properties
     definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
     _check_transitions(resource.logical_id, definition)
     _check_expressions(resource.logical_id, json.loads(definition))
     role_of(resource, properties["RoleArn"], world)
-    return {"definition": definition, "roleArn": properties["RoleArn"]}
+    encryption = _encryption(properties.get("EncryptionConfiguration"))
+    return {"definition": definition, "roleArn": properties["RoleArn"], **encryption}
 
 
 def _tags(resource: Resource) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from stepwire.background.input_requests import LARGEST_OPEN, MOST_GENERATIONS, Question
 from stepwire.engine.dialogue import WrongAnswer
-from stepwire.errors import WorkflowsUnavailable
+from stepwire.errors import ForeignQuestion, WorkflowsUnavailable
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, FormElicitation, InputRequest, Mode, UrlElicitation
 from stepwire.tasks.task import Execution, InputRequired, Task, Working
@@ -390,3 +390,14 @@ class TestANestedQuestion:
         world.ask(world.call().task_id)
 
         assert world.workflows.starters_asked == []
+
+
+def test_a_question_from_another_account_or_region_fails_its_state() -> None:
+    """Its answer could not be delivered; the function's error is the state's."""
+    world = World()
+    task = world.call(replace(OPTIONAL, role="arn:aws:iam::222222222222:role/stepwire"))
+
+    with pytest.raises(ForeignQuestion):
+        world.ask(task.task_id)
+
+    assert world.stored(task).input_requests == ()

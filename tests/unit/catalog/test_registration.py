@@ -35,12 +35,12 @@ class Machines:
     silence: Exception | None = None
     """What every question about a state machine is answered with."""
 
-    def has_consent(self, arn: str) -> bool:
+    def has_consent(self, arn: str, role: str) -> bool:
         if isinstance(self.silence, WorkflowsUnavailable):
             raise self.silence
         return arn in self.consenting
 
-    def examine(self, arn: str) -> Examined:
+    def examine(self, arn: str, role: str) -> Examined:
         if self.silence is not None:
             raise self.silence
         self.described.append(arn)
@@ -60,8 +60,9 @@ def compiled(
     previous: Compiled | None = None,
     recheck: bool = False,
     checks_scopes: bool = True,
+    roles: tuple[str, ...] = (),
 ) -> Compiled:
-    compiler = Compiler(Endpoint("mine", PREFIX, checks_scopes), machines or Machines(), recheck)
+    compiler = Compiler(Endpoint("mine", PREFIX, checks_scopes, roles), machines or Machines(), recheck)
     return compiler.compile(tools, previous.tools if previous else {})
 
 
@@ -308,7 +309,7 @@ def test_a_state_machine_that_cannot_be_examined_keeps_the_last_good_tool_and_sa
 
 def test_a_throttled_description_says_so() -> None:
     class Throttled(Machines):
-        def has_consent(self, arn: str) -> bool:
+        def has_consent(self, arn: str, role: str) -> bool:
             return True
 
     found = compiled(registered(), machines=Throttled(silence=WorkflowsThrottled()))
@@ -320,3 +321,70 @@ def test_a_definition_of_1_mb_is_examined() -> None:
     filled = DEFINITION[:-1] + ', "Comment": "' + "x" * (LARGEST_DEFINITION - 200) + '"}'
 
     assert set(compiled(registered(), machines=Machines(definition=filled)).tools) == {"settle"}
+
+
+# --------------------------------------------------------------------------------------------------------------- roles
+
+FOREIGN: Final = "arn:aws:states:us-west-2:222222222222:stateMachine:Settle"
+ROLE: Final = "arn:aws:iam::222222222222:role/stepwire"
+
+
+def foreign(**more: Any) -> Machines:
+    return Machines(kinds={FOREIGN: Kind.STANDARD}, consenting={FOREIGN}, **more)
+
+
+@pytest.mark.parametrize("allowed", [ROLE, "arn:aws:iam::222222222222:role/step*"])
+def test_a_state_machine_of_another_account_and_region_is_served_under_a_role_that_is_allowed(allowed: str) -> None:
+    found = compiled(registered(state_machine=FOREIGN, role=ROLE), machines=foreign(), roles=(allowed,))
+
+    (tool,) = read_catalog(found.shards()[0], {}).in_order
+    assert (tool.state_machine_arn, tool.role) == (FOREIGN, ROLE)
+
+
+@pytest.mark.parametrize(
+    ("role", "allowed", "words"),
+    [
+        (None, (ROLE,), "can be started without a role"),
+        (ROLE, (), "its operator adds it to WorkflowRoleArns"),
+        (ROLE, ("arn:aws:iam::222222222222:role/other",), "its operator adds it to WorkflowRoleArns"),
+        ("arn:aws:iam::333333333333:role/stepwire", ("arn:aws:iam::*",), "must be of the state machine's account"),
+        ("stepwire", (ROLE,), "role: "),
+    ],
+)
+def test_no_other_role_is_assumed(role: str | None, allowed: tuple[str, ...], words: str) -> None:
+    fields = {} if role is None else {"role": role}
+
+    found = compiled(registered(state_machine=FOREIGN, **fields), machines=foreign(), roles=allowed)
+
+    assert found.tools == {}
+    assert words in reason(found)
+
+
+def test_the_tag_counts_elsewhere_too() -> None:
+    machines = Machines(kinds={FOREIGN: Kind.STANDARD}, consenting=set())
+
+    found = compiled(registered(state_machine=FOREIGN, role=ROLE), machines=machines, roles=(ROLE,))
+
+    assert "its owner adds the tag" in reason(found)
+
+
+def test_a_role_that_may_not_be_assumed_keeps_the_last_good_tool_and_says_why() -> None:
+    one = registered(state_machine=FOREIGN, role=ROLE)
+    before = compiled(one, machines=foreign(), roles=(ROLE,))
+
+    class Denied(Machines):
+        def has_consent(self, arn: str, role: str) -> bool:
+            raise CatalogError(f"role: {role} must allow the endpoint to assume it")
+
+    after = compiled(one, machines=Denied(), previous=before, recheck=True, roles=(ROLE,))
+
+    assert after.tools == before.tools
+    assert "must allow the endpoint to assume it" in reason(after)
+
+
+def test_an_express_state_machine_elsewhere_is_refused() -> None:
+    machines = Machines(kinds={FOREIGN: Kind.EXPRESS}, consenting={FOREIGN})
+
+    found = compiled(registered(state_machine=FOREIGN, role=ROLE), machines=machines, roles=(ROLE,))
+
+    assert "must be of the endpoint's own account and Region" in reason(found)

@@ -27,7 +27,13 @@ from stepwire.aws.gateway.http_events import request_of, response_of
 from stepwire.aws.publishing.audit_log import load_metrics, write_audit_entry
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.settings import McpSettings, check_scopes, read_mcp_settings, read_sweep_interval, read_table_name
+from stepwire.aws.settings import (
+    McpSettings,
+    check_scopes,
+    read_mcp_settings,
+    read_sweep_interval,
+    read_table_name,
+)
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.table_stream import expired_task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -53,6 +59,8 @@ from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
 
 if TYPE_CHECKING:
+    from mypy_boto3_stepfunctions import SFNClient
+
     from stepwire.engine.express import ExpressCalls
 
 _LINK_LIFETIME: Final = timedelta(minutes=15)
@@ -69,6 +77,13 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Block for that many seconds."""
         time.sleep(seconds)
+
+
+def client_elsewhere(region: str, role: str) -> "SFNClient":
+    """Return the Step Functions client of a Region under a role; most functions never need one."""
+    from stepwire.aws.elsewhere import client_elsewhere  # noqa: PLC0415
+
+    return client_elsewhere(region, role)
 
 
 class McpHandler:
@@ -114,7 +129,7 @@ class McpHandler:
     def _server(self) -> McpServer:
         settings = self._settings
         recorder = _recorder(settings.table_name, dynamodb_client)
-        workflows = StepFunctionsWorkflows(step_functions_client, self._report)
+        workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
         limiter = WaitLimiter(wait_slots, settings.waits, secrets.token_bytes, self._report)
@@ -201,7 +216,9 @@ class ExecutionEventsHandler:
     @cached_property
     def _events(self) -> ExecutionEvents:
         recorder = _recorder(read_table_name(os.environ), patient_dynamodb_client)
-        return ExecutionEvents(recorder, StepFunctionsWorkflows(patient_step_functions_client, self._report))
+        return ExecutionEvents(
+            recorder, StepFunctionsWorkflows(patient_step_functions_client, self._report, client_elsewhere)
+        )
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an execution could not be read", "check postponed", Logger())
@@ -241,7 +258,11 @@ class ExpirationsHandler:
     @cached_property
     def _expirations(self) -> Expirations:
         store = DynamoDbTaskStore(read_table_name(os.environ), patient_dynamodb_client)
-        return Expirations(store, StepFunctionsWorkflows(patient_step_functions_client), write_audit_entry)
+        return Expirations(store, self._workflows, write_audit_entry)
+
+    @cached_property
+    def _workflows(self) -> StepFunctionsWorkflows:
+        return StepFunctionsWorkflows(patient_step_functions_client, elsewhere=client_elsewhere)
 
 
 class SweepHandler:
@@ -259,7 +280,7 @@ class SweepHandler:
     def _sweep(self) -> Sweep:
         interval = read_sweep_interval(os.environ)
         recorder = _recorder(read_table_name(os.environ), dynamodb_client)
-        workflows = StepFunctionsWorkflows(step_functions_client, self._report)
+        workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
         return Sweep(
             recorder,
             Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),

@@ -18,6 +18,7 @@ from stepwire.aws.clients import (
     ssm_client,
     tagging_client,
 )
+from stepwire.aws.elsewhere import client_elsewhere
 from stepwire.aws.registry import Parameters, TaggedStateMachines
 from stepwire.aws.settings import CatalogSettings, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
@@ -59,6 +60,7 @@ class CatalogHandler:
             tagging_client,
             patient_step_functions_client,
             _consents_in(event, settings.endpoint.name),
+            client_elsewhere,
         )
         return Compiler(settings.endpoint, machines, recheck=event.get("detail-type") == _SCHEDULED)
 

@@ -76,6 +76,21 @@ def sync_step_functions_client(longest: timedelta) -> "SFNClient":
         return boto3.client("stepfunctions", config=config)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
 
 
+def step_functions_client_elsewhere(region: str, credentials: Any) -> "SFNClient":
+    """Return a Step Functions client of a Region with the credentials of a role there."""
+    with _LOCK:
+        session = boto3.session.Session(
+            credentials["AccessKeyId"], credentials["SecretAccessKey"], credentials["SessionToken"], region
+        )
+        return session.client("stepfunctions", config=_FOR_REQUESTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+
+
+def sts_client() -> Any:
+    """Return a client of the Security Token Service, at the Region's own endpoint."""
+    with _LOCK:
+        return cast(Any, boto3).client("sts", config=_FOR_REQUESTS)
+
+
 def s3_client() -> "S3Client":
     """Return an S3 client."""
     with _LOCK:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stepwire.aws.throttling import THROTTLED
-from stepwire.aws.workflows.step_functions import code_of
+from stepwire.aws.workflows.step_functions import code_of, nowhere
 from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.registration import CONSENT, Registered
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 
 _NOT_THERE: Final = frozenset({"StateMachineDoesNotExist", "ResourceNotFound", "InvalidArn", "ValidationException"})
 _DENIED: Final = "AccessDeniedException"
+_ROLE_DENIAL: Final = "AccessDenied"  # STS's
+_ROLE_DENIED: Final = frozenset({_DENIED, _ROLE_DENIAL})
 _FAULTS: Final = {
     _DENIED: (
         "may not be described by the endpoint: check the policies (of the organization too) that deny it "
         "states:DescribeStateMachine and states:DescribeStateMachineAlias"
+    ),
+    _ROLE_DENIAL: (
+        "must allow the endpoint to assume it: its trust policy names the endpoint's account and its external id (the "
+        "stack's output ExternalId)"
     ),
     "KmsAccessDeniedException": (
         "is encrypted with a key that the endpoint may not use: its operator adds the key to StateMachineKeyArns, "
@@ -30,6 +36,7 @@ _FAULTS: Final = {
     ),
     "KmsInvalidStateException": "is encrypted with a key that is disabled, or waits for its deletion",
 }
+_REGION: Final = 3  # part of an ARN
 _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
 
 
@@ -65,6 +72,8 @@ class TaggedStateMachines:
     build_client: "Callable[[], SFNClient]"
     changed: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Consent by ARN that an event has just brought: the list of tags lags behind it."""
+    elsewhere: Callable[[str, str], Any] = nowhere
+    """Returns the client of a Region under a role."""
 
     @cached_property
     def _client(self) -> "SFNClient":
@@ -82,51 +91,58 @@ class TaggedStateMachines:
         found = (one for page in pages for one in page["ResourceTagMappingList"])
         return frozenset(one.get("ResourceARN", "") for one in found)
 
-    def has_consent(self, arn: str) -> bool:
+    def has_consent(self, arn: str, role: str = "") -> bool:
         """Tell whether a state machine may be started."""
+        if role:  # of another account or Region, whose tags are not listed here
+            return self._is_tagged(arn, role)
         if any(_matches(pattern, arn) for pattern in self.allowed):
             return True
         if arn in self.changed:
             return self.changed[arn]
         # The list lags behind; the tags themselves do not, but Step Functions tells them at one a second.
-        return arn in self._tagged or self._is_tagged(arn)
+        return arn in self._tagged or self._is_tagged(arn, role)
 
-    def examine(self, arn: str) -> Examined:
+    def examine(self, arn: str, role: str = "") -> Examined:
         """Return what a state machine is, by its own ARN, a version's or an alias's."""
         machine, qualifier = unqualified(arn)
         try:
-            found = self._described(self._version_of(arn) if qualifier else machine)
+            client = self._client_for(arn, role)
+            version = _version_of(client, arn) if qualifier else machine
+            found = client.describe_state_machine(stateMachineArn=version)
         except ClientError as error:
             # AWS does not say whether the tag of a state machine lets in who describes its versions and aliases.
             if not qualifier or code_of(error) != _DENIED:
                 raise _fault(error, arn) from error
-            return self.examine(machine)
+            return self.examine(machine, role)
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         if found.get("status") == "DELETING":
             raise CatalogError(f"state_machine: {arn} is being deleted")
         return Examined(Kind(found["type"]), found.get("definition", ""))
 
-    def _described(self, arn: str) -> Any:
-        return self._client.describe_state_machine(stateMachineArn=arn)
+    def _client_for(self, arn: str, role: str) -> Any:
+        return self.elsewhere(arn.split(":")[_REGION], role) if role else self._client
 
-    def _version_of(self, arn: str) -> str:
-        """Return a version; of an alias, which DescribeStateMachine does not know, its most used version."""
-        if arn.rpartition(":")[2].isdecimal():
-            return arn
-        routes = self._client.describe_state_machine_alias(stateMachineAliasArn=arn)["routingConfiguration"]
-        return max(routes, key=lambda one: one["weight"])["stateMachineVersionArn"]
-
-    def _is_tagged(self, arn: str) -> bool:
+    def _is_tagged(self, arn: str, role: str) -> bool:
         try:
-            tags = self._client.list_tags_for_resource(resourceArn=arn)["tags"]
+            tags = self._client_for(arn, role).list_tags_for_resource(resourceArn=arn)["tags"]
         except ClientError as error:
             if code_of(error) in _NOT_THERE:
                 return False
+            if role and code_of(error) in _ROLE_DENIED:
+                raise CatalogError(f"role: {role} {_FAULTS[_ROLE_DENIAL]}, and to read the tags of {arn}") from error
             raise WorkflowsUnavailable from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         return {"key": CONSENT, "value": self.endpoint} in tags
+
+
+def _version_of(client: Any, arn: str) -> str:
+    """Return a version; of an alias, which DescribeStateMachine does not know, its most used version."""
+    if arn.rpartition(":")[2].isdecimal():
+        return arn
+    routes = client.describe_state_machine_alias(stateMachineAliasArn=arn)["routingConfiguration"]
+    return max(routes, key=lambda one: one["weight"])["stateMachineVersionArn"]
 
 
 def _fault(error: ClientError, arn: str) -> CatalogError | WorkflowsUnavailable:

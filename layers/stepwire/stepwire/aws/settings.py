@@ -147,10 +147,24 @@ def read_catalog_settings(environment: Mapping[str, str]) -> CatalogSettings:
     checks_scopes = _text(environment, "AUTHORIZER") in _WITH_SCOPES or environment.get("UNCHECKED_SCOPES") == "allow"
     return CatalogSettings(
         table_name=read_table_name(environment),
-        endpoint=Endpoint(name, _text(environment, "STATE_MACHINE_PREFIX"), checks_scopes),
+        endpoint=Endpoint(
+            name,
+            _text(environment, "STATE_MACHINE_PREFIX"),
+            checks_scopes,
+            _list(environment, "WORKFLOW_ROLE_ARNS"),
+        ),
         path=f"/stepwire/{name}/tools/",
         allowed=_list(environment, "STATE_MACHINE_ARNS"),
     )
+
+
+def read_external_id(environment: Mapping[str, str]) -> str:
+    """Return the external id with which roles elsewhere are assumed.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "EXTERNAL_ID")
 
 
 def read_event_bus(environment: Mapping[str, str]) -> str:

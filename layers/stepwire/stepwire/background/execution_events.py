@@ -57,7 +57,7 @@ class ExecutionEvents:
         task = self._task(change.execution)
         if task is None:
             return
-        state = self._with_output(change)
+        state = self._with_output(change, task.execution)
         if isinstance(state, (Running, Missing)):
             return
         self.recorder.record(
@@ -76,11 +76,11 @@ class ExecutionEvents:
         task = self.recorder.load(key) if key else None
         return task if task is not None and not task.has_ended and task.execution == execution else None
 
-    def _with_output(self, change: ExecutionStatusChange) -> ExecutionState:
+    def _with_output(self, change: ExecutionStatusChange, execution: Execution) -> ExecutionState:
         # Events of a state machine with a key of its own have neither outputs nor errors.
         if change.state not in {Succeeded(None), ExecutionFailed("", "")}:
             return change.state
-        state = self.workflows.describe(change.execution)
+        state = self.workflows.describe(execution)
         if isinstance(state, (Running, Missing)):
             raise WorkflowsUnavailable  # DescribeExecution lags behind the event
         return state

@@ -12,7 +12,7 @@ from typing import Final
 from stepwire.engine.ports import Starters, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import NOT_SUPPORTED
-from stepwire.errors import StarterUnproven
+from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
@@ -75,6 +75,7 @@ class InputRequests:
         """Record a question in its task, or fail the state that asks it.
 
         Raises:
+            ForeignQuestion: the task's state machine is of another account or Region, whose questions are not served.
             WorkflowsUnavailable: the state could not be failed; the request must be delivered again.
         """
         try:
@@ -83,6 +84,8 @@ class InputRequests:
             self.workflows.fail_callback(question.token, INVALID, f"The input request cannot be asked: {error}.")
             return
         task = self._task(question.execution)
+        if task is not None and task.execution.role:
+            raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
         refusal = _refusal(task, asked)
         if task is None or refusal is not None:
             self.workflows.fail_callback(question.token, NOT_SUPPORTED, refusal or "")

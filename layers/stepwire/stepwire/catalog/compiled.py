@@ -26,6 +26,8 @@ class Endpoint:
     """What the ARNs of its account's and Region's state machines begin with."""
     checks_scopes: bool
     """Whether scopes that a manifest names are checked."""
+    roles: tuple[str, ...] = ()
+    """ARNs of the roles that manifests may name; one may end in *."""
 
 
 @dataclass(frozen=True)

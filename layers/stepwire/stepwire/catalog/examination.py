@@ -3,6 +3,7 @@
 The rule: whatever would fail at a call is found here, and said in words with which the tool's owner can mend it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -14,6 +15,7 @@ from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 
 LARGEST_DEFINITION: Final = 1_048_576
 """Bytes; what Step Functions takes."""
+_ACCOUNT: Final = 4  # part of an ARN
 _SHOWN: Final = 100  # characters of what is wrong with a definition
 
 
@@ -46,6 +48,15 @@ def fields_for(examined: Examined, manifest: Manifest) -> JsonObject:
     return {"express": True, "task_support": TaskSupport.FORBIDDEN.value}
 
 
+def role_problem(role: str, arn: str, allowed: Sequence[str]) -> str | None:
+    """Return why a role cannot run a state machine; None if it can."""
+    if not any(role.startswith(one[:-1]) if one.endswith("*") else role == one for one in allowed):
+        return f"{role} is not among the roles that the endpoint may assume: its operator adds it to WorkflowRoleArns"
+    if role.split(":")[_ACCOUNT] != arn.split(":")[_ACCOUNT]:
+        return f"{role} must be of the state machine's account, {arn.split(':')[_ACCOUNT]}"
+    return None
+
+
 def _check_definition(definition: str) -> None:
     size = len(definition.encode(errors="replace"))
     if size > LARGEST_DEFINITION:
@@ -64,6 +75,8 @@ def _check_express(manifest: Manifest) -> None:
         raise CatalogError(
             "task_support: a state machine of type EXPRESS never runs as a task: leave it out, or write forbidden"
         )
+    if manifest.role is not None:
+        raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
     for field, value in (("confirm", manifest.confirm), ("idempotency", manifest.idempotency)):
         if value is not None:
             raise CatalogError(

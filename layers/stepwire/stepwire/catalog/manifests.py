@@ -29,6 +29,7 @@ DEFAULT_WINDOW: Final = timedelta(hours=1)
 # An older claim of a key is one whose request is over (`IdempotentCalls`).
 SHORTEST_WINDOW: Final = timedelta(minutes=1)
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+ROLE_PATTERN: Final = r"^arn:[a-z-]+:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 LARGEST_SCHEMA: Final = 32_768  # bytes; it is kept with each task, in an item that has a limit
 
 
@@ -113,6 +114,7 @@ class Manifest(BaseModel):
     title: str | None = Field(default=None, min_length=1, max_length=200)
     description: str = Field(min_length=1, max_length=10_000)
     state_machine: str = Field(min_length=1)
+    role: str | None = Field(default=None, pattern=ROLE_PATTERN, max_length=2048)
     input_schema: Annotated[JsonObject, AfterValidator(_object_schema)]
     output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
     task_support: TaskSupport = TaskSupport.OPTIONAL

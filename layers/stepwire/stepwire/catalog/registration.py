@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from stepwire import __version__
 from stepwire.catalog.compiled import Compiled, Endpoint, Refusal
-from stepwire.catalog.examination import Examined, fields_for
+from stepwire.catalog.examination import Examined, fields_for, role_problem
 from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.catalog.tools import ARN_PATTERN
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
@@ -38,15 +38,17 @@ class Registered:
 class StateMachines(Protocol):
     """What is known of state machines."""
 
-    def has_consent(self, arn: str) -> bool:
+    def has_consent(self, arn: str, role: str) -> bool:
         """Tell whether a state machine carries the tag of this endpoint, or a parameter of its stack names it.
+
+        Elsewhere, only the tag counts, read under the role.
 
         Raises:
             WorkflowsUnavailable: no answer.
         """
         ...
 
-    def examine(self, arn: str) -> Examined:
+    def examine(self, arn: str, role: str) -> Examined:
         """Return what the state machine of an ARN is, which may name a version or an alias.
 
         Raises:
@@ -96,36 +98,43 @@ class Compiler:
         """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
 
         1. It is the one that was compiled before; 2. a manifest; 3. of its own name; 4. with scopes that somebody
-        checks; 5. for a state machine of this account and Region; 6. whose owner consents; 7. that is there, can be
-        described, and fits the manifest (`examination`).
+        checks; 5. for a state machine of this account and Region, or with a role that the endpoint may assume; 6. whose
+        owner consents; 7. that is there, can be described, and fits the manifest (`examination`).
         """
         digest = _digest(one.text)
         if before is not None and before.get("digest") == digest and not self.recheck:
-            self._check_consent(before["state_machine"])
+            self._check_consent(before["state_machine"], before.get("role", ""))
             return before
         manifest = _read(one)
         if manifest.scopes and not self.endpoint.checks_scopes:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
-        arn = self._arn(manifest.state_machine)
-        self._check_consent(arn)
+        arn = self._arn(manifest)
+        self._check_consent(arn, manifest.role or "")
         found = self._examine(arn, manifest)
         return {**manifest.compiled(), **found, "state_machine": arn, "source": one.source, "digest": digest}
 
-    def _arn(self, name: str) -> str:
+    def _arn(self, manifest: Manifest) -> str:
+        name = manifest.state_machine
         arn = name if name.startswith("arn:") else f"{self.endpoint.machine_prefix}{name}"
         if not ARN_PATTERN.fullmatch(arn):
             raise _Refused(f"state_machine: {name[:200]!r} is neither a state machine's name nor its ARN")
-        if not arn.startswith(self.endpoint.machine_prefix):
+        if manifest.role is not None:
+            problem = role_problem(manifest.role, arn, self.endpoint.roles)
+            if problem is not None:
+                raise _Refused(f"role: {problem}")
+        elif not arn.startswith(self.endpoint.machine_prefix):
             raise _Refused(
-                f"state_machine: {name[:200]} is in another account or Region; "
-                f"only {self.endpoint.machine_prefix}... can be started"
+                f"state_machine: {name[:200]} is in another account or Region; only "
+                f"{self.endpoint.machine_prefix}... can be started without a role"
             )
         return arn
 
-    def _check_consent(self, arn: str) -> None:
+    def _check_consent(self, arn: str, role: str) -> None:
         try:
-            if self.machines.has_consent(unqualified(arn)[0]):
+            if self.machines.has_consent(unqualified(arn)[0], role):
                 return
+        except CatalogError as fault:
+            raise _Refused(str(fault)) from None
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: the tags of {arn} cannot be read now; tried again later") from None
         raise _NoConsent(
@@ -134,7 +143,7 @@ class Compiler:
 
     def _still_consents(self, before: JsonObject) -> bool:
         try:
-            self._check_consent(before["state_machine"])
+            self._check_consent(before["state_machine"], before.get("role", ""))
         except _NoConsent:
             return False
         except _Refused:
@@ -143,7 +152,7 @@ class Compiler:
 
     def _examine(self, arn: str, manifest: Manifest) -> JsonObject:
         try:
-            return fields_for(self.machines.examine(arn), manifest)
+            return fields_for(self.machines.examine(arn, manifest.role or ""), manifest)
         except CatalogError as fault:
             raise _Refused(str(fault)) from None
         except WorkflowsThrottled:

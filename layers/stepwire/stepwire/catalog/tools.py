@@ -112,6 +112,8 @@ class Tool:
     """Makes an idempotency key for calls whose client sends none; None: such calls are never repetitions."""
     is_express: bool = False
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
+    role: str = ""
+    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -220,6 +222,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         scopes=tuple(entry.get("scopes", ())),
         idempotency=_idempotency(entry.get("idempotency")),
         is_express=entry.get("express", False),
+        role=entry.get("role", ""),
     )
 
 

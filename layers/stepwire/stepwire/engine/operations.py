@@ -305,6 +305,7 @@ class Operations:
                 tool.result_prefix,
                 tool.causes,
                 self.execution_prefix,
+                tool.role,
             ),
             status=status,
             created_at=now,

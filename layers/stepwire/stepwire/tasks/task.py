@@ -123,6 +123,8 @@ class Work:
     causes: Causes = Causes.REDACTED
     execution_prefix: str = ""
     """Start of its execution's name; empty: named by version 0.1."""
+    role: str = ""
+    """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,8 @@ class Execution:
     name: str
     qualifier: str = field(default="", compare=False)
     """Version or alias to start; empty: what the state machine is now."""
+    role: str = field(default="", compare=False)
+    """ARN of the role for calls about it; empty: the functions' own."""
 
     @property
     def started_arn(self) -> str:
@@ -237,7 +241,7 @@ class Task:
     def execution(self) -> Execution:
         """The execution that does the work."""
         arn, qualifier = unqualified(self.work.state_machine_arn)
-        return Execution(arn, execution_name_of(self.key, self.work.execution_prefix), qualifier)
+        return Execution(arn, execution_name_of(self.key, self.work.execution_prefix), qualifier, self.work.role)
 
     @property
     def expires_at(self) -> datetime:

@@ -48,6 +48,7 @@ _REASONS: Final = {
     "ExecutionLimitExceeded": "too many workflows are running; try again later",
     "ThrottlingException": "too many workflows are being started; try again in a few seconds",
     "AccessDeniedException": "this server may not start its state machine",
+    "AccessDenied": "this server may not assume the role of its state machine",
     "KmsAccessDeniedException": "this server may not use the key of its state machine",
     "KmsInvalidStateException": "the key of its state machine is disabled",
     "KmsThrottlingException": "too many workflows are being started; try again in a few seconds",
@@ -61,7 +62,9 @@ _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 _MOST_PAGES: Final = 100
 _EXPRESS: Final = ":express:"  # in the ARN of an execution
 _KEY_DENIED: Final = frozenset({"KmsAccessDeniedException", "KmsInvalidStateException"})
+_REGION: Final = 3  # part of an ARN
 _NOT_STOPPED: Final = {
+    "AccessDenied": "this server may not assume the role of its state machine",
     "AccessDeniedException": "this server may not stop it",
     "KmsAccessDeniedException": "this server may not use the key of its state machine",
     "KmsInvalidStateException": "the key of its state machine is disabled",
@@ -77,6 +80,11 @@ def ignore(_fault: Exception) -> None:
     """Report nothing."""
 
 
+def nowhere(region: str, _role: str) -> Any:
+    """Refuse a state machine elsewhere: this function calls none."""
+    raise StartRefused(f"this server runs no state machines in {region} by a role")
+
+
 @dataclass(frozen=True)
 class StepFunctionsWorkflows:
     """State machines on Step Functions. The client is built on the first call."""
@@ -84,16 +92,23 @@ class StepFunctionsWorkflows:
     build_client: "Callable[[], SFNClient]"
     report: Callable[[Exception], None] = ignore
     """Receives what only an operator can mend, and callers get an answer in spite of."""
+    elsewhere: "Callable[[str, str], SFNClient]" = nowhere
+    """Returns the client of a Region under a role."""
 
     @cached_property
     def _client(self) -> "SFNClient":
         return self.build_client()
 
+    def _client_for(self, execution: Execution) -> "SFNClient":
+        if not execution.role:
+            return self._client
+        return self.elsewhere(execution.state_machine_arn.split(":")[_REGION], execution.role)
+
     def start(self, execution: Execution, input_text: str, trace_header: str | None = None) -> None:
         """Start an execution. Idempotent for the same name and input."""
         trace: dict[str, Any] = {} if trace_header is None else {"traceHeader": trace_header}
         try:
-            begun = self._client.start_execution(
+            begun = self._client_for(execution).start_execution(
                 stateMachineArn=execution.started_arn, name=execution.name, input=input_text, **trace
             )
         except ClientError as error:
@@ -104,7 +119,7 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:  # nothing was sent
             raise StartRefused("this server is not set up to call Step Functions") from error
         else:
-            # Following it would find nothing, and each repair would start it again.
+            # To follow an Express execution would find nothing, and start it again and again.
             if _EXPRESS in begun.get("executionArn", ""):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
 
@@ -118,7 +133,9 @@ class StepFunctionsWorkflows:
 
     def _described(self, execution: Execution, **more: Any) -> ExecutionState:
         try:
-            return state_of(self._client.describe_execution(executionArn=execution_arn_of(execution), **more))
+            return state_of(
+                self._client_for(execution).describe_execution(executionArn=execution_arn_of(execution), **more)
+            )
         except ClientError as error:
             if code_of(error) == "ExecutionDoesNotExist":
                 return Missing()
@@ -129,7 +146,7 @@ class StepFunctionsWorkflows:
     def current_state(self, execution: Execution) -> StateEntered | None:
         """Return the state entered last, if it is among the newest events; of a Distributed Map, with its items."""
         try:
-            history = self._client.get_execution_history(
+            history = self._client_for(execution).get_execution_history(
                 executionArn=execution_arn_of(execution),
                 reverseOrder=True,
                 maxResults=_NEWEST_EVENTS,
@@ -142,12 +159,12 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         name, map_run = _state_in(history["events"]), _map_run_in(history["events"])
-        return None if name is None else StateEntered(name, self._items_of(map_run) if map_run else None)
+        return None if name is None else StateEntered(name, self._items_of(execution, map_run) if map_run else None)
 
-    def _items_of(self, map_run_arn: str) -> ItemCount | None:
+    def _items_of(self, execution: Execution, map_run_arn: str) -> ItemCount | None:
         """Return the items of a running Distributed Map; None without an answer: the state's name is shown alone."""
         try:
-            counts = self._client.describe_map_run(mapRunArn=map_run_arn)["itemCounts"]
+            counts = self._client_for(execution).describe_map_run(mapRunArn=map_run_arn)["itemCounts"]
         except (ClientError, BotoCoreError):
             return None
         failed = counts["failed"] + counts["timedOut"] + counts["aborted"]
@@ -183,7 +200,7 @@ class StepFunctionsWorkflows:
     def stop(self, execution: Execution, cause: str) -> bool:
         """Stop an execution, and return whether it exists."""
         try:
-            self._client.stop_execution(
+            self._client_for(execution).stop_execution(
                 executionArn=execution_arn_of(execution), error="Stepwire.Cancelled", cause=cause
             )
         except ClientError as error:

@@ -1,0 +1,244 @@
+"""`stepwire wrap`, and `stepwire doctor` of an account: what they do once their options are read.
+
+The rule: a manifest that is in the folder already is what its owner has reviewed. It is registered as it is, and never
+written over.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from stepwire.catalog.manifests import Manifest, read_manifest
+from stepwire.errors import CatalogError
+from stepwire.json_text import as_object
+from stepwire_cli.account.calls import Calls, told
+from stepwire_cli.account.doctor import Doctor
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
+from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.account.registering import Plan, Registration, Registry, registration_of
+from stepwire_cli.account.wrapping import Wrapped, wrapped
+from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
+from stepwire_cli.wrap.findings import Severity
+from stepwire_cli.wrap.snippets import Tool, snippet
+
+THREADS: Final = 4
+DONE: Final = 0
+FAILED: Final = 1
+_COLUMNS: Final = ("TOOL", "STATE MACHINE", "PROPERTIES", "REQUIRED", "RUNS")
+
+
+class Screen(Protocol):
+    """Where people and programs read."""
+
+    as_json: bool
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line for people."""
+        ...
+
+    def error(self, text: str) -> None:
+        """Print what is wrong."""
+        ...
+
+    def result(self, text: str) -> None:
+        """Print a result."""
+        ...
+
+    def json(self, value: Any) -> None:
+        """Print JSON."""
+        ...
+
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+        """Print a table."""
+        ...
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """The options of `stepwire wrap`."""
+
+    chosen: Chosen
+    folder: Path
+    """Where the manifests are."""
+    endpoint: str = "stepwire"
+    """Name of the endpoint's stack."""
+    snippet: Tool | None = None
+    samples: int = SAMPLES
+    applies: bool = False
+    is_dry: bool = False
+    """Whether to show only what --apply would do."""
+    agree: Callable[[str], bool] = field(default=lambda _question: False)
+    """Asks whether something may be replaced."""
+    watch: Callable[[int, str], None] = field(default=lambda _number, _name: None)
+    """Gets the number of state machines to read, and the name of each that was read."""
+
+
+def connected(profile: str | None, region: str | None) -> Calls:
+    """Return the AWS of a profile and a Region.
+
+    Raises:
+        AccountError: there is no such profile.
+    """
+    import boto3  # noqa: PLC0415 - other commands do without
+    from botocore.config import Config  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+    # Throttled calls are paced here; botocore tries again only if the network fails.
+    config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "total_max_attempts": 2})
+    try:
+        session: Any = boto3.Session(profile_name=profile, region_name=region)
+    except BotoCoreError as error:
+        raise told(error, "") from None
+    return Calls(lambda service: session.client(service, config=config), Pacer(time.monotonic, time.sleep))
+
+
+def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
+    """Describe state machines as tools, and register them if asked to.
+
+    Raises:
+        AccountError: nothing could be done.
+    """
+    machines = StateMachines(calls, options.samples)
+    arns = machines.arns(options.chosen)
+    registry = Registry(calls, options.endpoint)
+    registered = registry.registered() if options.applies or options.is_dry else []
+    watched = StateMachines(calls, options.samples, lambda name: options.watch(len(arns), name))
+    found = wrapped(watched, arns, registered, threads=THREADS)
+    made = [one.draft for one in found if one.draft is not None]
+    written = _written(made, options.folder)
+    _show(found, made, written, options, screen)
+    failed = len(made) < len(found)
+    if options.applies or options.is_dry:
+        failed |= not _register(made, registry, options, screen)
+    return FAILED if failed else DONE
+
+
+def _written(drafts: Sequence[Draft], folder: Path) -> list[Path]:
+    """Write the manifests that are not there yet, and return their files."""
+    written: list[Path] = []
+    for one in drafts:
+        path = folder / f"{one.name}.yaml"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(one.text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], options: Wrap, screen: Screen) -> None:
+    if screen.as_json:
+        screen.json([_as_json(one, options) for one in found])
+    elif options.snippet is not None:
+        for one in made:
+            screen.result(snippet(one, options.endpoint, options.snippet))
+    else:
+        screen.table(_COLUMNS, (_row(one) for one in made))
+    for problem in (problem for one in found for problem in one.problems):
+        screen.say(problem, "yellow")
+    kept = len(made) - len(written)
+    screen.say(
+        f"{len(written)} manifests written to {options.folder}/" + (f", {kept} were there already" if kept else "")
+    )
+
+
+def _row(draft: Draft) -> tuple[str, ...]:
+    schema = as_object(draft.manifest["input_schema"])
+    counts = (len(schema.get("properties", ())), len(schema.get("required", ())), draft.runs)
+    return (draft.name, draft.machine.name, *map(str, counts))
+
+
+def _as_json(one: Wrapped, options: Wrap) -> dict[str, Any]:
+    made = one.draft
+    if made is None:
+        return {"state_machine": one.arn, "tool": None, "problems": list(one.problems)}
+    return {
+        "state_machine": one.arn,
+        "tool": made.name,
+        "manifest": made.manifest,
+        "file": str(options.folder / f"{made.name}.yaml"),
+        "runs": made.runs,
+        "problems": list(one.problems),
+    }
+
+
+def _register(made: Sequence[Draft], registry: Registry, options: Wrap, screen: Screen) -> bool:
+    """Register the tools, and tell whether all are."""
+    wanted: list[Registration] = []
+    for draft in made:
+        try:
+            wanted.append(_reviewed(draft, options.folder))
+        except CatalogError as error:
+            screen.error(str(error))
+    plans = registry.plans(wanted)
+    done = [_carried_out(plan, registry, options, screen) for plan in plans]
+    return all(done) and len(wanted) == len(made)
+
+
+def _carried_out(plan: Plan, registry: Registry, options: Wrap, screen: Screen) -> bool:
+    if options.is_dry:
+        for line in plan.lines():
+            screen.say(f"would do: {line}" if plan.changes else line)
+        return True
+    if plan.replaces and not options.agree(f"{'; '.join(plan.lines())}: go on?"):
+        screen.error(f"{plan.wanted.tool}: left as it is; --yes replaces it")
+        return False
+    try:
+        registry.apply(plan)
+    except AccountError as error:
+        screen.error(f"{plan.wanted.tool}: {error}")
+        return False
+    for line in plan.lines():
+        screen.say(line)
+    return True
+
+
+def _reviewed(draft: Draft, folder: Path) -> Registration:
+    """Return the manifest of the folder, as its owner left it.
+
+    Raises:
+        CatalogError: it is no manifest, or not of this state machine.
+    """
+    path = folder / f"{draft.name}.yaml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CatalogError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+    if text == draft.text:
+        return registration_of(draft)
+    try:
+        manifest = read_manifest(text)
+    except CatalogError as error:
+        raise CatalogError(f"{path}: {' / '.join(str(error).split(chr(10)))}") from None
+    _check(manifest, draft, path, text)
+    return Registration(draft.name, text, draft.machine.arn, draft.machine.name)
+
+
+def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
+    if manifest.name != draft.name:
+        raise CatalogError(f"{path}: name: {manifest.name!r} must be {draft.name!r}, as the file is called")
+    if manifest.state_machine.removeprefix(draft.machine.arn)[:1] not in ("", ":") and (
+        manifest.state_machine != draft.machine.name
+    ):
+        raise CatalogError(f"{path}: state_machine: {manifest.state_machine!r} is not {draft.machine.arn}")
+    if len(text.encode()) > LARGEST_PARAMETER:
+        raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
+
+
+def doctor(endpoint: str, calls: Calls, screen: Screen, watch: Callable[[str], None] = lambda _name: None) -> int:
+    """Say what is wrong with the tools that are registered with an endpoint, one line each.
+
+    Raises:
+        AccountError: what is registered cannot be read.
+    """
+    found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=watch).findings())
+    if screen.as_json:
+        names = ("where", "what", "fix")
+        screen.json([{"severity": one.severity.value} | {name: getattr(one, name) for name in names} for one in found])
+    else:
+        for one in found:
+            screen.result(str(one))
+        screen.say(f"{len(found)} findings" if found else "nothing to mend")
+    return FAILED if any(one.severity is Severity.ERROR for one in found) else DONE

@@ -1,0 +1,125 @@
+"""The account side of `stepwire doctor`: every registered tool, held against its state machine."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepwire.catalog.manifests import Manifest, read_manifest
+from stepwire.catalog.registration import CONSENT
+from stepwire.catalog.tools import ARN_PATTERN
+from stepwire.errors import CatalogError
+from stepwire.json_text import JsonObject, as_object, load_json
+from stepwire.tasks.task import unqualified
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError, NotThere
+from stepwire_cli.account.machines import StateMachines
+from stepwire_cli.account.registering import Registered, Registry
+from stepwire_cli.wrap.findings import Finding, Severity, findings_of
+
+_TABLE: Final = "TasksTable"
+_REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Looks at what is registered with an endpoint."""
+
+    calls: Calls
+    machines: StateMachines
+    endpoint: str
+    table: str | None = None
+    """Name of the endpoint's table; None: the stack is asked."""
+    watch: Callable[[str], None] = lambda _name: None
+    """Gets the name of each tool that was looked at."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, tool by tool."""
+        registry = Registry(self.calls, self.endpoint)
+        registered = registry.registered()
+        if not registered:
+            yield Finding(
+                f"/stepwire/{self.endpoint}/tools/", "no tool is registered", "check the endpoint's name and the Region"
+            )
+        endpoints = registry.endpoints()
+        refusals = self._refusals(registered)
+        for one in registered:
+            found = list(self._of_tool(one, endpoints))
+            known = {finding.what for finding in found}
+            yield from found
+            yield from (finding for finding in refusals.get(one.tool, ()) if finding.what not in known and not found)
+            self.watch(one.tool)
+        yield from refusals.get("", ())
+
+    def _of_tool(self, one: Registered, endpoints: Mapping[str, str]) -> Iterator[Finding]:
+        """Check 1. the manifest, 2. its name, 3. that its state machine is there, 4. has the tag, 5. and fits."""
+        try:
+            manifest = read_manifest(one.text)
+        except CatalogError as error:
+            for fault in str(error).split("\n"):
+                yield Finding(one.source, fault, "correct the field", Severity.ERROR)
+            return
+        if manifest.name != one.tool:
+            what = f"name: {manifest.name!r} is not the last part of the parameter's name"
+            yield Finding(one.source, what, f"write name: {one.tool}", Severity.ERROR)
+        try:
+            arn = self._arn(manifest)
+            read = self.machines.read(arn)
+        except NotThere as error:
+            yield Finding(one.source, f"state_machine: {error}", "correct it, or remove the parameter", Severity.ERROR)
+            return
+        except AccountError as error:
+            yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
+            return
+        yield from self._consent(one, unqualified(arn)[0], endpoints)
+        yield from (Finding(one.source, problem, "times and inputs were not judged") for problem in read.problems)
+        yield from findings_of(one.source, manifest, read.machine, read.history)
+
+    def _arn(self, manifest: Manifest) -> str:
+        name = manifest.state_machine
+        if name.startswith("arn:"):
+            if not ARN_PATTERN.fullmatch(name):
+                raise NotThere(f"{name[:200]} is no ARN of a state machine")
+            machine, qualifier = unqualified(name)
+            return name if qualifier.isdecimal() else machine
+        return self.machines.arns_of([name])[0]
+
+    def _consent(self, one: Registered, arn: str, endpoints: Mapping[str, str]) -> Iterator[Finding]:
+        endpoint = endpoints.get(arn)
+        if endpoint == self.endpoint:
+            return
+        what = "its state machine has no tag" if endpoint is None else f"its state machine's tag names {endpoint}"
+        fix = f"tag {arn} with {CONSENT}={self.endpoint}, or name it in StateMachineArns"
+        yield Finding(one.source, f"{what}, so the endpoint may not start it", fix, Severity.ERROR)
+
+    def _refusals(self, registered: Iterable[Registered]) -> dict[str, list[Finding]]:
+        """Return what function catalog has refused, by tool; under "" what is said of none of these."""
+        try:
+            refused = self._refused()
+        except AccountError as error:
+            return {
+                "": [
+                    Finding(self.endpoint, f"what function catalog refused is not known: {error}", "give it that right")
+                ]
+            }
+        sources = {one.tool: one.source for one in registered}
+        found: dict[str, list[Finding]] = {}
+        for one in refused:
+            tool, keeps = (
+                str(one.get("tool")),
+                " (the last good manifest still serves)" if one["serves_previous"] else "",
+            )
+            where = sources.get(tool, str(one.get("source")))
+            finding = Finding(where, f"refused: {one['reason']}{keeps}", "correct it and deploy", Severity.ERROR)
+            found.setdefault(tool if tool in sources else "", []).append(finding)
+        return found
+
+    def _refused(self) -> list[JsonObject]:
+        table = self.table or self._table()
+        item = self.calls.call("dynamodb", "GetItem", TableName=table, Key=_REFUSALS).get("Item")
+        return as_object(load_json(item["refused"]["S"])).get("refused", []) if item else []
+
+    def _table(self) -> str:
+        answer: Any = self.calls.call(
+            "cloudformation", "DescribeStackResource", StackName=self.endpoint, LogicalResourceId=_TABLE
+        )
+        return answer["StackResourceDetail"]["PhysicalResourceId"]

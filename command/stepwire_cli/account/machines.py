@@ -1,0 +1,201 @@
+"""The state machines of an account: which ones were meant, their definitions, and how they have run."""
+
+import difflib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from stepwire.json_text import Json, as_object
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError, NothingChosen, NotThere, Unreadable
+from stepwire_cli.wrap.drafts import History, Machine
+from stepwire_cli.wrap.failures import Failure
+from stepwire_cli.wrap.samples import Seen
+
+SAMPLES: Final = 20
+"""Runs of which the input is read."""
+_FAILURES: Final = 3
+_LISTED: Final = 200  # runs whose times are read, in one call
+_RESOURCE: Final = "AWS::StepFunctions::StateMachine"
+_STACK: Final = "AWS::CloudFormation::Stack"
+_NAMES_SHOWN: Final = 3
+_DEEPEST: Final = 5  # stacks inside stacks
+_STATES: Final = "stepfunctions"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was asked for."""
+
+    names: Sequence[str] = ()
+    """Names or ARNs."""
+    tag: tuple[str, str] | None = None
+    stack: str | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A state machine with its past runs."""
+
+    machine: Machine
+    history: History
+    problems: tuple[str, ...] = ()
+    """What could not be read, one line each."""
+
+
+@dataclass(frozen=True)
+class StateMachines:
+    """Reads state machines."""
+
+    calls: Calls
+    samples: int = SAMPLES
+    watch: Callable[[str], None] = field(default=lambda _name: None)
+    """Gets the name of each state machine that was read."""
+
+    def arns(self, chosen: Chosen) -> list[str]:
+        """Return the state machines that were asked for, each once.
+
+        Raises:
+            NothingChosen: none was.
+            NotThere: one of them does not exist.
+        """
+        if not chosen.names and chosen.tag is None and chosen.stack is None:
+            raise NothingChosen("name state machines, or choose them by --tag KEY=VALUE or --stack NAME")
+        found = list(self._named(chosen.names))
+        if chosen.tag is not None:
+            found += self._tagged(*chosen.tag)
+        if chosen.stack is not None:
+            found += self._of_stack(chosen.stack)
+        return list(dict.fromkeys(found))
+
+    def arns_of(self, names: Sequence[str]) -> list[str]:
+        """Return the ARNs of these names.
+
+        Raises:
+            NotThere: there is no state machine of one of them.
+        """
+        return list(self._named(names))
+
+    def read(self, arn: str) -> Read:
+        """Return a state machine with its past runs; what cannot be read of these is told.
+
+        Raises:
+            AccountError: it cannot be described.
+        """
+        machine = self.describe(arn)
+        problems: list[str] = []
+        history = History()
+        if not machine.is_express:
+            try:
+                history = self.history(machine, problems)
+            except AccountError as error:
+                problems.append(str(error))
+        self.watch(machine.name)
+        return Read(machine, history, tuple(problems))
+
+    def describe(self, arn: str) -> Machine:
+        """Return a state machine.
+
+        Raises:
+            NotThere: there is none.
+            Unreadable: its definition is not readable.
+        """
+        answer = self.calls.call(_STATES, "DescribeStateMachine", stateMachineArn=arn)
+        definition = _json(answer.get("definition"))
+        if not isinstance(definition, dict):
+            raise Unreadable(f"{answer['name']}: its definition cannot be read: is it encrypted with a key of yours?")
+        return Machine(answer["stateMachineArn"], answer["name"], as_object(definition), answer["type"] == "EXPRESS")
+
+    def history(self, machine: Machine, problems: list[str]) -> History:
+        """Return the past runs of a state machine, newest first; what cannot be read is added to `problems`."""
+        listed = self.calls.call(_STATES, "ListExecutions", stateMachineArn=machine.arn, maxResults=_LISTED)[
+            "executions"
+        ]
+        inputs, outputs = Seen(), Seen()
+        succeeded = [one for one in listed if one["status"] == "SUCCEEDED"]
+        for run in self._described(spread(succeeded, self.samples), problems):
+            for name, seen in (("input", inputs), ("output", outputs)):
+                if (value := _json(run.get(name))) is not _NOT_JSON:
+                    seen.add(value)
+        failed = [one for one in listed if one["status"] in ("FAILED", "TIMED_OUT")][:_FAILURES]
+        failures = [
+            Failure(str(run.get("error", "")), str(run.get("cause", ""))) for run in self._described(failed, problems)
+        ]
+        return History(inputs, outputs, [_seconds(one) for one in listed if one.get("stopDate")], failures)
+
+    def _described(self, runs: Sequence[Any], problems: list[str]) -> Iterator[Any]:
+        for one in runs:
+            try:
+                yield self.calls.call(_STATES, "DescribeExecution", executionArn=one["executionArn"])
+            except AccountError as error:
+                problems.append(str(error))
+                return  # the next one would be refused too
+
+    def _named(self, names: Sequence[str]) -> Iterator[str]:
+        by_name: dict[str, str] = {}
+        if any(not name.startswith("arn:") for name in names):
+            pages = self.calls.pages(_STATES, "ListStateMachines", "nextToken")
+            by_name = {one["name"]: one["stateMachineArn"] for page in pages for one in page["stateMachines"]}
+        for name in names:
+            if name.startswith("arn:"):
+                yield name
+            elif name in by_name:
+                yield by_name[name]
+            else:
+                raise NotThere(_no_such(name, list(by_name)))
+
+    def _tagged(self, key: str, value: str) -> list[str]:
+        pages = self.calls.pages(
+            "resourcegroupstaggingapi",
+            "GetResources",
+            "PaginationToken",
+            TagFilters=[{"Key": key, "Values": [value]}],
+            ResourceTypeFilters=["states:stateMachine"],
+        )
+        found = [one["ResourceARN"] for page in pages for one in page["ResourceTagMappingList"]]
+        if not found:
+            raise NotThere(f"no state machine of this account and Region has the tag {key}={value}")
+        return found
+
+    def _of_stack(self, stack: str, depth: int = 0) -> list[str]:
+        pages = self.calls.pages("cloudformation", "ListStackResources", "NextToken", StackName=stack)
+        found: list[str] = []
+        for one in (one for page in pages for one in page["StackResourceSummaries"]):
+            if one["ResourceType"] == _RESOURCE:
+                found.append(one["PhysicalResourceId"])
+            elif one["ResourceType"] == _STACK and depth < _DEEPEST:
+                found += self._of_stack(one["PhysicalResourceId"], depth + 1)
+        if not found and not depth:
+            raise NotThere(f"the stack {stack} has no state machine")
+        return found
+
+
+def spread(runs: Sequence[Any], number: int) -> list[Any]:
+    """Return so many of the runs, at equal distances, the newest among them."""
+    if len(runs) <= number:
+        return list(runs)
+    return [runs[place * len(runs) // number] for place in range(number)]
+
+
+_NOT_JSON: Final = object()
+
+
+def _json(text: object) -> Json:
+    try:
+        return json.loads(text) if isinstance(text, str) else _NOT_JSON
+    except ValueError:
+        return _NOT_JSON
+
+
+def _seconds(run: Any) -> float:
+    start: datetime = run["startDate"]
+    stop: datetime = run["stopDate"]
+    return max(0.0, (stop - start).total_seconds())
+
+
+def _no_such(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=_NAMES_SHOWN)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(known)}; check --region and --profile"
+    return f"{name}: no state machine of this account and Region has that name; {hint}"

@@ -1,0 +1,177 @@
+"""Register tools: the tag on the state machine, and the parameter with the manifest. The only module here that writes.
+
+Idempotent: what is there already is not written again. What would replace something is asked for first.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from stepwire.catalog.manifests import read_manifest
+from stepwire.catalog.registration import CONSENT
+from stepwire.errors import CatalogError
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.wrap.drafts import Draft
+from stepwire_cli.wrap.snippets import parameter_name
+
+_TAGGING: Final = "resourcegroupstaggingapi"
+
+
+class Change(Enum):
+    """What registering does to a tag or a parameter."""
+
+    NEW = "new"
+    SAME = "same"
+    REPLACES = "replaces"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A parameter that registers a tool."""
+
+    tool: str
+    source: str
+    """Name of the parameter."""
+    text: str
+    state_machine: str | None
+    """As the manifest names it; None: the manifest is not readable."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A tool to be registered."""
+
+    tool: str
+    text: str
+    """The manifest."""
+    arn: str
+    """Of the state machine."""
+    machine: str
+    """Name of the state machine."""
+
+
+def registration_of(draft: Draft) -> Registration:
+    """Return a draft as it is registered."""
+    return Registration(draft.name, draft.parameter(), draft.machine.arn, draft.machine.name)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What registering one tool changes."""
+
+    wanted: Registration
+    parameter: str
+    tagging: Change
+    putting: Change
+    old_endpoint: str | None = None
+    """The endpoint that the tag names now."""
+
+    def lines(self) -> list[str]:
+        """Return what is done, one line each."""
+        tag = {
+            Change.NEW: "adds the tag",
+            Change.SAME: "has the tag",
+            Change.REPLACES: f"takes the tag from {self.old_endpoint}",
+        }[self.tagging]
+        put = {
+            Change.NEW: "writes",
+            Change.SAME: "is as it should be:",
+            Change.REPLACES: "replaces",
+        }[self.putting]
+        return [f"{self.wanted.machine}: {tag}", f"{self.wanted.tool}: {put} {self.parameter}"]
+
+    @property
+    def replaces(self) -> bool:
+        """Whether something is lost that is there now."""
+        return Change.REPLACES in (self.tagging, self.putting)
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to do."""
+        return self.tagging is not Change.SAME or self.putting is not Change.SAME
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The tools that are registered with an endpoint."""
+
+    calls: Calls
+    endpoint: str
+    """Name of the endpoint's stack."""
+
+    def registered(self) -> list[Registered]:
+        """Return what is registered."""
+        path = parameter_name(self.endpoint, "")
+        pages = self.calls.pages("ssm", "GetParametersByPath", "NextToken", Path=path)
+        return [_registered(path, one) for page in pages for one in page["Parameters"]]
+
+    def endpoints(self) -> Mapping[str, str]:
+        """Return the endpoint that each tagged state machine's owner lets start it, by ARN."""
+        pages = self.calls.pages(
+            _TAGGING,
+            "GetResources",
+            "PaginationToken",
+            TagFilters=[{"Key": CONSENT}],
+            ResourceTypeFilters=["states:stateMachine"],
+        )
+        found = [one for page in pages for one in page["ResourceTagMappingList"]]
+        return {one["ResourceARN"]: tag["Value"] for one in found for tag in one["Tags"] if tag["Key"] == CONSENT}
+
+    def plans(self, wanted: Iterable[Registration]) -> list[Plan]:
+        """Return what registering these tools would change."""
+        there = {one.tool: one for one in self.registered()}
+        endpoints = self.endpoints()
+        return [self._plan(one, there.get(one.tool), endpoints.get(one.arn)) for one in wanted]
+
+    def apply(self, plan: Plan) -> None:
+        """Do what a plan says: first the tag, so that no manifest waits for it."""
+        if plan.tagging is not Change.SAME:
+            tags = [{"key": CONSENT, "value": self.endpoint}]
+            self.calls.call("stepfunctions", "TagResource", resourceArn=plan.wanted.arn, tags=tags)
+        if plan.putting is not Change.SAME:
+            self.calls.call(
+                "ssm",
+                "PutParameter",
+                Name=plan.parameter,
+                Value=plan.wanted.text,
+                Type="String",
+                Tier="Intelligent-Tiering",
+                Overwrite=plan.putting is Change.REPLACES,
+            )
+
+    def _plan(self, wanted: Registration, there: Registered | None, endpoint: str | None) -> Plan:
+        putting = Change.NEW if there is None else Change.SAME if there.text == wanted.text else Change.REPLACES
+        tagging = Change.NEW if endpoint is None else Change.SAME if endpoint == self.endpoint else Change.REPLACES
+        return Plan(wanted, parameter_name(self.endpoint, wanted.tool), tagging, putting, endpoint)
+
+
+def names_in_use(registered: Iterable[Registered]) -> dict[str, str]:
+    """Return the tool that serves each state machine already, by what the manifest calls the machine."""
+    return {one.state_machine: one.tool for one in registered if one.state_machine is not None}
+
+
+def applied(plans: Iterable[Plan], registry: Registry, agree: Callable[[Plan], bool]) -> list[Plan]:
+    """Do what the plans say, and return those that were done or had nothing to do.
+
+    Args:
+        plans: what to do.
+        registry: where.
+        agree: asks whether something may be replaced.
+    """
+    done: list[Plan] = []
+    for plan in plans:
+        if plan.replaces and not agree(plan):
+            continue
+        registry.apply(plan)
+        done.append(plan)
+    return done
+
+
+def _registered(path: str, parameter: Any) -> Registered:
+    text = str(parameter["Value"])
+    try:
+        machine = read_manifest(text).state_machine
+    except CatalogError:
+        machine = None
+    return Registered(parameter["Name"].removeprefix(path), parameter["Name"], text, machine)

@@ -1,0 +1,74 @@
+"""Describe many state machines as tools: each is read by itself, so that one that cannot be read spoils no other."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from stepwire_cli.account.errors import AccountError, NoCredentials, NoRegion
+from stepwire_cli.account.machines import Read, StateMachines
+from stepwire_cli.account.registering import Registered, names_in_use
+from stepwire_cli.wrap.drafts import Draft, draft
+from stepwire_cli.wrap.names import tool_name
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """What came of one state machine."""
+
+    arn: str
+    draft: Draft | None
+    """None: it cannot be a tool."""
+    problems: tuple[str, ...]
+    """What its owner must know, one line each."""
+
+
+def wrapped(
+    machines: StateMachines, arns: Sequence[str], registered: Iterable[Registered] = (), *, threads: int = 1
+) -> list[Wrapped]:
+    """Return the drafts of state machines, in their order.
+
+    Args:
+        machines: reads them.
+        arns: which ones.
+        registered: the tools that there are; a state machine that is one of them keeps its tool's name.
+        threads: how many are read at one time.
+
+    Raises:
+        AccountError: no state machine can be read, for a reason that is none of theirs.
+    """
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        found = list(pool.map(_reader(machines), arns))
+    there = list(registered)
+    in_use, taken = names_in_use(there), {one.tool for one in there}
+    results: list[Wrapped] = []
+    for arn, read in zip(arns, found, strict=True):
+        if isinstance(read, AccountError):
+            results.append(Wrapped(arn, None, (str(read),)))
+            continue
+        name = in_use.get(read.machine.arn) or in_use.get(read.machine.name) or tool_name(read.machine.name, taken)
+        taken.add(name)
+        results.append(_wrapped(name, read))
+    return results
+
+
+def _wrapped(name: str, read: Read) -> Wrapped:
+    machine = read.machine
+    made = draft(name, machine, read.history)
+    told = [*read.problems, *made.conflicts]
+    if machine.is_express:
+        told.append("of type EXPRESS: a plain tool without tasks, inferred from the definition alone")
+    elif not read.history.inputs.count and not read.problems:
+        told.append("no run has succeeded yet: inferred from the definition alone")
+    return Wrapped(machine.arn, made, tuple(f"{machine.name}: {one}" for one in told))
+
+
+def _reader(machines: StateMachines) -> Callable[[str], Read | AccountError]:
+    def read(arn: str) -> Read | AccountError:
+        try:
+            return machines.read(arn)
+        except (NoCredentials, NoRegion):
+            raise
+        except AccountError as error:
+            return error
+
+    return read

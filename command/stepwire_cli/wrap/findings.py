@@ -1,0 +1,184 @@
+"""What would go wrong later with a tool: its manifest held against its state machine and the machine's past runs.
+
+Pure. Each finding is one line: where, what, and what to do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Final, cast
+
+from stepwire.catalog.examination import Examined, Kind, fields_for
+from stepwire.catalog.manifests import Manifest
+from stepwire.catalog.tools import TaskSupport
+from stepwire.errors import CatalogError
+from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.tasks.task import LONGEST_TTL
+from stepwire_cli.wrap.drafts import History, Machine, iso
+from stepwire_cli.wrap.machines import analysed
+from stepwire_cli.wrap.questions import bad_questions
+from stepwire_cli.wrap.samples import Seen
+from stepwire_cli.wrap.timings import spoken, timeout_of
+from stepwire_cli.wrap.values import EACH, Path
+
+_SHORTEST_DESCRIPTION: Final = 20  # characters
+_LONGEST_WAIT: Final = 15.0  # seconds that a call without a task may wait, as the endpoint's parameter WaitSeconds
+_DAY: Final = 86_400
+
+
+class Severity(Enum):
+    """How bad it is."""
+
+    ERROR = "error"
+    """Calls fail, or the tool is not offered."""
+    WARNING = "warning"
+    """Some calls fail, or a model is misled."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or will be."""
+
+    where: str
+    what: str
+    fix: str
+    severity: Severity = Severity.WARNING
+
+    def __str__(self) -> str:
+        return f"{self.severity.value}: {self.where}: {self.what}; {self.fix}"
+
+
+def findings_of(where: str, manifest: Manifest, machine: Machine, history: History) -> list[Finding]:
+    """Return what is wrong with a tool.
+
+    Args:
+        where: what to name in a finding.
+        manifest: of the tool.
+        machine: its state machine.
+        history: of the state machine.
+    """
+    found = [
+        *_of_the_machine(manifest, machine),
+        *_of_times(manifest, machine, history),
+        *_of_arguments(manifest, machine, history.inputs),
+        *_of_words(manifest),
+        *_of_shapes(manifest),
+    ]
+    return [Finding(where, one.what, one.fix, one.severity) for one in found]
+
+
+def _error(what: str, fix: str) -> Finding:
+    return Finding("", what, fix, Severity.ERROR)
+
+
+def _warning(what: str, fix: str) -> Finding:
+    return Finding("", what, fix)
+
+
+def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
+    kind = Kind.EXPRESS if machine.is_express else Kind.STANDARD
+    try:
+        fields_for(Examined(kind, write(machine.definition)), manifest)
+    except CatalogError as fault:
+        yield _error(str(fault), "correct the manifest")
+    timeout = timeout_of(machine.definition) or 0
+    if machine.is_express and timeout > _LONGEST_WAIT:
+        yield _warning(
+            f"of type EXPRESS, and may run {spoken(timeout)} (TimeoutSeconds): a call waits "
+            f"{_LONGEST_WAIT:.0f} seconds, and its result is lost after that",
+            "make the state machine STANDARD, if it takes longer",
+        )
+    for one in bad_questions(machine.definition):
+        yield _error(f"the question of state {one.state}: {one.fault}", "a run that asks it fails: correct the state")
+
+
+def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterator[Finding]:
+    if machine.is_express:
+        return  # nothing is kept of it
+    ttl = manifest.ttl.total_seconds()
+    timeout, longest = timeout_of(machine.definition), max(history.seconds, default=0.0)
+    longer = f"set ttl to {iso(timedelta(days=1 + int(max(timeout or 0, longest) // _DAY)))} or more"
+    if timeout is not None and timeout > ttl:
+        yield _error(
+            f"ttl is {spoken(ttl)}, and runs may take {spoken(timeout)} (TimeoutSeconds): tasks end before their work",
+            longer if timeout < LONGEST_TTL.total_seconds() else "shorten TimeoutSeconds: a task lives 30 days at most",
+        )
+    elif longest > ttl:
+        yield _error(
+            f"ttl is {spoken(ttl)}, and a recent run took {spoken(longest)}: tasks end before their work", longer
+        )
+    if manifest.task_support is TaskSupport.FORBIDDEN and longest > _LONGEST_WAIT:
+        yield _warning(
+            f"task_support is forbidden, and a recent run took {spoken(longest)}: most clients wait less",
+            "set task_support to optional",
+        )
+
+
+def _of_arguments(manifest: Manifest, machine: Machine, runs: Seen) -> Iterator[Finding]:
+    analysis = analysed(machine.definition)
+    for path in sorted(analysis.required):
+        if not path or EACH in path or _is_not_needed(path, runs):
+            continue
+        if (missing := _missing(manifest.input_schema, path)) is not None:
+            yield _warning(
+                f"{'.'.join(path)}: runs fail without it, and input_schema {missing}", "add it to input_schema"
+            )
+    for text in analysis.unreadable:
+        yield _error(f"state {text}", "correct the expression")
+
+
+def _is_not_needed(path: Path, runs: Seen) -> bool:
+    """Tell whether a run has succeeded without a part of the input."""
+    there = runs.members.get(path[0], Seen())
+    return there.count < runs.objects or (len(path) > 1 and _is_not_needed(path[1:], there))
+
+
+def _missing(schema: JsonObject, path: Path) -> str | None:
+    """Say how a schema lets a call pass without a part of the input; None if it does not, or cannot know."""
+    for step in path:
+        if "properties" not in schema:
+            return "has no properties" if schema.get("type") == "object" and step == path[0] else None
+        if step not in as_object(schema["properties"]):
+            return "does not have it"
+        if step not in schema.get("required", ()):
+            return "does not require it"
+        schema = as_object(as_object(schema["properties"])[step])
+    return None
+
+
+def _of_words(manifest: Manifest) -> Iterator[Finding]:
+    if len(manifest.description) < _SHORTEST_DESCRIPTION or manifest.description.startswith("Runs the workflow "):
+        yield _warning("a model cannot tell by the description when to use it", "say what it does, and when to use it")
+    properties = as_object(manifest.input_schema.get("properties"))
+    silent = [
+        name for name, one in properties.items() if not {"description", "enum", "const", "title"} & set(as_object(one))
+    ]
+    if len(silent) == len(properties) > 1:
+        yield _warning("no property of input_schema has a description", "say what each means, and its unit")
+
+
+def _of_shapes(manifest: Manifest) -> Iterator[Finding]:
+    for name, schema in (("input_schema", manifest.input_schema), ("output_schema", manifest.output_schema or {})):
+        for place, what in _refused_shapes(schema, name):
+            yield _warning(
+                f"at {place}: AgentCore Gateway refuses {what}", "write it in another way, if you use that gateway"
+            )
+
+
+def _refused_shapes(schema: Json, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(schema, list):
+        for number, one in enumerate(cast(list[Json], schema)):
+            yield from _refused_shapes(one, f"{place}/{number}")
+        return
+    members = as_object(schema)
+    if members.get("items") == {} and "items" in members:
+        yield place, "`items: {}`"
+    if "default" in members and members["default"] is None:
+        yield place, "`default: null`"
+    choices = members.get("anyOf", [])
+    if isinstance(choices, list) and any(as_object(one).get("type") == "null" for one in cast(list[Json], choices)):
+        yield place, "anyOf with null"
+    for name, one in members.items():
+        if name not in ("enum", "const", "default", "examples"):
+            yield from _refused_shapes(one, f"{place}/{name}")

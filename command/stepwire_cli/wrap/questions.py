@@ -1,0 +1,90 @@
+"""The questions of a definition to a user or a client, checked before a run asks them.
+
+A state with `.waitForTaskToken` that sends `elicitation`, `sampling` or `roots` asks through Stepwire. What an
+expression computes is not known before the run: a harmless text stands for it, so only the rest is judged.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, cast
+
+from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
+from stepwire_cli.wrap.visits import listed
+
+_KINDS: Final = ("elicitation", "sampling", "roots")
+_WAITS: Final = ".waitForTaskToken"
+_COMPUTED: Final = re.compile(r"\s*\{%.*%\}\s*", re.DOTALL)
+_STAND_IN: Final = "https://example.com/computed"  # fits where a text or a URL is wanted
+
+
+@dataclass(frozen=True)
+class BadQuestion:
+    """A question that clients could not show."""
+
+    state: str
+    fault: str
+
+
+def bad_questions(definition: JsonObject) -> list[BadQuestion]:
+    """Return what is wrong with the questions of a definition."""
+    return [BadQuestion(name, fault) for name, state in _states(definition) for fault in _faults(state)]
+
+
+def asks(definition: JsonObject) -> bool:
+    """Tell whether a definition asks anything."""
+    return any(_payload(state) is not None for _, state in _states(definition))
+
+
+def _states(definition: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    for name, state in as_object(definition.get("States")).items():
+        members = as_object(state)
+        yield name, members
+        inner = as_object(members.get("ItemProcessor", members.get("Iterator")))
+        for one in (*listed(members.get("Branches")), inner):
+            yield from _states(one)
+
+
+def _payload(state: JsonObject) -> JsonObject | None:
+    if not str(state.get("Resource", "")).endswith(_WAITS):
+        return None
+    given = as_object(state.get("Arguments", state.get("Parameters")))
+    payload = as_object(given.get("Payload"))
+    return payload if any(kind in payload or f"{kind}.$" in payload for kind in _KINDS) else None
+
+
+def _faults(state: JsonObject) -> Iterator[str]:
+    payload = _payload(state)
+    if payload is None:
+        return
+    for member in ("execution_arn", "task_token"):
+        if member not in payload and f"{member}.$" not in payload:
+            yield f"its Payload has no {member}, so nobody knows which task asks"
+    key = payload.get("key")
+    if isinstance(key, str) and not _COMPUTED.fullmatch(key) and not KEY_PATTERN.fullmatch(key):
+        yield f"key: {key[:80]!r} must match {KEY_PATTERN.pattern}"
+    asked = {kind: payload[kind] for kind in _KINDS if kind in payload}
+    if any(_is_computed(value) for value in asked.values()) or not asked:
+        return
+    try:
+        asked_of({kind: _stood_in(value) for kind, value in asked.items()})
+    except InvalidQuestion as error:
+        yield str(error)
+
+
+def _is_computed(value: Json) -> bool:
+    return isinstance(value, str) and _COMPUTED.fullmatch(value) is not None
+
+
+def _stood_in(value: Json) -> Json:
+    """Return what a run would send, with a text for each value that it computes."""
+    if isinstance(value, dict):
+        members = cast(JsonObject, value)
+        return {
+            name.removesuffix(".$"): _STAND_IN if name.endswith(".$") else _stood_in(one)
+            for name, one in members.items()
+        }
+    if isinstance(value, list):
+        return [_stood_in(one) for one in cast(list[Json], value)]
+    return _STAND_IN if _is_computed(value) else value

@@ -1,0 +1,59 @@
+"""Clients of Step Functions in other accounts and Regions, by roles there. Loaded with the first execution elsewhere.
+
+The rule: credentials stay in the memory of one function instance, and are replaced before they expire.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mypy_boto3_stepfunctions import SFNClient
+
+_SESSION: Final = "stepwire"
+_RENEWED_BEFORE: Final = timedelta(minutes=5)
+"""Longer than any request; the sweep, which runs longer, asks for its client anew at each call."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A client, and until when its credentials are good."""
+
+    client: "SFNClient"
+    until: datetime
+
+
+@dataclass(frozen=True)
+class ClientsElsewhere:
+    """One client for each Region and role."""
+
+    external_id: str
+    """What roles may ask for, so that only this endpoint assumes them."""
+    assume_role: Callable[[str, str], Any]
+    """Takes a role and an external id, and returns STS's answer."""
+    build_client: "Callable[[str, Any], SFNClient]"
+    """Takes a Region and credentials."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _kept: dict[tuple[str, str], _Kept] = field(default_factory=dict[tuple[str, str], _Kept], repr=False)
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def client(self, region: str, role: str) -> "SFNClient":
+        """Return the client of a Region under a role.
+
+        Raises:
+            ClientError: the role may not be assumed.
+        """
+        with self._lock:
+            kept = self._kept.get((region, role))
+            if kept is None or kept.until - _RENEWED_BEFORE <= self.now():
+                credentials = self.assume_role(role, self.external_id)["Credentials"]
+                kept = _Kept(self.build_client(region, credentials), credentials["Expiration"])
+                self._kept[region, role] = kept
+            return kept.client
+
+
+def assumed(sts: Any, role: str, external_id: str) -> Any:
+    """Return STS's answer to the wish to assume a role."""
+    return sts.assume_role(RoleArn=role, RoleSessionName=_SESSION, ExternalId=external_id)

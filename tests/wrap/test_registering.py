@@ -1,0 +1,99 @@
+"""Registering: a tag and a parameter, once, and nothing replaced without a yes."""
+
+import pytest
+
+from stepwire.catalog.manifests import read_manifest
+from stepwire_cli.account.errors import NotAllowed
+from stepwire_cli.account.registering import Plan, Registry, applied, names_in_use, registration_of
+from stepwire_cli.wrap.drafts import Draft, History, draft
+from tests.wrap.account import PREFIX, Account
+
+NAME = "/stepwire/live/tools/orders"
+
+
+@pytest.fixture
+def account() -> Account:
+    account = Account()
+    account.add("Orders")
+    return account
+
+
+def drafted(account: Account) -> Draft:
+    return draft("orders", account.reader().describe(f"{PREFIX}Orders"), History())
+
+
+def plan_of(account: Account) -> Plan:
+    (plan,) = Registry(account.calls, "live").plans([registration_of(drafted(account))])
+    return plan
+
+
+def no(_plan: Plan) -> bool:
+    return False
+
+
+def test_a_tool_is_tagged_and_registered(account: Account) -> None:
+    plan = plan_of(account)
+
+    applied([plan], Registry(account.calls, "live"), no)
+
+    assert plan.lines() == ["Orders: adds the tag", f"orders: writes {NAME}"]
+    assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "live"}
+    assert read_manifest(account.parameters[NAME]).state_machine == f"{PREFIX}Orders"
+
+
+def test_planning_writes_nothing(account: Account) -> None:
+    plan_of(account)
+
+    assert account.count.keys() == {"describe_state_machine", "get_parameters_by_path", "get_resources"}
+
+
+def test_doing_it_again_writes_nothing(account: Account) -> None:
+    applied([plan_of(account)], Registry(account.calls, "live"), no)
+    account.count.clear()
+
+    plan = plan_of(account)
+    done = applied([plan], Registry(account.calls, "live"), no)
+
+    assert (done, plan.changes) == ([plan], False)
+    assert plan.lines() == ["Orders: has the tag", f"orders: is as it should be: {NAME}"]
+    assert account.count["put_parameter"] == account.count["tag_resource"] == 0
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_parameter_that_differs_is_replaced_only_after_a_yes(account: Account, agrees: bool) -> None:
+    account.parameters[NAME] = "name: orders"
+
+    done = applied([plan_of(account)], Registry(account.calls, "live"), lambda _plan: agrees)
+
+    assert len(done) == agrees
+    assert (account.parameters[NAME] == "name: orders") is not agrees
+
+
+def test_a_tag_of_another_endpoint_is_replaced_only_after_a_yes(account: Account) -> None:
+    account.tags[f"{PREFIX}Orders"]["stepwire:endpoint"] = "other"
+
+    plan = plan_of(account)
+
+    assert plan.lines()[0] == "Orders: takes the tag from other"
+    assert applied([plan], Registry(account.calls, "live"), no) == []
+    assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "other"}
+
+
+def test_no_parameter_is_written_where_the_tag_is_refused(account: Account) -> None:
+    account.faults["tag_resource"] = ["AccessDeniedException"]
+
+    with pytest.raises(NotAllowed, match="may not states:TagResource"):
+        applied([plan_of(account)], Registry(account.calls, "live"), no)
+
+    assert account.parameters == {}
+
+
+def test_the_names_of_tools_that_serve_already_are_known(account: Account) -> None:
+    account.parameters[NAME] = drafted(account).text
+    account.parameters["/stepwire/live/tools/broken"] = "a: [b"
+    account.parameters["/stepwire/other/tools/x"] = drafted(account).text
+
+    registered = Registry(account.calls, "live").registered()
+
+    assert [one.tool for one in registered] == ["orders", "broken"]
+    assert names_in_use(registered) == {f"{PREFIX}Orders": "orders"}
