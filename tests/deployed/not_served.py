@@ -72,6 +72,7 @@ GAPS: Final = (
     Gap(
         "permissions to read parameters by their path", "are checked against every resource, so they are given for all"
     ),
+    Gap("permissions on the tags of state machines", "are given without the condition"),
     Gap("events of parameters and tags", "are not sent; function catalog is invoked as by its schedule"),
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
@@ -98,7 +99,7 @@ GAPS: Final = (
 
 
 # Permissions that are checked against every resource, whatever the call names.
-WIDENED: Final = ("ssm:GetParametersByPath",)
+WIDENED: Final = ("ssm:GetParametersByPath", "states:ListTagsForResource")
 # Of a state, where it may be a JSONata expression.
 TIME_LIMITS: Final = ("TimeoutSeconds", "HeartbeatSeconds")
 AN_HOUR: Final = 3600  # seconds
@@ -119,10 +120,12 @@ def with_plain_time_limits(definition: Any) -> Any:
 
 
 def with_wide_permissions(value: Any) -> Any:
-    """Rewrite the statements of WIDENED, in a template or any part of one, so that they hold for every resource."""
+    """Rewrite the statements of WIDENED, and those on tags of state machines, so that they hold for every resource."""
     match value:
         case {"Action": str(action), "Resource": _} if action in WIDENED:
             return {**cast(dict[str, Any], value), "Resource": "*"}
+        case {"Action": _, "Condition": {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": _}}}:
+            return {key: part for key, part in cast(dict[str, Any], value).items() if key != "Condition"}
         case dict():
             return {key: with_wide_permissions(part) for key, part in cast(dict[str, Any], value).items()}
         case list():

@@ -63,15 +63,19 @@ def test_a_condition_that_the_emulator_cannot_read_never_holds_and_the_others_st
     assert rest["Conditions"] == {**conditions, "HasEventBusArn": NEVER}
 
 
-def test_permissions_by_path_hold_for_every_resource_and_all_others_stay() -> None:
-    statements = [
+def test_permissions_by_path_or_tag_hold_for_every_resource_and_all_others_stay() -> None:
+    tag: dict[str, Any] = {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": {"Ref": "AWS::StackName"}}}
+    statements: list[dict[str, Any]] = [
         {"Action": "ssm:GetParametersByPath", "Resource": "arn:of:a:path"},
         {"Action": "ssm:GetParameter", "Resource": "arn:of:a:path"},
+        {"Action": ["states:StartExecution"], "Resource": "arn:of:any:*", "Condition": tag},
+        {"Action": "sqs:SendMessage", "Resource": "arn:of:any:*", "Condition": {"ArnEquals": {"aws:SourceArn": "arn"}}},
     ]
 
     wide = with_wide_permissions({"Statement": statements})
 
-    assert [one["Resource"] for one in wide["Statement"]] == ["*", "arn:of:a:path"]
+    assert [one["Resource"] for one in wide["Statement"]] == ["*", "arn:of:a:path", "arn:of:any:*", "arn:of:any:*"]
+    assert ["Condition" in one for one in wide["Statement"]] == [False, False, False, True]
 
 
 def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:

@@ -68,10 +68,6 @@ def test_the_checks_of_style_imports_and_templates_pass(copy: Path) -> None:
     run(copy, ".venv/bin/cfn-lint", *lint.split())
 
 
-def test_types_are_checked_without_the_folder(copy: Path) -> None:
-    run(copy, ".venv/bin/pyright", "local", "tests/integration", "tests/e2e", "tests/deployed", "layers")
-
-
 def test_the_local_stack_is_run_without_them(copy: Path) -> None:
     planned = run(copy, "make", "--dry-run", "run")
 
