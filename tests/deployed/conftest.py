@@ -14,10 +14,11 @@ import pytest
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.endpoint import Endpoint, in_an_account
 from tests.deployed.not_served import GAPS, LEFT_OUT
-from tests.deployed.stack import build, deploy, for_the_emulator, look_at
+from tests.deployed.stack import NAME, Stack, build, compile_what_is_registered, deploy, for_the_emulator, look_at
 from tests.local.issuer import AUDIENCE, TestIssuer
 
 BUILT: Final = ROOT / ".aws-sam/e2e"
+ADOPTER_BUILT: Final = ROOT / ".aws-sam/e2e-adopter"
 # High limits, because most tests share one caller.
 LIMITS: Final = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}
 
@@ -82,6 +83,7 @@ def emulated(built: Path, emulator: Emulator, issuer: TestIssuer, request: pytes
     url = f"{emulator.url}/mcp"
     sign_in = {"Authorizer": "jwt", "JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "EndpointUrl": url}
     stack = deploy(template, {**sign_in, **LIMITS}, emulator.credentials)
+    register_tools(stack, emulator)
     return Endpoint(
         url,
         token_of=lambda caller: issuer.valid(sub=caller),
@@ -89,6 +91,14 @@ def emulated(built: Path, emulator: Emulator, issuer: TestIssuer, request: pytes
         stack=stack,
         environment=emulator.credentials,
     )
+
+
+def register_tools(stack: Stack, emulator: Emulator) -> None:
+    """Deploy the stack with the workflows, and let function catalog compile what it registers: see GAPS."""
+    built = build(ROOT, ADOPTER_BUILT, platform="host", template="tests/adopter/template.yaml")
+    template, _ = for_the_emulator(built)
+    deploy(template, {"Endpoint": NAME}, emulator.credentials, name=f"{NAME}-adopter")
+    compile_what_is_registered(stack, emulator.credentials)
 
 
 @pytest.fixture(scope="session")

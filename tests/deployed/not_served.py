@@ -61,9 +61,19 @@ LEFT_OUT: Final = (
         "a condition cannot take a parameter apart; the stack is deployed without a bus",
         name="HasEventBusArn",
     ),
+    LeftOutCondition(
+        "a salt that is the id of another stack",
+        "the same; the stack takes over no table",
+        name="HasStackAsSalt",
+    ),
 )
 # The emulator accepts these, but they have no effect or another one.
 GAPS: Final = (
+    Gap(
+        "permissions to read parameters by their path", "are checked against every resource, so they are given for all"
+    ),
+    Gap("permissions on the tags of state machines", "are given without the condition"),
+    Gap("events of parameters and tags", "are not sent; function catalog is invoked as by its schedule"),
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
     Gap("time limits of a state that an expression gives", "fail the state, so each is written anew as an hour"),
@@ -88,6 +98,8 @@ GAPS: Final = (
 )
 
 
+# Permissions that are checked against every resource, whatever the call names.
+WIDENED: Final = ("ssm:GetParametersByPath", "states:ListTagsForResource")
 # Members of a state that may be JSONata expressions.
 TIME_LIMITS: Final = ("TimeoutSeconds", "HeartbeatSeconds")
 AN_HOUR: Final = 3600  # seconds
@@ -105,6 +117,21 @@ def with_plain_time_limits(definition: Any) -> Any:
             return [with_plain_time_limits(part) for part in cast(list[Any], definition)]
         case _:
             return definition
+
+
+def with_wide_permissions(value: Any) -> Any:
+    """Rewrite the statements of WIDENED, and those on tags of state machines, so that they hold for every resource."""
+    match value:
+        case {"Action": str(action), "Resource": _} if action in WIDENED:
+            return {**cast(dict[str, Any], value), "Resource": "*"}
+        case {"Action": _, "Condition": {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": _}}}:
+            return {key: part for key, part in cast(dict[str, Any], value).items() if key != "Condition"}
+        case dict():
+            return {key: with_wide_permissions(part) for key, part in cast(dict[str, Any], value).items()}
+        case list():
+            return [with_wide_permissions(part) for part in cast(list[Any], value)]
+        case _:
+            return value
 
 
 def without_what_is_left_out(template: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

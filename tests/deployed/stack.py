@@ -17,7 +17,7 @@ import yaml
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
 from tests.deployed.emulator import ROOT
-from tests.deployed.not_served import with_plain_time_limits, without_what_is_left_out
+from tests.deployed.not_served import with_plain_time_limits, with_wide_permissions, without_what_is_left_out
 
 SAM: Final = ROOT / ".venv-sam/bin/sam"
 NAME: Final = "e2e"
@@ -52,9 +52,9 @@ class Stack:
         return next(resource.physical_id for resource in self.resources if resource.name == name)
 
 
-def build(project: Path, folder: Path, *, platform: str) -> Path:
-    """Build the template of a project for a platform (lambda, host) into a folder."""
-    sam(["build", "--build-dir", str(folder)], project, {"STEPWIRE_PLATFORM": platform})
+def build(project: Path, folder: Path, *, platform: str, template: str = "template.yaml") -> Path:
+    """Build a template of a project for a platform (lambda, host) into a folder."""
+    sam(["build", "--template", template, "--build-dir", str(folder)], project, {"STEPWIRE_PLATFORM": platform})
     return folder
 
 
@@ -68,24 +68,24 @@ def copied(project: Path, copy: Path) -> Path:
 def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
     """Write a copy of the built template without what the emulator cannot serve; return also what was left out."""
     template = cast(dict[str, Any], yaml_parse((built / "template.yaml").read_text(encoding="utf-8")))
-    rest, taken = without_what_is_left_out(template)
+    rest, taken = without_what_is_left_out(with_wide_permissions(template))
     for name, body in rest["Resources"].items():
-        if body["Type"] == "AWS::Serverless::StateMachine":
+        if body["Type"] == "AWS::Serverless::StateMachine" and "DefinitionUri" in body["Properties"]:
             body["Properties"]["DefinitionUri"] = _in_json(built, name, body["Properties"]["DefinitionUri"])
     adapted = built / "emulated.json"
     adapted.write_text(json.dumps(rest), encoding="utf-8")
     return adapted, taken
 
 
-def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str]) -> Stack:
+def deploy(template: Path, parameters: Mapping[str, str], environment: Mapping[str, str], name: str = NAME) -> Stack:
     """Deploy a built template as samconfig.toml says, to the AWS of the environment."""
     command = [
         *("deploy", "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "prod"),
-        *("--template-file", str(template), "--stack-name", NAME, "--no-confirm-changeset", "--no-progressbar"),
+        *("--template-file", str(template), "--stack-name", name, "--no-confirm-changeset", "--no-progressbar"),
         *("--parameter-overrides", *(f"{name}={value}" for name, value in parameters.items())),
     ]
     sam(command, template.parent, environment)
-    return look_at(NAME, environment)
+    return look_at(name, environment)
 
 
 def look_at(name: str, environment: Mapping[str, str]) -> Stack:
@@ -98,6 +98,13 @@ def look_at(name: str, environment: Mapping[str, str]) -> Stack:
             for one in page["StackResourceSummaries"]
         ]
     )
+
+
+def compile_what_is_registered(stack: Stack, environment: Mapping[str, str]) -> None:
+    """Invoke function catalog, as the sweep's schedule does."""
+    event = json.dumps({"detail-type": "Scheduled Event"}).encode()
+    answer = aws("lambda", environment).invoke(FunctionName=stack.named("CatalogFunction"), Payload=event)
+    assert "FunctionError" not in answer, answer["Payload"].read()
 
 
 def aws(service: str, environment: Mapping[str, str]) -> Any:

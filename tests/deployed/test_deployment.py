@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from layers.artifacts import artifacts, over_budget
 from tests.deployed.emulator import REGION, ROOT
 from tests.deployed.endpoint import Endpoint
-from tests.deployed.stack import aws, build, copied
+from tests.deployed.stack import NAME, aws, build, copied, look_at
 
 LONG_AGO: Final = 1_000_000_000  # seconds since the epoch
 
@@ -80,8 +80,9 @@ def test_a_function_may_do_what_its_policies_allow_and_nothing_else(emulated: En
     found = tasks.get_item(TableName=stack.named("TasksTable"), Key={"pk": {"S": "nobody"}, "sk": {"S": "nothing"}})
     with pytest.raises(ClientError) as deleted:
         tasks.delete_item(TableName=stack.named("TasksTable"), Key={"pk": {"S": "nobody"}, "sk": {"S": "nothing"}})
+    machine = look_at(f"{NAME}-adopter", emulated.environment).named("WaitAndEcho")
     with pytest.raises(ClientError) as started:
-        workflows.start_execution(stateMachineArn=stack.named("WaitAndEcho"))
+        workflows.start_execution(stateMachineArn=machine)
 
     assert "Item" not in found
     assert code(deleted) == code(started) == "AccessDeniedException"

@@ -12,10 +12,9 @@ from tests.deployed.endpoint import Endpoint
 from tests.deployed.stack import aws
 
 pytestmark = pytest.mark.anyio
-TOOLS: Final = {"approve_refund", "profile_dataset", "wait_and_echo"}
+TOOLS: Final = {"approve_refund", "measure_texts", "wait_and_echo"}
 LISTING: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 REFUND: Final = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason": "It wobbles."}
-CSV: Final = "name,grams\nAda,12\nBea,30\nCleo,\n"
 HALF: Final = ElicitResult(action="accept", content={"amount": 120.5})
 UNKNOWN: Final = -32602
 
@@ -101,13 +100,13 @@ async def test_a_modern_task_asks_and_is_answered(endpoint: Endpoint) -> None:
     assert (result.structured_content["status"], result.structured_content["refunded"]) == ("refunded", "120.50")
 
 
-async def test_a_modern_task_fans_out_to_functions_with_their_own_layer(endpoint: Endpoint) -> None:
+async def test_a_modern_task_fans_out_to_a_function_of_another_stack(endpoint: Endpoint) -> None:
     async with endpoint.client() as client:
-        result = await client.call_tool("profile_dataset", {"csv": CSV})
+        result = await client.call_tool("measure_texts", {"texts": ["Ada", "Cleo"]})
 
     assert not result.is_error, result.content
     assert result.structured_content is not None
-    assert [column["name"] for column in result.structured_content["columns"]] == ["name", "grams"]
+    assert result.structured_content == {"characters": [3, 4]}
 
 
 async def test_a_modern_task_is_cancelled(endpoint: Endpoint) -> None:

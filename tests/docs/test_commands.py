@@ -19,6 +19,7 @@ UNTESTABLE: Final = {
         "CONTRIBUTING.md",
         "pre-commit",
     ): "needs pre-commit and the .git of a checkout; tests/docs/test_habits.py reads its hooks",
+    ("docs/adopting.md", "sam"): "fetches a repository; tests/templates/test_templates.py makes projects from this one",
     ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
     ("docs/clients.md", "aws"): "needs an AgentCore Gateway; tests/interop/test_agentcore_gateway.py checks its input",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",

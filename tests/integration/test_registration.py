@@ -1,21 +1,18 @@
 """Owners register, change, break and remove tools, with parameters and tags alone, while clients call."""
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from local import at_once
-from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.catalog.live import REREAD_AFTER
 from tests.integration.clock import Clock
+from tests.integration.owners import Owner
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 ECHO = {"message": "hello", "seconds": 0}
-TAG = "stepwire:endpoint"
 ADOPTED = {"approve_refund", "measure_texts", "wait_and_echo"}
 
 
@@ -31,61 +28,10 @@ def stack(clock: Clock) -> Iterator[Deployed]:
 
 
 @pytest.fixture
-def owner(stack: Deployed) -> "Iterator[Owner]":
-    owner = Owner(stack)
+def owner(stack: Deployed) -> Iterator[Owner]:
+    owner = Owner(stack, stack.stack.physical_ids["WaitAndEcho"])
     yield owner
-    owner.leave()
-
-
-class Owner:
-    """An owner of a state machine in another stack than the endpoint's."""
-
-    def __init__(self, stack: Deployed) -> None:
-        self.stack = stack.stack
-        self.endpoint = self.stack.name
-        self.ssm: Any = self.stack.client("ssm")
-        self.states: Any = self.stack.client("stepfunctions")
-        self.machine: str = self.stack.physical_ids["WaitAndEcho"]
-        self.made: list[str] = []
-
-    def register(self, name: str, text: str | None = None, **more: Any) -> None:
-        manifest = {
-            "name": name,
-            "description": "Echoes.",
-            "state_machine": self.machine,
-            "input_schema": {"type": "object"},
-            **more,
-        }
-        self.ssm.put_parameter(
-            Name=self.path(name), Value=json.dumps(manifest) if text is None else text, Type="String", Overwrite=True
-        )
-        self.made.append(name)
-
-    def remove(self, name: str) -> None:
-        self.ssm.delete_parameter(Name=self.path(name))
-        self.made = [one for one in self.made if one != name]
-
-    def path(self, name: str) -> str:
-        return f"/stepwire/{self.endpoint}/tools/{name}"
-
-    def tag(self, value: str) -> None:
-        self.states.tag_resource(resourceArn=self.machine, tags=[{"key": TAG, "value": value}])
-
-    def leave(self) -> None:
-        for name in set(self.made):
-            self.remove(name)
-        self.tag(self.endpoint)
-        until(lambda: set(self.published()) == ADOPTED and not self.refusals())
-
-    def published(self) -> Mapping[str, Any]:
-        return DynamoDbCatalog(self.stack.physical_ids["TasksTable"], lambda: self.stack.client("dynamodb")).load()[1]
-
-    def refusals(self) -> dict[str, Any]:
-        table = self.stack.physical_ids["TasksTable"]
-        key = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
-        item = self.stack.client("dynamodb").get_item(TableName=table, Key=key).get("Item")
-        refused: list[dict[str, Any]] = json.loads(item["refused"]["S"])["refused"] if item else []
-        return {one["tool"]: one for one in refused}
+    owner.leave(ADOPTED)
 
 
 def names(client: ModernClient | LegacyClient) -> list[str]:

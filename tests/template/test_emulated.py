@@ -3,7 +3,13 @@
 from copy import deepcopy
 from typing import Any
 
-from tests.deployed.not_served import AN_HOUR, NEVER, with_plain_time_limits, without_what_is_left_out
+from tests.deployed.not_served import (
+    AN_HOUR,
+    NEVER,
+    with_plain_time_limits,
+    with_wide_permissions,
+    without_what_is_left_out,
+)
 from tests.template.document import template
 
 
@@ -55,6 +61,21 @@ def test_a_condition_that_the_emulator_cannot_evaluate_is_false_and_the_others_a
 
     assert taken == ["HasEventBusArn"]
     assert rest["Conditions"] == {**conditions, "HasEventBusArn": NEVER}
+
+
+def test_permissions_by_path_or_tag_hold_for_every_resource_and_all_others_stay() -> None:
+    tag: dict[str, Any] = {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": {"Ref": "AWS::StackName"}}}
+    statements: list[dict[str, Any]] = [
+        {"Action": "ssm:GetParametersByPath", "Resource": "arn:of:a:path"},
+        {"Action": "ssm:GetParameter", "Resource": "arn:of:a:path"},
+        {"Action": ["states:StartExecution"], "Resource": "arn:of:any:*", "Condition": tag},
+        {"Action": "sqs:SendMessage", "Resource": "arn:of:any:*", "Condition": {"ArnEquals": {"aws:SourceArn": "arn"}}},
+    ]
+
+    wide = with_wide_permissions({"Statement": statements})
+
+    assert [one["Resource"] for one in wide["Statement"]] == ["*", "arn:of:a:path", "arn:of:any:*", "arn:of:any:*"]
+    assert ["Condition" in one for one in wide["Statement"]] == [False, False, False, True]
 
 
 def test_time_limits_that_are_expressions_become_numbers_and_all_else_stays() -> None:
