@@ -8,7 +8,7 @@ from stepwire.background.input_requests import MOST_GENERATIONS, Question
 from stepwire.errors import ForeignQuestion
 from stepwire.tasks.task import Execution
 from tests.kits import FORM, OPTIONAL, World, state_machine_arn
-from tests.unit.background.test_input_requests import NOT_SUPPORTED, broken_off
+from tests.unit.background.test_input_requests import NOT_SUPPORTED, failure_of_the_only_state
 
 
 class TestANestedQuestion:
@@ -48,14 +48,14 @@ class TestANestedQuestion:
         self.ask(world, self.CHILD)
 
         assert world.stored(task).input_requests == ()
-        assert broken_off(world)[0] == NOT_SUPPORTED
+        assert failure_of_the_only_state(world)[0] == NOT_SUPPORTED
 
     def test_of_an_execution_that_nobody_started_fails_its_state_and_says_what_is_missing(self) -> None:
         world = World()
 
         self.ask(world, self.CHILD)
 
-        error, cause = broken_off(world)
+        error, cause = failure_of_the_only_state(world)
         assert error == NOT_SUPPORTED
         assert "needs AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID in its input" in (cause or "")
 
@@ -66,7 +66,7 @@ class TestANestedQuestion:
         self.ask(world, self.CHILD)
 
         assert len(world.workflows.starters_asked) == MOST_GENERATIONS
-        assert broken_off(world)[0] == NOT_SUPPORTED
+        assert failure_of_the_only_state(world)[0] == NOT_SUPPORTED
 
     def test_of_a_task_s_own_execution_asks_step_functions_nothing(self) -> None:
         world = World()
