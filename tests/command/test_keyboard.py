@@ -1,5 +1,6 @@
 """No Ctrl-C is lost: it is sent at every instruction of a prompt, just before the wait, and to another thread."""
 
+import asyncio
 import os
 import select
 import signal
@@ -11,6 +12,7 @@ from types import FrameType
 from typing import Any, Final, Self
 
 import pytest
+from mcp_types import ElicitRequestFormParams
 
 from stepwire_cli import keyboard, questions
 from stepwire_cli.keyboard import Keyboard, LeftOpen, Typed
@@ -124,6 +126,37 @@ def test_a_signal_at_any_instruction_of_a_prompt_is_met(monkeypatch: pytest.Monk
     assert [one for one in attempts if one.line is None], "some were met by the prompt"
     assert [one for one in attempts if one.passed], "some were met before it, or after it"
     assert len(attempts) > MANY
+
+
+def test_a_question_that_comes_after_ctrl_c_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = list[bool]()
+
+    async def note() -> None:
+        left.append(True)
+
+    monkeypatch.setattr(Screen, "is_interactive", True)
+    reads, types = os.pipe()
+    os.close(types)
+    person = Person(Screen(as_json=False), note, lambda: True, Keyboard(Typed(reads)))
+    params = ElicitRequestFormParams(message="Go on?", requested_schema={"type": "object", "properties": {}})
+    monkeypatch.setattr(Person, "line", None)
+
+    with pytest.raises(LeftOpen):
+        asyncio.run(person.elicit(params))
+
+    assert left == [True]
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_lines_are_read_one_at_a_time_to_the_end(*, is_typed: bool) -> None:
+    reads, types = os.pipe()
+    os.write(types, b"one\ntwo\n" if is_typed else b"")
+    os.close(types)
+    keys = Keyboard(Typed(reads))
+
+    assert [keys.line() for _ in range(2 * is_typed)] == (["one", "two"] if is_typed else [])
+    with pytest.raises(LeftOpen):
+        keys.line()
 
 
 @pytest.mark.parametrize(("waits", "left"), [("line", "LeftOpen"), ("loop", "KeyboardInterrupt")])
