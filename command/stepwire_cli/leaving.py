@@ -42,6 +42,10 @@ class Watched:
         """Return the command that follows the task."""
         return self.settings.command("tasks", "watch", self.task_id or "")
 
+    def has_left(self) -> bool:
+        """Tell whether Ctrl-C came, and the command has not ended yet."""
+        return self.main is not None and self.main.cancelling() > 0
+
     async def leave_unanswered(self) -> None:
         """End the command, because nobody answers; the task waits."""
         self.is_unanswered = True

@@ -3,10 +3,9 @@
 The rule: an answer conforms to its form, or is asked for again. Ctrl-C and Ctrl-D leave the question open.
 """
 
-import signal
 import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import jsonschema
@@ -14,14 +13,11 @@ from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
 from stepwire_cli.arguments import value_of
 from stepwire_cli.exits import CommandError
+from stepwire_cli.keyboard import Keyboard, LeftOpen
 from stepwire_cli.screen import Screen, plain
 
 Json = Mapping[str, Any]
 _OPENED: Final = ("https://", "http://")
-
-
-class LeftOpen(Exception):
-    """The person did not answer."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +35,17 @@ class Person:
     screen: Screen
     leave: Callable[[], Awaitable[None]]
     """Is awaited if the person does not answer, or nobody is there. It does not return."""
+    has_left: Callable[[], bool] = lambda: False
+    """Tells whether Ctrl-C came before the question."""
+    keyboard: Keyboard = field(default_factory=Keyboard)
 
     async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
         """Ask, and return the answer."""
         if self.screen.is_interactive:
             try:
-                return self._answer(params)
+                with self.keyboard:  # for the whole question: nothing is lost between two lines
+                    if not self.has_left():
+                        return self._answer(params)
             except LeftOpen:
                 pass
         await self.leave()
@@ -112,44 +113,13 @@ class Person:
             LeftOpen: Ctrl-C or Ctrl-D.
         """
         self.screen.pause()
-        interrupts = _Interrupts()
-        # asyncio's own handler would let the first Ctrl-C pass while we wait for a line.
-        before = signal.signal(signal.SIGINT, interrupts.note)
-        try:
+        with self.keyboard:
             self.screen.ask(prompt)
-            interrupts.begin()
-            return input()
-        except (KeyboardInterrupt, EOFError):
-            interrupts.end()
-            self.screen.say("")
-            raise LeftOpen from None
-        finally:
-            interrupts.end()
-            signal.signal(signal.SIGINT, before)
-
-
-class _Interrupts:
-    """Turns Ctrl-C into `KeyboardInterrupt`, but only while a line is read: never in the middle of an output."""
-
-    def __init__(self) -> None:
-        self._is_reading = False
-        self._was_met = False
-
-    def note(self, _number: int, _frame: object) -> None:
-        """Take a signal."""
-        self._was_met = True
-        if self._is_reading:
-            raise KeyboardInterrupt
-
-    def begin(self) -> None:
-        """Begin to read; a Ctrl-C from before counts."""
-        self._is_reading = True
-        if self._was_met:
-            raise KeyboardInterrupt
-
-    def end(self) -> None:
-        """Let signals pass."""
-        self._is_reading = False
+            try:
+                return self.keyboard.line()
+            except LeftOpen:
+                self.screen.say("")
+                raise
 
 
 def choices_of(field: Json) -> list[Choice]:

@@ -13,8 +13,9 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestPara
 from stepwire_cli import rendering
 from stepwire_cli.arguments import from_file, from_pairs
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.keyboard import LeftOpen, signals_wake_the_loop
 from stepwire_cli.leaving import Watched
-from stepwire_cli.questions import LeftOpen, Person, checked, choices_of
+from stepwire_cli.questions import Person, checked, choices_of
 from stepwire_cli.screen import STYLES, Screen, moment
 from stepwire_cli.settings import Settings, version
 from stepwire_cli.signing import auth_of
@@ -185,7 +186,7 @@ def _drive(
     logging.getLogger().addHandler(logging.NullHandler())  # the library logs what it also raises
     screen = Screen(as_json=settings.as_json)
     watched = Watched(settings, screen)
-    person = Person(screen, watched.leave_unanswered)
+    person = Person(screen, watched.leave_unanswered, watched.has_left)
 
     async def ask(params: ElicitRequestParams) -> ElicitResult:
         watched.is_asking = watched.task_id is None
@@ -200,8 +201,10 @@ def _drive(
         auth = auth_of(settings, is_interactive=screen.is_interactive)
         callbacks = Callbacks(elicit=elicit or ask)
         info = Implementation(name=NAME, version=version())
-        async with connect(settings.endpoint(), auth=auth, callbacks=callbacks, client_info=info, mode=mode) as client:
-            return await work(client, watched)
+        url = settings.endpoint()
+        with signals_wake_the_loop():
+            async with connect(url, auth=auth, callbacks=callbacks, client_info=info, mode=mode) as client:
+                return await work(client, watched)
 
     try:
         settings.endpoint()

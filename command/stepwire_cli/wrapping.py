@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.prompt import Confirm
 
 from stepwire_cli.account import commands
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.exits import CommandError
+from stepwire_cli.keyboard import Keyboard, LeftOpen
 from stepwire_cli.screen import Screen, plain
 from stepwire_cli.settings import Settings
 from stepwire_cli.wrap.snippets import Tool
@@ -76,7 +76,19 @@ def _tag(text: str | None) -> tuple[str, str] | None:
 
 
 def _agrees(screen: Screen, question: str) -> bool:
-    return screen.is_interactive and Confirm.ask(plain(question), console=screen.err, default=False)
+    """Ask; Ctrl-C and Ctrl-D end the command."""
+    answers = {"y": True, "n": False, "": False}
+    if not screen.is_interactive:
+        return False
+    try:
+        with Keyboard() as keyboard:
+            while True:
+                screen.ask(f"{question} [y/n] (n): ")
+                if (answer := keyboard.line().strip().lower()) in answers:
+                    return answers[answer]
+    except LeftOpen:
+        screen.say("")
+        raise KeyboardInterrupt from None
 
 
 @contextmanager

@@ -23,8 +23,10 @@ CTRL_D: Final = "\x04"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINES: Final = 40
 # The terminal becomes the program's own, so that Ctrl-C is a signal.
+# What a shell runs in the background ignores this signal, until it is told otherwise.
 _ADOPTING: Final = """
-import fcntl, runpy, termios
+import fcntl, runpy, signal, termios
+signal.signal(signal.SIGINT, signal.default_int_handler)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 runpy.run_module("stepwire_cli", run_name="__main__")
 """

@@ -12,7 +12,7 @@ import pytest
 from local import LocalStack
 from local.account.services import CONTAINER_HOST
 from stepwire.catalog.manifests import compile_directory, read_manifest
-from tests.command.terminal import at_a_terminal
+from tests.command.terminal import CTRL_C, at_a_terminal
 from tests.integration.stacks import ROOT
 from tests.waiting import until
 from tests.wrap.samples import machine, passed
@@ -93,7 +93,7 @@ def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, 
     assert "what answers cloudformation:DescribeStackResource is not AWS" in examined.stdout, "not served locally"
 
 
-@pytest.mark.parametrize(("typed", "code", "is_replaced"), [("n\n", 1, False), ("y\n", 0, True)])
+@pytest.mark.parametrize(("typed", "code", "is_replaced"), [("n\n", 1, False), ("y\n", 0, True), (CTRL_C, 130, False)])
 def test_a_person_is_asked_before_something_is_replaced(
     stack: LocalStack, tmp_path: Path, typed: str, code: int, is_replaced: bool
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_person_is_asked_before_something_is_replaced(
     (found,) = stack.client("ssm").get_parameters_by_path(Path=f"/stepwire/asks-{code}/tools/")["Parameters"]
     assert session.code == code
     assert ("Sends an order" in found["Value"]) is is_replaced
-    assert ("left as it is; --yes replaces it" in session.text) is not is_replaced
+    assert ("left as it is; --yes replaces it" in session.text) is (code == 1)
 
 
 @pytest.mark.parametrize(
