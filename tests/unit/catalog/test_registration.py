@@ -211,7 +211,7 @@ def test_a_tool_with_scopes_is_not_served_if_scopes_are_not_checked() -> None:
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(500, marks=pytest.mark.long)])
-def test_five_hundred_tools_of_8_kb_fit_into_the_items_of_the_table(count: int) -> None:
+def test_tools_of_8_kb_fit_into_the_items_of_the_table(count: int) -> None:
     names = [f"tool_{number:03}" for number in range(count)]
     filler = {f"property_{number}": {"type": "string", "description": "é" * 60} for number in range(40)}
     manifests = [
