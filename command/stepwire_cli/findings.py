@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-import jsonschema
-
 from stepwire.catalog.manifests import Manifest
 from stepwire.tasks.inputs import InvalidQuestion, elicitation_of
 
@@ -115,8 +113,6 @@ def _of_a_property(name: str, field: object) -> Iterator[Finding]:
     members = cast(Json, field)
     if not str(members.get("description", "")).strip():
         yield Finding(where, "it has no description, so a model guesses.", "say what it is, its unit, an example.")
-    if "default" in members and not _is_valid(members["default"], members):
-        yield Finding(f"{where}.default", "it does not fit the property's own schema.", "choose a value that does.")
 
 
 def _of_references(manifest: Manifest) -> Iterator[Finding]:
@@ -189,16 +185,6 @@ def _keywords(value: object) -> set[str]:
         return set()
     members = cast(Json, value)
     return set(members).union(*map(_keywords, members.values()))
-
-
-def _is_valid(value: Any, schema: Json) -> bool:
-    try:
-        jsonschema.validate(value, schema)
-    except jsonschema.ValidationError:
-        return False
-    except Exception:  # noqa: BLE001 - a reference that leads elsewhere: nothing can be said of the value
-        return True
-    return True
 
 
 def _letters(text: str) -> str:

@@ -64,7 +64,7 @@ def test_a_good_manifest_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFi
         ),
         (
             with_input(properties={"customer": {"type": "string", "description": "A number.", "default": 17}}),
-            "it.yaml: input_schema.properties.customer.default: it does not fit",
+            "it.yaml: input_schema: at /properties/customer/default: ",
         ),
         (
             with_input(

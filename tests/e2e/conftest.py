@@ -65,7 +65,8 @@ def legacy_process() -> Iterator[LegacyProcess]:
     process.close()
 
 
-@pytest.fixture(scope="session")
+# Not longer: the stacks of a process share an account, which is emptied when the last one closes.
+@pytest.fixture(scope="package")
 def url() -> Iterator[str]:
     """The endpoint."""
     limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests are one caller
@@ -73,7 +74,7 @@ def url() -> Iterator[str]:
         yield stack.url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def own_url() -> Iterator[str]:
     """The endpoint of the test template, which has workflows that the examples do not have."""
     with LocalStack(Path(__file__).parent / "template.yaml", instances=2) as stack:
@@ -86,7 +87,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def legacy_command(url: str) -> list[str]:
     """The beginning of the command that runs a scenario with `mcp` 1.30."""
     return command_for(url)

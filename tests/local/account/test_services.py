@@ -64,6 +64,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
         port = int(served.stdout.readline().split("127.0.0.1:")[1].split()[0])
         yield Outside(f"http://127.0.0.1:{port}", json.loads(file.read_text(encoding="utf-8")))
         served.send_signal(signal.SIGTERM)
+        served.communicate(timeout=HANG_GUARD)  # reads to the end, so that its last line finds a reader
     assert served.returncode == 0
 
 
