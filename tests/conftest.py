@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.longest_first import in_order
+
 # The same examples in every run. No deadline and no check for slow data, because both depend on the machine. No
 # database, because a test must not depend on files of an earlier run.
 settings.register_profile(
@@ -30,9 +32,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 gc.disable()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let workers begin with the files that take longest."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        order = in_order([item.nodeid.partition("::")[0] for item in items])
+        items[:] = [items[at] for at in order]
+
+
 def pytest_collection_finish() -> None:
-    """Exclude the objects of the test collection from garbage collection, and turn it on again."""
+    """Exclude the objects of the test collection from garbage collection, and turn it on again, but collect rarely.
+
+    With Python's own threshold, collections took about a tenth of the time of the tests.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     gc.enable()
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.explore import __main__ as explore
+from tests.longest_first import SECONDS, in_order
 from tests.repeat import __main__ as repeat
 
 SUCCEEDS: Final = [sys.executable, "-c", "pass"]
@@ -72,3 +73,14 @@ def test_runs_repeat_on_free_and_on_busy_cores_and_the_output_of_a_failed_run_is
     assert "cores free" in first
     assert "cores busy" in second
     assert (tmp_path / "2.log").read_text() == "it broke\n"
+
+
+def test_the_files_that_take_longest_come_first_and_each_keeps_its_order() -> None:
+    longest, shorter = sorted(SECONDS, key=lambda file: -SECONDS[file])[:2]
+    files = ["one.py", "two.py", "two.py", shorter, longest, longest]
+
+    assert in_order(files) == [4, 5, 3, 1, 2, 0]
+
+
+def test_each_file_with_a_known_time_exists() -> None:
+    assert [file for file in SECONDS if not (Path(__file__).parents[1] / file).is_file()] == []

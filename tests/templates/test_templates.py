@@ -67,6 +67,7 @@ def registered(project: Path) -> Json:
     return yaml.safe_load(text.partition("Value: !Sub |\n")[2])
 
 
+@pytest.mark.long
 def test_a_workflow_as_a_tool_is_valid_and_passes_its_own_tests(make: Make) -> None:
     project = make(ROOT / "templates/workflow-tool", "settle-invoices")
 

@@ -20,6 +20,10 @@ from tests.wrap.samples import machine, passed
 DEFINITION = json.dumps({**machine(A=passed(Parameters={"x.$": "$.id"})), "Comment": "Ships an order that was paid."})
 
 
+# Each case is a process of its own: ALL=1 runs those of which another with the same cause remains.
+long = pytest.mark.long
+
+
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     with LocalStack(ROOT / "template.yaml", services_at="127.0.0.1") as stack:
@@ -114,18 +118,20 @@ def test_a_person_is_asked_before_something_is_replaced(
     ("words", "variables", "code", "line"),
     [
         (["wrap"], {}, 2, "name state machines, or choose them by --tag KEY=VALUE or --stack NAME"),
-        (["wrap", "--tag", "team"], {}, 2, "'team' is no tag: write --tag KEY=VALUE."),
+        pytest.param(["wrap", "--tag", "team"], {}, 2, "'team' is no tag: write --tag KEY=VALUE.", marks=long),
         (["wrap", "Frist"], {}, 5, "Frist: no state machine of this account and Region has that name; "
          "did you mean First?"),
-        (["wrap", "First"], {"AWS_REGION": ""}, 2, "no Region: add --region, or set AWS_REGION"),
+        pytest.param(["wrap", "First"], {"AWS_REGION": ""}, 2, "no Region: add --region, or set AWS_REGION",
+                     marks=long),
         (["wrap", "First"], {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 4,
          "no credentials for AWS: sign in (`aws sso login`), add --profile, or set AWS_PROFILE"),
-        (["--profile", "nobody", "wrap", "First"], {}, 4, "The config profile (nobody) could not be found: "
-         "`aws configure list-profiles` lists those there are"),
+        pytest.param(["--profile", "nobody", "wrap", "First"], {}, 4, "The config profile (nobody) could not be found: "
+                     "`aws configure list-profiles` lists those there are", marks=long),
         (["wrap", "First"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3,
          'AWS cannot be reached for stepfunctions:ListStateMachines: Could not connect to the endpoint URL: '
          '"http://127.0.0.1:1/"'),
-        (["doctor"], {}, 2, "Check what? Write a FOLDER with manifests, or --endpoint NAME for what is registered."),
+        pytest.param(["doctor"], {}, 2, "Check what? Write a FOLDER with manifests, or --endpoint NAME for what is "
+                     "registered.", marks=long),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_and_an_exit_code(

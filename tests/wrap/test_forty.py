@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -23,17 +24,17 @@ from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ModernClient
 from tests.waiting import until
 from tests.wrap.account import Time
-from tests.wrap.forty import One, forty
+from tests.wrap.forty import KINDS, One, forty
 
 ROLE = "arn:aws:iam::123456789012:role/any"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def stack(clock: Clock) -> Iterator[Deployed]:
     with deployed(ROOT / "template.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
         yield stack
@@ -52,9 +53,11 @@ def made(stack: Deployed, one: One, chance: random.Random) -> str:
     return arn
 
 
-def test_forty_tagged_state_machines_become_tools_and_real_calls_pass(stack: Deployed, clock: Clock) -> None:
+@pytest.mark.parametrize("count", [len(KINDS), pytest.param(40, marks=pytest.mark.long)])
+def test_tagged_state_machines_become_tools_and_real_calls_pass(stack: Deployed, clock: Clock, count: int) -> None:
+    """Wrap one of each kind by default, and all forty with ALL=1."""
     chance, time = random.Random(7), Time()
-    machines = {made(stack, one, chance): one for one in forty()}
+    machines = {made(stack, one, chance): one for one in islice(forty(), count)}
     endpoint = stack.stack.physical_ids["McpFunction"].removesuffix("-McpFunction")
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
     reader, registry = StateMachines(calls), Registry(calls, endpoint)
@@ -82,7 +85,7 @@ def test_forty_tagged_state_machines_become_tools_and_real_calls_pass(stack: Dep
 
     doctor = Doctor(calls, reader, endpoint, stack.stack.physical_ids["TasksTable"])
     assert [str(one) for one in doctor.findings() if one.severity is Severity.ERROR] == []
-    assert [plan.changes for plan in registry.plans(wanted)] == [False] * 40, "doing it again changes nothing"
+    assert [plan.changes for plan in registry.plans(wanted)] == [False] * count, "doing it again changes nothing"
 
 
 def ended_in(client: ModernClient, task_id: str) -> dict[str, Any] | None:

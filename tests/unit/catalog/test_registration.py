@@ -210,8 +210,9 @@ def test_a_tool_with_scopes_is_not_served_if_scopes_are_not_checked() -> None:
     assert set(compiled(registered(scopes=["refunds"])).tools) == {"settle"}
 
 
-def test_five_hundred_tools_of_8_kb_fit_into_the_items_of_the_table() -> None:
-    names = [f"tool_{number:03}" for number in range(500)]
+@pytest.mark.parametrize("count", [100, pytest.param(500, marks=pytest.mark.long)])
+def test_tools_of_8_kb_fit_into_the_items_of_the_table(count: int) -> None:
+    names = [f"tool_{number:03}" for number in range(count)]
     filler = {f"property_{number}": {"type": "string", "description": "é" * 60} for number in range(40)}
     manifests = [
         registered(tool=name, name=name, input_schema={"type": "object", "properties": filler}) for name in names
@@ -223,7 +224,7 @@ def test_five_hundred_tools_of_8_kb_fit_into_the_items_of_the_table() -> None:
     shards = found.shards()
     assert max(len(shard.encode()) for shard in shards) < 409_600
     assert [name for shard in shards for name in entries_in(shard)] == names
-    assert len(shards) < 100, "one BatchGetItem must read them"
+    assert len(shards) * 500 / count < 100, "one BatchGetItem must read those of 500 tools"
 
 
 def test_a_change_of_one_tool_does_not_change_the_other_shards() -> None:
