@@ -20,11 +20,10 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.expirations import Expirations
 from stepwire.background.sweep import Sweep
 from stepwire.catalog.manifests import compile_directory
-from stepwire.catalog.tools import Tool, read_catalog
+from stepwire.catalog.tools import Catalog, Tool, read_catalog
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
 from stepwire.tasks.task import Completed, Task, ToolResult
-from stepwire.tasks.usage import Limits
 from tests.adopted import write_manifests
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
@@ -55,6 +54,7 @@ class Input:
 
 def inputs() -> Iterator[Input]:
     """Return all inputs of all functions."""
+    _world.cache_clear()
     yield from _of_mcp()
     yield from _of_execution_events()
     yield from _of_input_requests()
@@ -80,12 +80,16 @@ def _tools() -> Iterator[Tool]:
 
 
 @cache
+def _catalog() -> Catalog:
+    catalog = catalog_of(*_tools())
+    catalog.compile_schemas()
+    return catalog
+
+
+@cache
 def _world() -> World:
-    """Make a world with a task that waits for answers of every kind."""
-    no_limits = Limits(active=1_000, per_minute=1_000)  # its clock stands still while tasks are started
-    world = World(limits=no_limits, catalog=catalog_of(*_tools()), polls_per_second=10)
-    world.catalog.compile_schemas()
-    return world
+    """Make a world for one list of inputs (`inputs`): what its functions do in it depends on no other list."""
+    return World(catalog=_catalog(), polls_per_second=10)
 
 
 # ----------------------------------------------------------------------------------------------------- function mcp
