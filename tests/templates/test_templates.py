@@ -50,7 +50,6 @@ def own_tests(project: Path) -> str:
         sys.executable,
         "-m",
         "pytest",
-        "-q",
         "-rs",
         "-p",
         "no:cacheprovider",
