@@ -65,8 +65,8 @@ def legacy_process() -> Iterator[LegacyProcess]:
     process.close()
 
 
-# Not longer: the stacks of a process share an account, which is emptied when the last one closes.
-@pytest.fixture(scope="package")
+# No longer than a file: the stacks of a process share an account, which is emptied when the last one closes.
+@pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The endpoint."""
     limits = {"MostActiveTasks": "1000", "MostTasksPerMinute": "6000"}  # all tests are one caller
@@ -74,7 +74,7 @@ def url() -> Iterator[str]:
         yield stack.url
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def own_url() -> Iterator[str]:
     """The endpoint of the test template, which has workflows that the examples do not have."""
     with LocalStack(Path(__file__).parent / "template.yaml", instances=2) as stack:
@@ -87,7 +87,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def legacy_command(url: str) -> list[str]:
     """The beginning of the command that runs a scenario with `mcp` 1.30."""
     return command_for(url)
