@@ -1,6 +1,7 @@
 """The command against Stepwire: what each prints, and the exit code that it ends with. No run leaves a stack trace."""
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -343,12 +344,14 @@ def test_a_closed_pipe_is_no_error(there: Served) -> None:
     assert ran.stderr == ""
 
 
-def test_completion_is_there() -> None:
-    command = [sys.executable, "-m", "stepwire_cli", "--show-completion", "bash"]
+@pytest.mark.parametrize(("words", "offered"), [("stepwire wr", "wrap"), ("stepwire tasks ans", "answer")])
+def test_a_shell_completes_commands(words: str, offered: str) -> None:
+    asked = {"_STEPWIRE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [str(Path(sys.executable).with_name("stepwire"))]
 
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "command")
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ) | asked)
 
-    assert "complete" in ran.stdout + ran.stderr
+    assert ran.stdout.split() == [offered]
 
 
 def test_what_is_kept_belongs_to_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,6 +289,7 @@ def test_the_execution_of_a_version_or_an_alias_is_found_stopped_and_started_onc
     place.workflows.start(execution, INPUT)
     place.workflows.start(execution, INPUT)
 
+    until(lambda: place.workflows.current_state(execution) is not None)
     assert place.workflows.describe(execution) == Running()
     assert place.workflows.current_state(execution) == StateEntered("A")
     assert place.workflows.list_running(machine) == {execution.name}

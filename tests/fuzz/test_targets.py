@@ -68,7 +68,7 @@ def test_changed_seeds_are_answered_correctly(target: str, count: int) -> None:
 
     tried = [TARGETS[target].check(changed(chance.choice(seeds), LARGEST_INPUT, chance, octets)) for _ in range(count)]
 
-    assert sum(tried) > count / 2, "most changed inputs must be possible"
+    assert sum(tried) > count / 3, "too few of the changed inputs are possible"
 
 
 def nested(depth: int) -> str:
