@@ -64,7 +64,7 @@ class Web:
     """Of hosts; the others have a public one."""
     asked: list[str] = field(default_factory=list[str])
 
-    def reader(self, url: str = URL) -> Reader:
+    def reader(self, url: str | None = URL) -> Reader:
         """Return a reader that asks here."""
         http = httpx2.Client(transport=httpx2.MockTransport(self._answer))
         return Reader(http, url, lambda: 0.0, lambda host: [self.addresses.get(host, "93.184.215.14")])

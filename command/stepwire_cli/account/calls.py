@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from botocore import xform_name
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -71,7 +72,7 @@ class Calls:
         """
         name = f"{service}:{operation}"
         try:
-            act = partial(getattr(self._client(service), _method(operation)), **parameters)
+            act = partial(getattr(self._client(service), xform_name(operation)), **parameters)
             for _ in range(_MOST_TRIES):
                 self.pacer.take(name)
                 try:
@@ -105,6 +106,12 @@ class Calls:
             if not page.get(token):
                 return
             more = {token: page[token]}
+
+    def requests(self, service: str) -> dict[str, tuple[str, ...]]:
+        """Return the members of each request that the installed boto3 knows of a service, by operation."""
+        model = self._client(service).meta.service_model
+        shapes = {name: model.operation_model(name).input_shape for name in model.operation_names}
+        return {name: () if shape is None else tuple(shape.members) for name, shape in shapes.items()}
 
     def _client(self, service: str) -> Any:
         if service not in self._clients:
@@ -155,7 +162,3 @@ def _subject(parameters: dict[str, Any]) -> str:
 
 def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _method(operation: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
