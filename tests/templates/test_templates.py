@@ -128,7 +128,8 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
     summary = own_tests(project)
 
     assert "1 passed" in summary
-    assert (project / "template.yaml").read_bytes() == (ROOT / "template.yaml").read_bytes()
+    for name in ("template.yaml", "operations.yaml"):
+        assert (project / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 @pytest.mark.long
