@@ -36,6 +36,7 @@ UNTESTABLE: Final = {
     ("docs/operations.md", "PREFIX"): _OPERATORS,
     ("docs/operations.md", "hex()"): _OPERATORS,
     ("docs/operations.md", "for"): _OPERATORS,
+    ("docs/operations.md", "stepwire"): "needs an AWS account; tests/integration/test_operators.py runs it locally",
     ("docs/operations.md", "TASK"): _HANGING,
     ("docs/operations.md", "task()"): _HANGING,
     ("docs/operations.md", "task"): _HANGING,
