@@ -14,12 +14,12 @@ from typing import Any, Final, cast
 import botocore
 
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError, NotThere
 
 NAME: Final = "stepwire"
 """Name of the policy."""
 _SERVICE: Final = "cognito-idp"
-_OUTPUTS: Final = ("UserPool", "ClientId")
 
 
 class NotKnown(AccountError):
@@ -51,13 +51,12 @@ def pool_of(stack: str, calls: Calls) -> Pool:
     Raises:
         AccountError: there is no such stack, or it has no user pool.
     """
-    found = calls.call("cloudformation", "DescribeStacks", StackName=stack)["Stacks"][0]
-    outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", ())}
-    if not outputs.keys() >= set(_OUTPUTS):
+    endpoint = Endpoint(calls, stack)
+    pool_id, client_id = endpoint.output("UserPool"), endpoint.output("ClientId")
+    if not pool_id or not client_id:
         raise NotThere(f"{stack}: it has no user pool; set-up is for a stack with Authorizer=cognito")
-    parameters = {one["ParameterKey"]: one.get("ParameterValue") for one in found.get("Parameters", ())}
-    announces = parameters["ClientDocuments"] == "announce" if "ClientDocuments" in parameters else None
-    return Pool(outputs["UserPool"], outputs["ClientId"], announces)
+    announces = endpoint.parameter("ClientDocuments")
+    return Pool(pool_id, client_id, announces == "announce" if announces else None)
 
 
 def registers(pool: Pool, calls: Calls) -> bool:

@@ -13,7 +13,7 @@ import httpx2
 
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.client_documents import NotKnown, Policies, Policy, Pool, pool_of, registers
-from stepwire_cli.account.commands import connected
+from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
