@@ -20,6 +20,10 @@ app = typer.Typer(
 )
 tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tasks, name="tasks")
+sign_in = typer.Typer(
+    help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(sign_in, name="sign-in")
 
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Pairs = Annotated[
@@ -230,6 +234,30 @@ def task(
     from stepwire_cli import looking
 
     _end(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
+
+
+ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The server's endpoint; else that of --url.")]
+
+
+@sign_in.command("check")
+def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
+    """Say for each host whether it can sign in to a server, and how."""
+    from stepwire_cli.sign_in import commands
+
+    _end(commands.check(context.obj, url))
+
+
+@sign_in.command("clients")
+def configure_clients(
+    context: typer.Context,
+    url: ServerUrl = None,
+    *,
+    host: Annotated[str | None, typer.Option(metavar="NAME", help="Only this host, such as codex.")] = None,
+) -> None:
+    """Print the configuration of each host for a server, and its callbacks. --client-id ID writes an id into them."""
+    from stepwire_cli.sign_in import commands
+
+    _end(commands.clients(context.obj, url, host))
 
 
 def _end(code: int) -> None:

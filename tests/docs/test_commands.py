@@ -28,6 +28,10 @@ UNTESTABLE: Final = {
     ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
     ("docs/clients.md", "aws"): "needs an AgentCore Gateway; tests/interop/test_agentcore_gateway.py checks its input",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",
+    (
+        "docs/issuers/README.md",
+        "stepwire",
+    ): "asks a server by its name; tests/command/test_sign_in.py runs it on the loopback",
     ("docs/operations.md", "aws"): _OPERATORS,
     ("docs/operations.md", "ask"): _OPERATORS,
     ("docs/operations.md", "ask()"): _OPERATORS,
