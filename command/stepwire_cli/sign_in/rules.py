@@ -187,7 +187,7 @@ def _differ_in_a_slash(one: str, other: str) -> bool:
 
 
 def _is_mirror(issuer: Issuer, url: str) -> bool:
-    """Tell whether the server publishes metadata for an issuer elsewhere, without keys, as Stepwire does for Cognito."""
+    """Tell whether the server publishes metadata for an issuer elsewhere, and no keys, as Stepwire for Cognito."""
     one, other = urlsplit(issuer.issuer), urlsplit(url)
     return (one.scheme, one.netloc) == (other.scheme, other.netloc) and issuer.key_types == ()
 
