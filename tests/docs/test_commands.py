@@ -28,6 +28,10 @@ UNTESTABLE: Final = {
     ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
     ("docs/clients.md", "aws"): "needs an AgentCore Gateway; tests/interop/test_agentcore_gateway.py checks its input",
     ("docs/completion_events.md", "aws"): "makes a secret in an AWS account",
+    (
+        "docs/issuers/README.md",
+        "stepwire",
+    ): "asks a server by its name; tests/command/test_sign_in.py runs it on the loopback",
     ("docs/operations.md", "aws"): _OPERATORS,
     ("docs/operations.md", "ask"): _OPERATORS,
     ("docs/operations.md", "ask()"): _OPERATORS,
@@ -36,10 +40,12 @@ UNTESTABLE: Final = {
     ("docs/operations.md", "PREFIX"): _OPERATORS,
     ("docs/operations.md", "hex()"): _OPERATORS,
     ("docs/operations.md", "for"): _OPERATORS,
+    ("docs/operations.md", "stepwire"): "needs an AWS account; tests/integration/test_operators.py runs it locally",
     ("docs/operations.md", "TASK"): _HANGING,
     ("docs/operations.md", "task()"): _HANGING,
     ("docs/operations.md", "task"): _HANGING,
     ("docs/operations.md", "RUN"): _HANGING,
+    ("docs/sign_in.md", "aws"): "needs a user pool, and an AWS CLI newer than the pinned botocore",
     ("docs/wrapping.md", "stepwire"): "needs an AWS account; tests/wrap/test_command_line.py runs it locally",
     ("docs/sam_local.md", "sam"): "needs Docker; tests/integration/test_sam_local.py drives the SAM CLI's own code",
 }
