@@ -123,7 +123,7 @@ def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], 
     else:
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
-        screen.say(problem, "yellow")
+        screen.say(problem, "warning")
     kept = len(made) - len(written)
     screen.say(
         f"{_counted(len(written), 'manifest')} written to {options.folder}/{f', {kept} there already' if kept else ''}."
@@ -235,7 +235,7 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     else:
         for one in found:
             screen.result(str(one))
-        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "red" if found else "green")
+        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "bad" if found else "good")
     return Exit.FAILED if found else Exit.DONE
 
 
