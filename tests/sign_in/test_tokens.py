@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer, sign_in
+from local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer, SignedIn, authorizer_context, sign_in
+from stepwire.aws.gateway.sign_in import SignIn
 from tests.local.issuer import KID, TestIssuer, own_key
 from tests.sign_in.conftest import Sites
 from tests.sign_in.site import SCOPE, WITH_SECRET
@@ -77,6 +78,30 @@ def test_a_client_replaces_a_missing_subject_only_if_the_owner_says_so(sites: Si
 
     assert (refused.status_code, refused.json()["error"]["data"]) == (403, {"missing": ["sub"]})
     assert taken.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one_caller"),
+    [
+        (1, "1", True),
+        (1, 1.0, True),
+        (True, "true", True),
+        (["a", "b"], "[a b]", True),
+        (["a", "b"], ["a b"], True),
+        ({"a": 1}, "map[a:1]", True),
+        ("1", "01", False),
+        ("a", "A", False),
+        ("a", "a ", False),
+    ],
+)
+def test_claims_are_compared_as_api_gateway_writes_them(one: Any, other: Any, is_one_caller: bool) -> None:
+    """So docs/sign_in.md asks for claims with a single text, which meet only their equals."""
+
+    def principal(subject: Any) -> Any:
+        signed_in = SignedIn({"iss": "https://issuer.example", "sub": subject}, ())
+        return SignIn("salt").caller_of({"requestContext": {"authorizer": authorizer_context(signed_in, ())}}).principal
+
+    assert (principal(one) == principal(other)) == is_one_caller
 
 
 @pytest.mark.parametrize(("known", "accepted"), [((), False), (("the-confidential-client",), True)])

@@ -1,6 +1,7 @@
 """Sign-in: the template for each choice of the parameter Authorizer."""
 
 import json
+import re
 from typing import Final
 
 import pytest
@@ -9,6 +10,7 @@ from local.cloudformation.intrinsics import resolve
 from local.cloudformation.parameters import parameter_values
 from local.errors import TemplateError
 from stepwire.errors import CHALLENGE_HEADER
+from stepwire_cli.sign_in.hosts import HOSTS, Host, Takes
 from tests.template.chosen import STACK, stack
 from tests.template.document import FUNCTION, resource, template
 
@@ -271,9 +273,19 @@ def test_by_default_a_sign_in_redirects_to_this_machine_or_to_pages_of_known_hos
         "https://www.cursor.com/agents/mcp/oauth/callback",
         "https://claude.ai/api/mcp/auth_callback",
         "https://claude.com/api/mcp/auth_callback",
+        "https://chatgpt.com/connector_platform_oauth_redirect",
     }
     assert len(set(urls)) == len(urls) <= 100, "Cognito takes 100"
     assert not any(set("* #") & set(url) for url in urls), "whole URLs: a wildcard would be an open redirect"
+
+
+@pytest.mark.parametrize("host", [one for one in HOSTS if one.takes == Takes.ID], ids=lambda one: one.key)
+def test_the_callbacks_that_the_command_prints_are_allowed_unless_they_depend_on_the_server(host: Host) -> None:
+    known = {one for one in host.callbacks if not {"{app}", "{url_id}"} & set(re.findall(r"\{\w+\}", one))}
+
+    allowed = stack("cognito").properties("McpClient")["CallbackURLs"]
+
+    assert {one.format(port=host.port) for one in known} <= set(allowed)
 
 
 def test_there_is_no_client_with_a_secret_unless_it_is_asked_for() -> None:
