@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from stepwire_cli.sign_in.commands import Found, found_at
+from stepwire_cli.sign_in.commands import Found, configured, found_at
 from stepwire_cli.sign_in.hosts import HOSTS, Host, Takes
 from stepwire_cli.sign_in.rules import Verdict, Way
 from tests.command.sites import URL, Recorded, recorded
@@ -28,7 +28,14 @@ def outputs() -> dict[str, str]:
     pages = {key: f"Metadata {_kind(one)}.\n\n{_page(check)}" for key, (one, check) in checks.items()}
     columns = {f"[{one.name}]({one.key}.md)": check for one, check in checks.values()}
     table = _table({**columns, "[Cognito, with the mirror](cognito.md)": mirror})
-    return {"table": table, "hosts": _hosts(), "records": _records(recorded()), **pages, "mirror": _page(mirror)}
+    hosts = {"hosts": _hosts(), "clients": _clients(mirror)}
+    return {"table": table, "records": _records(recorded()), **hosts, **pages, "mirror": _page(mirror)}
+
+
+def _clients(check: Found) -> str:
+    chosen = [one for one in check.verdicts if one.host.key in ("codex", "claude-code")]
+    lines = configured(Found(check.site, chosen), "6kd0example", 0)
+    return "\n".join(["```text", *lines, "```", ""])
 
 
 def _table(columns: Mapping[str, Found]) -> str:

@@ -126,6 +126,13 @@ def test_a_host_gets_what_it_demands_of_an_issuer(issuer: dict[str, Any], host: 
             "the metadata of https://issuer.example.com name another issuer, https://other.example.com",
         ),
         ({ISSUER_AT: without(issuer=f"{ISSUER}/tenant")}, "name another issuer, https://issuer.example.com/tenant"),
+        (
+            {
+                RESOURCE_AT: resource(f"{ISSUER}/tenant"),
+                f"{ISSUER}/.well-known/oauth-authorization-server/tenant": without(issuer=f"{ISSUER}/tenant/"),
+            },
+            "name another issuer, https://issuer.example.com/tenant/",
+        ),
         ({KEYS_AT: EC}, "the issuer has only EC keys; API Gateway, which checks this server's tokens, knows only RSA"),
         ({KEYS_AT: {"keys": []}}, "no keys could be read; API Gateway"),
         ({KEYS_AT: {"keys": [{"kty": "RSA", "use": "enc"}]}}, "no keys could be read; API Gateway"),
@@ -169,6 +176,7 @@ def test_what_stops_every_host_is_said_once_for_each(changes: Answers, what: str
         ({URL: NOT_AWS, KEYS_AT: EC}, "the issuer has only EC keys; an API Gateway in front"),
         ({KEYS_AT: {"keys": [*EC["keys"], *RSA["keys"]]}}, ""),
         ({ISSUER_AT: without(issuer=f"{ISSUER}/")}, "name another issuer, https://issuer.example.com/"),
+        ({RESOURCE_AT: resource(resource=f"{URL}/")}, "say resource https://mcp.example.com/mcp/, not"),
         ({RESOURCE_AT: resource(authorization_servers=[ISSUER, "https://b.example.com"])}, "names 2 issuers"),
         ({RESOURCE_AT: resource(scopes_supported=[])}, "name no scopes_supported"),
         ({ISSUER_AT: NOT_FOUND, OPENID_AT: dict(GOOD)}, ""),
@@ -312,6 +320,19 @@ def test_what_is_no_mcp_server_is_an_error_in_one_line(answer: object, reason: s
     assert caught.value.code == Exit.UNREACHABLE
 
 
+def test_answers_are_asked_for_uncompressed_so_that_their_size_is_seen() -> None:
+    reader, asked = Web(site()).reader(), list[str]()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers["accept-encoding"])
+        return httpx2.Response(200, json={"jsonrpc": "2.0"})
+
+    reader.http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    found_at(URL, reader)
+
+    assert set(asked) == {"identity"}
+
+
 def test_a_body_that_trickles_is_given_up() -> None:
     reader = Web(site()).reader()
     ticks = iter(range(0, 1_000_000, 20))
@@ -329,6 +350,7 @@ def test_a_body_that_trickles_is_given_up() -> None:
         httpx2.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": {}}),
         httpx2.Response(400, json={"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "No."}}),
         httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=b"event: message\n\n"),
+        httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=b" " * (LARGEST + 1)),
     ],
 )
 def test_an_open_server_needs_no_configuration(answer: httpx2.Response) -> None:

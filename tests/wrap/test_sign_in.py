@@ -214,6 +214,7 @@ def test_a_policy_of_another_client_is_given_ours() -> None:
             document(OWN, redirect_uris=["http://chatgpt.com/cb"]),
             "callbacks that are not its own: http://chatgpt.com/cb",
         ),
+        (document(OWN, redirect_uris=["myapp://chatgpt.com/cb"]), "not its own: myapp://chatgpt.com/cb"),
         (document(OWN, redirect_uris=["myapp://cb", 17]), "callbacks that are not its own: myapp://cb, 17"),
         (document(OWN, redirect_uris=["https://[broken"]), "callbacks that are not its own: https://[broken"),
         (httpx2.Response(302, headers={"location": "/moved"}), "answers 404"),
@@ -264,6 +265,12 @@ def test_a_known_document_that_does_not_answer_from_here_is_allowed(answer: obje
 
     assert found.is_allowed
     assert found.why.startswith("not checked: ")
+
+
+def test_a_known_document_that_answers_with_a_page_is_left_out() -> None:
+    page = httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<html>")
+
+    assert not checked(CLAUDE, web({CLAUDE: page}).reader(None)).is_allowed
 
 
 def test_a_known_document_that_is_another_one_now_is_removed(capsys: pytest.CaptureFixture[str]) -> None:

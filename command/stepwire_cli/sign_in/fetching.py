@@ -103,6 +103,8 @@ class Reader:
             NotRead: there is none, or none that may be read.
         """
         self._check(url)
+        # Uncompressed: a small answer could otherwise become a large one before its size is seen.
+        options["headers"] = {"accept-encoding": "identity", **options.get("headers", {})}
         try:
             with self.http.stream(method, url, timeout=_SECONDS, follow_redirects=False, **options) as response:
                 return Answer(url, response.status_code, response.headers, self._body(response, url))
@@ -110,17 +112,17 @@ class Reader:
             raise NoAnswer(f"{shown(url)} does not answer: {_words(error)}") from None
 
     def _body(self, response: httpx2.Response, url: str) -> bytes:
-        """Read up to the limit; a stream of events counts as read with its first bytes."""
-        found, until = b"", self.now() + _ALL_SECONDS
+        """Read up to the limit; nothing of a stream of events, which may never end."""
+        found, until = bytearray(), self.now() + _ALL_SECONDS
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            return b""
         for part in response.iter_bytes():
             found += part
             if len(found) > LARGEST:
                 raise NotRead(f"{shown(url)} has more than {LARGEST // 1_000_000} MB")
-            if response.headers.get("content-type", "").startswith("text/event-stream"):
-                break
             if self.now() > until:
                 raise NoAnswer(f"{shown(url)} does not end within {_ALL_SECONDS:.0f} s")
-        return found
+        return bytes(found)
 
     def _check(self, url: str) -> None:
         parts = _split(url)
