@@ -14,7 +14,7 @@ from local.cloudformation.dynamic_references import resolve_dynamic
 from local.cloudformation.intrinsics import NO_VALUE, holds, resolve
 from local.cloudformation.parameters import ParameterValue
 from local.cloudformation.resources import KINDS
-from local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import NOT_SERVED, Change, Created, Kind, Resource, World
 from local.cloudformation.template import Template
 from local.errors import TemplateError
 
@@ -93,7 +93,7 @@ class Provisioner:
         """Return what Fn::GetAtt gives."""
         created = self._create(name)
         if isinstance(created, _NotServed):
-            return f"{name}.{attribute}-is-not-served-locally"
+            return f"{name}.{attribute}{NOT_SERVED}"
         if attribute not in created.attributes:
             raise TemplateError(f"{name} has no attribute {attribute} here.")
         return created.attributes[attribute]
@@ -152,20 +152,27 @@ class Provisioner:
         for needed in [depends] if isinstance(depends, str) else depends:
             if self._is_wanted(needed):
                 self._create(needed)
-        properties = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
-        code = self._template.signatures.get(name, "")
-        resource = Resource(name, entry["Type"], {} if properties is NO_VALUE else properties, code)
+        resource = self._resolved(name, entry)
         before = self._there.get(name)
         if before is None or before.resource != resource:
             self._there[name] = Made(resource, self._applied(resource, before))
             self.changed.append(name)
         return self._there[name].created
 
+    def _resolved(self, name: str, entry: Mapping[str, Any]) -> Resource:
+        kind, code = KINDS.get(entry["Type"]), self._template.signatures.get(name, "")
+        if kind is None:  # nothing of it is used, so nothing of it must be understood
+            return Resource(name, entry["Type"], entry.get("Properties", {}), code)
+        found = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
+        properties: Mapping[str, Any] = {} if found is NO_VALUE else found
+        stub = kind.stub(name, properties, self._world) if kind.stub is not None else ""
+        return Resource(name, entry["Type"], properties, code + stub)
+
     def _applied(self, resource: Resource, before: Made | None) -> Created:
         kind = KINDS.get(resource.kind)
         if kind is None:
             self._world.notes.append(f"{resource.logical_id}: {resource.kind} is not served")
-            return _NotServed(f"{resource.logical_id}-is-not-served-locally")
+            return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
         self._take_note(kind, resource)
         try:
             return kind.create(resource, self._world) if before is None else self._updated(kind, resource, before)
