@@ -254,10 +254,7 @@ class LocalStack:
         name = self._name or f"local-{next(_numbers)}"
         names = [name, *(f"local-{next(_numbers)}" for _ in self._paths[1:])]
         paths = list(zip(names, self._paths, strict=True))
-        worlds = [
-            World(one, ACCOUNT, REGION, instances=self._instances, stubs=self._stubs_of(path, name))
-            for one, path in paths
-        ]
+        worlds = [self._world(name, *one, is_endpoint=one is paths[0]) for one in paths]
         self.deployments = tuple(Deployment(path, world) for (_, path), world in zip(paths, worlds, strict=True))
         undo.callback(self._forget)
         self._stand_in()
@@ -276,10 +273,10 @@ class LocalStack:
         self._look()
         undo.callback(self._scripts.close)  # first of all: nothing waits for a script that is to be ended
 
-    def _stubs_of(self, path: Path, endpoint: str) -> Book:
-        book = Book(self._given_stubs, path.parent, endpoint, self._scripts)
-        book.read()
-        return book
+    def _world(self, endpoint: str, name: str, path: Path, *, is_endpoint: bool) -> World:
+        stubs = Book(self._given_stubs, path.parent, endpoint, self._scripts)
+        stubs.read()
+        return World(name, ACCOUNT, REGION, instances=self._instances, stubs=stubs, is_endpoint=is_endpoint)
 
     def _stand_in(self) -> None:
         """Create the state machines that are known by the name of a stub alone."""

@@ -38,6 +38,8 @@ def ensure(arn: str, book: Book) -> bool:
     """
     machine = machine_of(arn)
     qualifier = arn.removeprefix(machine).lstrip(":")
+    if machine in _made:
+        _qualify(found(machine), qualifier)
     if is_here(machine) or book.find([arn, *names_of_target(machine)]) is None:
         return False
     region, account, name = machine.split(":")[3], machine.split(":")[4], machine.split(":")[6]
@@ -47,7 +49,6 @@ def ensure(arn: str, book: Book) -> bool:
             definition=definition(),
             roleArn=f"arn:aws:iam::{account}:role/stub",
             tags=[{"key": _CONSENT, "value": book.endpoint}],
-            publish=bool(qualifier),
         )
     except KeyError:
         raise StubError(f"{arn}: there is no Region {region}.") from None
@@ -61,12 +62,14 @@ def _qualify(machine: Any, qualifier: str) -> None:
     """Give a state machine the version or the alias that its ARN names."""
     if not qualifier:
         return
+    if not machine.versions:
+        machine.publish(None)
     version = next(iter(machine.versions.values()))
     if qualifier.isdecimal():
         machine.versions[int(qualifier)] = version
-        return
-    routes = [{"stateMachineVersionArn": version.arn, "weight": 100}]
-    machine.backend.create_state_machine_alias(qualifier, routes, None)
+    elif qualifier not in machine.aliases:
+        routes = [{"stateMachineVersionArn": version.arn, "weight": 100}]
+        machine.backend.create_state_machine_alias(qualifier, routes, None)
 
 
 def made_for(book: Book) -> list[str]:

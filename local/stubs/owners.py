@@ -6,6 +6,7 @@ The rule: only what a running stack has registered can be stubbed; the simulated
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from local.stubs.book import Book, Call
 from local.stubs.replies import Answer, Failure, Unusable
@@ -28,6 +29,12 @@ class Owned:
         return self.names[0]
 
 
+_OUTSIDE: Final = {
+    "action": "lambda:invoke",
+    **dict.fromkeys(("resource", "parameters", "state_machine", "state", "execution", "token")),
+    "attempt": 0,
+}
+"""What a script knows outside an execution."""
 _owned: dict[str, Owned] = {}  # by ARN
 
 
@@ -54,5 +61,6 @@ def reply_for(arn: str, event: str) -> Answer | Failure | None:
     stub = found.book.find([*found.names, arn]) if found else None
     if found is None or stub is None:
         return None
-    outcome = found.book.ask(stub, Call(json.loads(event), {"name": stub.name, "function": found.name}))
+    context = {**_OUTSIDE, "name": stub.name}  # a rule or another function invokes it; a task asks by itself
+    outcome = found.book.ask(stub, Call(json.loads(event), context))
     return Failure(NOT_SERVED, outcome.reason) if isinstance(outcome, Unusable) else outcome

@@ -110,4 +110,4 @@ def _listed(places: Iterable[str]) -> str:
 def _unmatched(stub: Stub, known: Iterable[str]) -> str:
     similar = nearest(stub.name, known)
     hint = f"; did you mean {similar}?" if similar else ""
-    return f"{stub.path}: nothing here is called {stub.name}{hint}"
+    return f"{stub.path}: nothing here asks for {stub.name}{hint}"

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError
+from local import FunctionError, FunctionLoadError, LocalStack, PortInUse
 from local.cloudformation.resources.kinds import NOT_ENFORCED
 from local.gateway.server import listen
 from local.lambdas import functions

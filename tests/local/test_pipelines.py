@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "pipelines"
 PIPELINES = FOLDER / "template.yaml"
 FOREIGN = "arn:aws:states:eu-west-1:999999999999:stateMachine:Foreign"
+FOREIGN_HERE = "arn:aws:states:us-east-1:123456789012:stateMachine:BareBilling"
 FOREIGN_ROLE = "arn:aws:iam::999999999999:role/callers"
 Json = dict[str, Any]
 
@@ -63,7 +64,8 @@ def stack(publish: Path) -> Iterator[LocalStack]:
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """The same without any stub."""
     template = tmp_path_factory.mktemp("bare") / "template.yaml"
-    template.write_text(PIPELINES.read_text(encoding="utf-8"), encoding="utf-8")
+    text = PIPELINES.read_text(encoding="utf-8").replace("LegacyBilling", "BareBilling")  # one account serves both
+    template.write_text(text, encoding="utf-8")
     with LocalStack(ROOT / "template.yaml", others=[template], name="bare") as stack:
         yield stack
 
@@ -124,16 +126,16 @@ def test_a_stub_of_a_function_answers_whoever_invokes_it(stack: LocalStack) -> N
 async def test_without_stubs_it_starts_and_the_others_work(bare: LocalStack) -> None:
     lines = bare.coverage.missing
 
-    assert [line.rpartition(": --stub ")[2] for line in lines] == [
+    assert sorted(line.rpartition(": --stub ")[2] for line in lines) == [
         "Convert=answer.json",
         "Thumbnail=answer.json",
-        "sns:publish=answer.json",
+        f"{FOREIGN_HERE}=answer.json",
+        "bedrock:invokeModel=answer.json",
         "glue:startJobRun=answer.json",
         "http:invoke=answer.json",
-        "bedrock:invokeModel=answer.json",
-        "arn:aws:states:us-east-1:123456789012:stateMachine:LegacyBilling=answer.json",
+        "sns:publish=answer.json",
     ]
-    assert "glue:startJobRun is not served here (OrderPipeline/Crunch)" in lines[3]
+    assert "glue:startJobRun is not served here (OrderPipeline/Crunch): --stub glue:startJobRun=answer.json" in lines
     assert await called(bare.url, "steady") == {"said": "hello"}
 
 
@@ -175,19 +177,19 @@ def stub(folder: Path, name: str, answer: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("qualifier", ["", ":live", ":3"])
-async def test_a_state_machine_of_another_account_is_served_by_a_stub(tmp_path: Path, qualifier: str) -> None:
-    template = beside(tmp_path, Tool=tool("foreign", FOREIGN + qualifier, role=FOREIGN_ROLE))
+async def test_a_state_machine_of_another_account_is_served_by_a_stub(tmp_path: Path) -> None:
+    arns = {"itself": FOREIGN, "an_alias": f"{FOREIGN}:live", "a_version": f"{FOREIGN}:3"}
+    resources = {f"Tool{at}": tool(name, arns[name], role=FOREIGN_ROLE) for at, name in enumerate(arns)}
+    template = beside(tmp_path, **resources)
     answer = stub(tmp_path, "foreign.json", {"Throw": {"Error": "Bank.Closed", "Cause": "holiday"}})
     settings: Json = {"stubs": [(FOREIGN, answer)], "parameters": {"WorkflowRoleArns": FOREIGN_ROLE}}
     settings["parameters"] |= {"RepairAfterSeconds": "1"}
 
     with served(template, **settings) as stack:
-        error = await called(stack.url, "foreign")
+        errors = [await called(stack.url, name) for name in arns]
         faults = stack.faults
 
-    assert "Bank.Closed" in error
-    assert "holiday" in error
+    assert ["Bank.Closed: holiday" in error for error in errors] == [True] * 3, errors
     assert faults == ("Foreign: no rule reports its end; a poll after RepairAfterSeconds or the sweep finds it",)
 
 
@@ -256,7 +258,7 @@ def test_an_end_that_no_rule_reports_is_told(tmp_path: Path, pattern: Json, word
         Tool=tool("ours", "${Machine}"),
     )
 
-    with LocalStack(template, name="alone", parameters={"Endpoint": "alone"}) as stack:
+    with LocalStack(template) as stack:
         faults = stack.faults
 
     assert [line.startswith("Machine: no rule reports its end") and words in line for line in faults] == (
@@ -269,7 +271,7 @@ def test_a_stub_that_answers_for_nothing_is_told_with_what_it_may_mean(tmp_path:
     answer = stub(tmp_path, "a.json", 1)
 
     with served(template, stubs=[("OrderPipelin", answer)]) as stack:
-        assert f"  {answer}: nothing here is called OrderPipelin; did you mean OrderPipeline?" in told(stack)
+        assert f"  {answer}: nothing here asks for OrderPipelin; did you mean OrderPipeline?" in told(stack)
 
 
 @pytest.mark.parametrize("region", ["nowhere-1"])
@@ -301,7 +303,7 @@ def test_a_python_function_without_its_package_needs_a_stub(tmp_path: Path) -> N
 
 async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -> None:
     send = machine(Type="Task", Resource="arn:aws:states:::sns:publish", Parameters={"Message": "x"})
-    billing = tool("billing", "LegacyBilling")
+    billing = tool("billing", "OldBilling")
     template = beside(tmp_path, Machine=send, Tool=tool("send", "${Machine}"), Billing=billing)
     lines: list[tuple[str, bool]] = []
 
@@ -316,7 +318,7 @@ async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -
         kept = await called(stack.url, "send")
         (tmp_path / "stubs" / "sns" / "publish.json").unlink()
         stub(tmp_path, "stubs/Machine.json", {"whole": True})
-        stub(tmp_path, "stubs/LegacyBilling.json", {"billed": True})
+        stub(tmp_path, "stubs/OldBilling.json", {"billed": True})
         stub(tmp_path, "stubs/Nobody.json", 1)
         watching.look()
         whole = await called(stack.url, "send")
@@ -326,10 +328,10 @@ async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -
     assert (one, kept, whole) == ({"MessageId": "one"}, {"MessageId": "one"}, {"whole": True})
     assert [words for words, is_fault in lines if not is_fault] == [
         "stubs: taken over: sns/publish",
-        "stubs: taken over: LegacyBilling, Machine, Nobody, sns/publish",
+        "stubs: taken over: Machine, Nobody, OldBilling, sns/publish",
     ]
     assert [words.partition(": ")[2] for words, is_fault in lines if is_fault] == [
         f"not taken over, the last good one serves: {tmp_path}/stubs/sns/publish.json, line 1, column 2: not JSON: "
         "Expecting property name enclosed in double quotes.",
-        "nothing here is called Nobody",
+        "nothing here asks for Nobody",
     ]

@@ -188,7 +188,9 @@ def _decide(state: Any, env: Any, parameters: Mapping[str, Any]) -> None:
         return
     if task.nested is not None:
         stub_machines.ensure(task.nested, whose.book)
-    reason = "it has no stub any more" if is_whole else tasks.problem(task, env.aws_execution_details.role_arn)
+    if is_whole:
+        raise _failed(env, task, Unusable(f"{whose.name} has no stub: {suggested(whose.name)}"))
+    reason = tasks.problem(task, env.aws_execution_details.role_arn)
     if reason is not None:
         raise _failed(env, task, Unusable(f"{reason}: {suggested(tasks.best_name(task))}"))
 

@@ -203,8 +203,12 @@ def test_a_failure_may_be_one_of_step_functions_own(workflow: Workflow) -> None:
 
 
 def test_a_script_fails_first_and_succeeds_when_it_is_retried(workflow: Workflow) -> None:
-    script = "def answer(given, context):\n    if context['attempt'] < 2: raise OSError('busy')\n    return context['attempt']"
-    workflow.stub("S0", script)
+    lines = (
+        "def answer(given, context):",
+        " if context['attempt'] < 2: raise OSError('busy')",
+        " return context['attempt']",
+    )
+    workflow.stub("S0", "\n".join(lines))
     retry = {"ErrorEquals": ["OSError"], "IntervalSeconds": 1, "MaxAttempts": 3, "MaxDelaySeconds": 1}
 
     assert workflow.output({**service("sns:publish", Message="x"), "Retry": [retry]}) == 2
