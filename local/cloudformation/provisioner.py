@@ -18,6 +18,9 @@ from local.cloudformation.resources.kinds import NOT_SERVED, Change, Created, Ki
 from local.cloudformation.template import Template
 from local.errors import TemplateError
 
+# What calls a stack beside the endpoint from outside; its workflows do without.
+_CAN_BE_SPARED = ("AWS::ApiGatewayV2::", "AWS::Lambda::EventSourceMapping")
+
 
 @dataclass(frozen=True)
 class _NotServed(Created):
@@ -94,9 +97,24 @@ class Provisioner:
         created = self._create(name)
         if isinstance(created, _NotServed):
             return f"{name}.{attribute}{NOT_SERVED}"
-        if attribute not in created.attributes:
+        if attribute in created.attributes:
+            return created.attributes[attribute]
+        if self._world.is_endpoint:
             raise TemplateError(f"{name} has no attribute {attribute} here.")
-        return created.attributes[attribute]
+        self._world.notes.append(f"{name}: its attribute {attribute} is not served")
+        return f"{name}.{attribute}{NOT_SERVED}"
+
+    def imported(self, name: str) -> str:
+        """Return what Fn::ImportValue gives: no stack exports anything here."""
+        self._world.notes.append(f"the export {name} of another stack is not served")
+        return f"{name}{NOT_SERVED}"
+
+    def mapped(self, name: str, key: str, attribute: str) -> Any:
+        """Return what Fn::FindInMap gives."""
+        try:
+            return self._template.section("Mappings")[name][key][attribute]
+        except KeyError:
+            raise TemplateError(f"The template has no mapping {name} with {key} and {attribute}.") from None
 
     def condition(self, name: str) -> bool:
         """Return whether a named condition holds."""
@@ -180,6 +198,11 @@ class Provisioner:
             raise TemplateError(f"{resource.logical_id}: {' '.join(str(error).split())}") from error
         except KeyError as error:
             raise TemplateError(f"{resource.logical_id}: {resource.kind} needs the property {error}.") from error
+        except TemplateError as error:
+            if self._world.is_endpoint or not resource.kind.startswith(_CAN_BE_SPARED):
+                raise
+            self._world.notes.append(f"{error} {resource.kind} is not served so.")
+            return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
 
     def _updated(self, kind: Kind, resource: Resource, before: Made) -> Created:
         if kind.update is None or before.resource.kind != resource.kind:
