@@ -13,6 +13,7 @@ VALUED: Final = frozenset(
     f"--{name}" for name in ("url", "token", "token-file", "auth", "profile", "region", "client-id", "callback-port")
 )
 FLAGS: Final = frozenset({"--json", "--version"})
+DEBUG: Final = "STEPWIRE_DEBUG"
 
 
 def main() -> None:
@@ -27,7 +28,21 @@ def main() -> None:
         code = 0
     except KeyboardInterrupt:
         code = 130
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        sys.stderr.write(f"error: {_fault(error)} This is a fault of stepwire; {DEBUG}=1 shows where it comes from.\n")
+        code = 1
     sys.exit(code)
+
+
+def _fault(error: Exception) -> str:
+    """Return an error that nothing expected in a line, without its words: they may hold arguments or results."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else f" at {place.tb_frame.f_code.co_filename.rpartition('/')[2]}:{place.tb_lineno}"
+    return f"{type(error).__name__}{where}."
 
 
 def in_front(arguments: Sequence[str]) -> list[str]:

@@ -76,6 +76,12 @@ class Screen:
         self.pause()
         self._write(plain(text))
 
+    def heading(self, text: str) -> None:
+        """Print a heading of the result, with a line above it."""
+        self.pause()
+        self.out.print()
+        self.out.print(Text(plain(text), style="bold"), soft_wrap=True)
+
     def table(self, columns: Iterable[str], rows: Iterable[Iterable[RenderableType]]) -> None:
         """Print a table; in a pipe, a line with tabs for each row."""
         if not sys.stdout.isatty():

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stepwire_cli.account import commands
+from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.exits import CommandError
 from stepwire_cli.keyboard import Keyboard, LeftOpen
@@ -40,7 +41,7 @@ def wrap(settings: Settings, given: Given) -> int:
     """
     screen = Screen(as_json=settings.as_json)
     chosen = Chosen(given.names, _tag(given.tag), given.stack)
-    calls = commands.connected(settings.profile, settings.region)
+    calls = connected(settings.profile, settings.region)
     with _progress(screen) as watch:
         options = commands.Wrap(
             chosen,
@@ -63,7 +64,7 @@ def doctor(settings: Settings, endpoint: str) -> int:
         CommandError: it cannot be found out.
     """
     screen = Screen(as_json=settings.as_json)
-    return commands.doctor(endpoint, commands.connected(settings.profile, settings.region), screen)
+    return commands.doctor(endpoint, connected(settings.profile, settings.region), screen)
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

@@ -4,8 +4,6 @@ The rule: a manifest that is in the folder already is what its owner has reviewe
 written over.
 """
 
-import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +12,11 @@ from typing import Any, Final, Protocol
 from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import as_object
-from stepwire_cli.account.calls import Calls, told
+from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
-from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.registering import Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import Wrapped, wrapped
 from stepwire_cli.exits import Exit
@@ -75,32 +73,14 @@ class Wrap:
     """Gets the number of state machines to read, and the name of each that was read."""
 
 
-def connected(profile: str | None, region: str | None) -> Calls:
-    """Return the AWS of a profile and a Region.
-
-    Raises:
-        AccountError: there is no such profile.
-    """
-    import boto3  # noqa: PLC0415 - other commands do without
-    from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
-
-    # Throttled calls are paced here; botocore tries again only if the network fails.
-    config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "total_max_attempts": 2})
-    try:
-        # boto3 knows only AWS_DEFAULT_REGION; the AWS CLI reads both.
-        session: Any = boto3.Session(profile_name=profile, region_name=region or os.environ.get("AWS_REGION"))
-    except BotoCoreError as error:
-        raise told(error, "") from None
-    return Calls(lambda service: session.client(service, config=config), Pacer(time.monotonic, time.sleep))
-
-
 def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     """Describe state machines as tools, and register them if asked to.
 
     Raises:
         AccountError: nothing could be done.
     """
+    if options.applies or options.is_dry:
+        Endpoint(calls, options.endpoint).check()
     machines = StateMachines(calls, options.samples)
     arns = machines.arns(options.chosen)
     registry = Registry(calls, options.endpoint)
@@ -233,6 +213,7 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     Raises:
         AccountError: what is registered cannot be read.
     """
+    Endpoint(calls, endpoint).check()
     tools: list[str] = []
     found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=tools.append).findings())
     if screen.as_json:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.catalog.registration import CONSENT
@@ -11,12 +11,12 @@ from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.registering import Registered, Registry
 from stepwire_cli.wrap.findings import Finding, Severity, findings_of, findings_of_words
 
-_TABLE: Final = "TasksTable"
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
 
 
@@ -117,12 +117,6 @@ class Doctor:
         return found
 
     def _refused(self) -> list[JsonObject]:
-        table = self.table or self._table()
+        table = self.table or Endpoint(self.calls, self.endpoint).table()
         item = self.calls.call("dynamodb", "GetItem", TableName=table, Key=_REFUSALS).get("Item")
         return as_object(load_json(item["refused"]["S"])).get("refused", []) if item else []
-
-    def _table(self) -> str:
-        answer: Any = self.calls.call(
-            "cloudformation", "DescribeStackResource", StackName=self.endpoint, LogicalResourceId=_TABLE
-        )
-        return answer["StackResourceDetail"]["PhysicalResourceId"]
