@@ -360,8 +360,8 @@ class LocalStack:
         courier.forget(machines)
         for arn in machines:
             courier.follow(arn, lambda: never)
-        for arn in machines:
-            for execution in tasks.found(arn).executions:
+        for machine in filter(None, map(tasks.found, machines)):
+            for execution in machine.executions:
                 stop(execution)
         courier.forget(machines)
         for book in books:

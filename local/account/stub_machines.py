@@ -80,6 +80,11 @@ def made_for(book: Book) -> list[str]:
 def remove(book: Book) -> None:
     """Remove the state machines of a template's stubs: its stack is stopping, and their executions have stopped."""
     for arn in made_for(book):
-        backend = found(arn).backend
-        backend.state_machines = [one for one in backend.state_machines if one.arn != arn]
-        del _made[arn]
+        make_room(arn)
+
+
+def make_room(arn: str) -> None:
+    """Remove a state machine if a stub has made it: the real one comes."""
+    machine = found(arn) if _made.pop(arn, None) is not None else None
+    if machine is not None:
+        machine.backend.state_machines.remove(machine)

@@ -15,6 +15,7 @@ from local.stubs.book import Stub
 from local.stubs.names import nearest, suggested
 
 _SHOWN = 3  # states of a line
+_Key = tuple[str, Path]  # an option of the command line is in the book of each template
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,13 @@ class Coverage:
 class _Notes:
     missing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Where something is used, by the line that tells of it."""
-    uses: dict[Path, list[str]] = field(default_factory=dict[Path, list[str]])
-    """What a stub answers for, by its file."""
+    uses: dict[_Key, list[str]] = field(default_factory=dict[_Key, list[str]])
+    """What a stub answers for."""
     known: list[str] = field(default_factory=list[str])
     """Every name that a stub could have."""
 
     def use(self, stub: Stub, what: str) -> None:
-        places = self.uses.setdefault(stub.path, [])
+        places = self.uses.setdefault(_key(stub), [])
         if what not in places:
             places.append(what)
 
@@ -50,15 +51,15 @@ class _Notes:
 
 def coverage(worlds: Iterable[World]) -> Coverage:
     """Return what runs, what is stubbed and what is missing in some stacks."""
-    notes, stubs = _Notes(), dict[Path, Stub]()
+    notes, stubs = _Notes(), dict[_Key, Stub]()
     for world in worlds:
-        stubs |= {stub.path: stub for stub in world.stubs.all()}
+        stubs |= {_key(stub): stub for stub in world.stubs.all()}
         _look_at_functions(world, notes)
         for arn in (*world.state_machines, *stub_machines.made_for(world.stubs)):
             _look_at_machine(world, arn, notes)
     missing = [line.format(_listed(filter(None, places))) for line, places in notes.missing.items()]
-    stubbed = [f"{stub.path}{_listed(notes.uses[path])}" for path, stub in stubs.items() if path in notes.uses]
-    unmatched = [_unmatched(stub, notes.known) for path, stub in stubs.items() if path not in notes.uses]
+    stubbed = [f"{stub.path}{_listed(notes.uses[name])}" for name, stub in stubs.items() if name in notes.uses]
+    unmatched = [_unmatched(stub, notes.known) for name, stub in stubs.items() if name not in notes.uses]
     return Coverage(missing, stubbed, unmatched)
 
 
@@ -74,6 +75,8 @@ def _look_at_functions(world: World, notes: _Notes) -> None:
 
 def _look_at_machine(world: World, arn: str, notes: _Notes) -> None:
     names, machine = tasks.names_of_target(arn), tasks.found(arn)
+    if machine is None:  # somebody deleted it since
+        return
     notes.known += [names[0], arn]
     stub = world.stubs.find(names)
     definition: Mapping[str, object] = json.loads(machine.definition)
@@ -99,6 +102,10 @@ def _look_at_task(world: World, task: Task, role: str, notes: _Notes) -> None:
         notes.use(nested, f"the state machine {tasks.names_of_target(task.nested)[0]}")
     elif reason := tasks.problem(task, role):
         notes.miss(reason, tasks.best_name(task), where)
+
+
+def _key(stub: Stub) -> _Key:
+    return stub.name, stub.path
 
 
 def _listed(places: Iterable[str]) -> str:

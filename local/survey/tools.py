@@ -81,4 +81,5 @@ def _without_manifest(worlds: Sequence[World], tools: Iterable[_Tool]) -> list[s
 
 
 def _definition(arn: str) -> Mapping[str, Any]:
-    return json.loads(tasks.found(arn).definition)
+    machine = tasks.found(arn)
+    return json.loads(machine.definition) if machine is not None else {}

@@ -75,7 +75,8 @@ def _name(resource: Resource, world: World) -> str:
 
 
 def _stub(logical_id: str, properties: Mapping[str, Any], world: World) -> str:
-    found = world.stubs.find([logical_id, properties.get("FunctionName", f"{world.stack}-{logical_id}")])
+    name = properties.get("FunctionName", f"{world.stack}-{logical_id}")
+    found = world.stubs.find([logical_id, name, world.arn("lambda", f"function:{name}")])
     return str(found.path) if found else ""
 
 

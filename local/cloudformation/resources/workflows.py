@@ -18,6 +18,7 @@ from local.stubs.owners import register as own_stubs
 
 def _state_machine(resource: Resource, world: World) -> Created:
     name = _name(resource, world)
+    stub_machines.make_room(world.arn("states", f"stateMachine:{name}"))
     own_stubs(world.arn("states", f"stateMachine:{name}"), Owned(world.stubs, (resource.logical_id, name)))
     try:
         made = world.client("stepfunctions").create_state_machine(
