@@ -38,7 +38,8 @@ def result_of(stack: LocalStack, tool: str) -> Any:
 def test_the_example_ends_as_the_page_says(tmp_path: Path) -> None:
     (ends,) = _OUTPUT.findall(PAGE.text)
 
-    with LocalStack(ROOT / "template.yaml", others=[write(tmp_path, stubs=True)], name="stepwire") as stack:
+    template, often = write(tmp_path, stubs=True), {"PollsPerSecond": "0"}
+    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire", parameters=often) as stack:
         lines, result = told(stack), result_of(stack, ends[0])
 
     assert result == json.loads(ends[1])

@@ -86,14 +86,14 @@ def test_what_calls_a_stack_beside_the_first_from_outside_can_be_spared(tmp_path
         Stage={"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "live"}},
         Stream={"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": arn, "FunctionName": "f"}},
         Bucket={"Type": "AWS::S3::Bucket"},
-        Told=parameter({"Fn::GetAtt": ["Bucket", "RegionalDomainName"]}),
+        Told=parameter({"Fn::GetAtt": ["Bucket", "WebsiteURL"]}),
     )
 
     with LocalStack(TEMPLATE, others=[template]) as stack:
         told, notes = value_of(stack, "Told"), stack.not_served
 
-    assert told == "Bucket.RegionalDomainName-is-not-served-locally"
-    assert "Bucket: its attribute RegionalDomainName is not served" in notes
+    assert told == "Bucket.WebsiteURL-is-not-served-locally"
+    assert "Bucket: its attribute WebsiteURL is not served" in notes
     spared = [note for note in notes if note.endswith("is not served so.")]
     assert [note.partition(":")[0] for note in spared] == ["Api", "Stream"]
 
