@@ -32,6 +32,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.mocking.mock_config import MockedResponseReturn
 
 from local.account import stub_machines, tasks
+from local.account.moto_patches.branches import FinalError, final
 from local.account.tasks import Task
 from local.stubs import owners
 from local.stubs.book import Call, Stub
@@ -153,15 +154,16 @@ def any_service_may_be_named(replace: _Replace) -> None:
 
 
 def runtime_errors_are_final(replace: _Replace) -> None:
-    """Patch: Let States.ALL and States.TaskFailed match no States.Runtime.
+    """Patch: Let States.ALL match no States.Runtime of a task that cannot run here.
 
-    Defect: States.ALL retries and catches States.Runtime, which in AWS always ends the execution.
+    Defect: States.ALL retries and catches States.Runtime, which in AWS always ends the execution. moto gives that name
+    to errors that have others in AWS too, so not all of them are final.
     """
     original: Any = cast("Any", ErrorEqualsDecl)._eval_body
 
     def _eval_body(self: Any, env: Any) -> None:
         name = env.stack[-1]
-        if name.error_name == _RUNTIME.to_name() and name not in self.error_names:
+        if isinstance(name.error_name, FinalError) and name not in self.error_names:
             env.stack.pop()
             env.stack.append(False)
             return
@@ -256,13 +258,17 @@ def _failed(env: Any, task: Task, outcome: Failure | Unusable) -> FailureEventEx
 
 def _name_and_cause(outcome: Failure | Unusable) -> tuple[Any, str]:
     if isinstance(outcome, Unusable):
-        return StatesErrorName(_RUNTIME), outcome.reason
+        return _final_name(), outcome.reason
     if not outcome.error.startswith(ILLEGAL_CUSTOM_ERROR_PREFIX):
         return CustomErrorName(outcome.error), outcome.cause
     try:
         return StatesErrorName.from_name(outcome.error), outcome.cause
     except ValueError:
-        return StatesErrorName(_RUNTIME), f"the stub throws {outcome.error}, which is no error of Step Functions"
+        return _final_name(), f"the stub throws {outcome.error}, which is no error of Step Functions"
+
+
+def _final_name() -> Any:
+    return final(StatesErrorName(_RUNTIME), FinalError(_RUNTIME.to_name()))
 
 
 PATCHES = (stubs_answer_tasks, activities_have_stubs, any_service_may_be_named, runtime_errors_are_final)
