@@ -55,10 +55,10 @@ def common(  # noqa: PLR0913 - one for each option
         Auth.AUTO
     ),
     profile: Annotated[
-        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor, task and replay.")
+        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor, task, replay and set-up.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task and replay.")
+        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task, replay and set-up.")
     ] = None,
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
@@ -258,6 +258,25 @@ def configure_clients(
     from stepwire_cli.sign_in import commands
 
     _end(commands.clients(context.obj, url, host))
+
+
+@sign_in.command("set-up")
+def set_up_sign_in(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(metavar="STACK", help="The endpoint's stack, with Authorizer=cognito.")],
+    *,
+    document: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Accept this document too, such as ChatGPT's.")
+    ] = None,
+    exactly: Annotated[bool, typer.Option("--exactly", help="Remove documents that are neither known nor named.")] = (
+        False
+    ),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Let hosts sign in to a stack's user pool by their metadata documents. Repeating it changes nothing."""
+    from stepwire_cli.account import sign_in as account
+
+    _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))
 
 
 def _end(code: int) -> None:

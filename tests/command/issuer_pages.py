@@ -6,7 +6,7 @@ They come from `stepwire sign-in check`, run against the metadata of real issuer
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from stepwire_cli.sign_in.commands import Found, found_at
 from stepwire_cli.sign_in.hosts import HOSTS, Host, Takes
 from stepwire_cli.sign_in.rules import Verdict, Way
 from tests.command.sites import URL, Recorded, recorded
+from tests.command.sites import mirror as web_of_mirror
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "issuers"
 _BLOCK: Final = re.compile(r"(<!-- output: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -23,15 +24,16 @@ _SHORT: Final = {Way.URL: "URL", Way.ID: "id", Way.NO: "no"}
 def outputs() -> dict[str, str]:
     """Return each block by its name."""
     checks = {one.key: (one, found_at(URL, one.web().reader())) for one in recorded()}
-    pages = {key: _page(*check) for key, check in checks.items()}
-    return {"table": _table(checks.values()), "hosts": _hosts(), "records": _records(recorded()), **pages}
+    mirror = found_at(URL, web_of_mirror().reader())
+    pages = {key: f"Metadata {_kind(one)}.\n\n{_page(check)}" for key, (one, check) in checks.items()}
+    columns = {f"[{one.name}]({one.key}.md)": check for one, check in checks.values()}
+    table = _table({**columns, "[Cognito, with the mirror](cognito.md)": mirror})
+    return {"table": table, "hosts": _hosts(), "records": _records(recorded()), **pages, "mirror": _page(mirror)}
 
 
-def _table(checks: Iterable[tuple[Recorded, Found]]) -> str:
-    found = list(checks)
-    head = ["host", *(f"[{one.name}]({one.key}.md)" for one, _ in found)]
-    rows = [[host.name, *(_cell(_of(check, host)) for _, check in found)] for host in HOSTS]
-    return _lines(head, rows)
+def _table(columns: Mapping[str, Found]) -> str:
+    rows = [[host.name, *(_cell(_of(check, host)) for check in columns.values())] for host in HOSTS]
+    return _lines(["host", *columns], rows)
 
 
 def _cell(verdict: Verdict) -> str:
@@ -43,7 +45,7 @@ def _of(check: Found, host: Host) -> Verdict:
     return next(one for one in check.verdicts if one.host is host)
 
 
-def _page(one: Recorded, check: Found) -> str:
+def _page(check: Found) -> str:
     """Return the verdicts with the hosts that share each."""
     hosts: dict[str, list[str]] = {}
     for verdict in check.verdicts:
@@ -51,7 +53,7 @@ def _page(one: Recorded, check: Found) -> str:
     notes = [f"- {finding.what}" for finding in check.site.findings]
     said = "\n".join(["It notes:", "", *notes, ""]) if notes else ""
     table = _lines(["hosts", "verdict"], ([", ".join(names), text] for text, names in hosts.items()))
-    return f"Metadata {_kind(one)}.\n\n{said}{'' if not said else chr(10)}{table}"
+    return f"{said}{'' if not said else chr(10)}{table}"
 
 
 def _kind(one: Recorded) -> str:

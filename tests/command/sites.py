@@ -4,14 +4,17 @@
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import httpx2
 
+from local.lambdas.loading import load_handler
 from stepwire_cli.sign_in.fetching import Reader
 
 URL: Final = "https://mcp.example.com/mcp"
@@ -21,6 +24,8 @@ ISSUER_AT: Final = f"{ISSUER}/.well-known/oauth-authorization-server"
 KEYS_AT: Final = f"{ISSUER}/keys"
 RSA: Final = {"keys": [{"kty": "RSA", "use": "sig"}]}
 FOLDER: Final = Path(__file__).parent / "issuers"
+METADATA: Final = Path(__file__).parents[2] / "functions" / "metadata"
+MIRRORED: Final = ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server")
 UNAUTHORIZED: Final = httpx2.Response(401, headers={"www-authenticate": "Bearer", "apigw-requestid": "1"}, json={})
 NOT_FOUND: Final = httpx2.Response(404, json={"message": "Not Found"})
 GOOD: Final[Mapping[str, Any]] = {
@@ -64,7 +69,7 @@ class Web:
     """Of hosts; the others have a public one."""
     asked: list[str] = field(default_factory=list[str])
 
-    def reader(self, url: str = URL) -> Reader:
+    def reader(self, url: str | None = URL) -> Reader:
         """Return a reader that asks here."""
         http = httpx2.Client(transport=httpx2.MockTransport(self._answer))
         return Reader(http, url, lambda: 0.0, lambda host: [self.addresses.get(host, "93.184.215.14")])
@@ -102,6 +107,25 @@ class Recorded:
         keys_at = self.metadata["jwks_uri"]
         answers = {URL: UNAUTHORIZED, RESOURCE_AT: resource(self.metadata["issuer"])}
         return Web({**answers, self.found_at: self.metadata, keys_at: self.keys})
+
+
+def mirror(client_documents: str = "announce") -> Web:
+    """Return an endpoint with a Cognito user pool, and the metadata that functions/metadata serves for it."""
+    origin = URL.removesuffix("/mcp")
+    environment = {
+        "AUTHORIZER": "cognito",
+        "RESOURCE": URL,
+        "ISSUER": "http://127.0.0.1:1",  # nothing listens there: the function then keeps its mirror
+        "SCOPES": "call",
+        "SIGN_IN_URL": "https://example.auth.eu-central-1.amazoncognito.com",
+        "CLIENT_DOCUMENTS": client_documents,
+        "CLIENT_ID": "",
+        "CALLBACK_URL": "http://localhost:8080/callback",
+    }
+    with patch.dict(os.environ, environment):
+        handler = load_handler("app.handler", METADATA, "MetadataFunction")
+        served = {path: handler({"routeKey": f"GET {path}"}, None)["body"] for path in MIRRORED}
+    return Web({URL: UNAUTHORIZED, **{f"{origin}{path}": json.loads(body) for path, body in served.items()}})
 
 
 def recorded() -> list[Recorded]:

@@ -24,6 +24,7 @@ from tests.command.sites import (
     URL,
     Answers,
     Web,
+    mirror,
     resource,
     site,
     without,
@@ -189,6 +190,30 @@ def test_what_does_not_stop_a_lenient_host(changes: Answers, what: str) -> None:
     assert of(lenient, "goose").way is Way.URL
     assert what in said(lenient)
     assert bool(lenient.site.findings) is bool(what)
+
+
+def test_a_mirror_of_the_server_itself_needs_no_keys() -> None:
+    origin = "https://mcp.example.com"
+    place = f"{origin}/.well-known/oauth-authorization-server"
+    keyless = without("jwks_uri", issuer=origin)
+
+    mirrored = found({RESOURCE_AT: resource(origin), place: keyless})
+
+    assert of(mirrored, "goose").way is Way.URL
+    assert mirrored.site.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("documents", "by_url"),
+    [("announce", ["claude", "claude-code", "chatgpt", "vscode", "codex", "goose", "opencode"]), ("hide", [])],
+)
+def test_stepwires_own_mirror_of_a_user_pool_is_enough_for_every_host_with_a_document(
+    documents: str, by_url: list[str]
+) -> None:
+    own = found_at(URL, mirror(documents).reader())
+
+    assert hosts(own, Way.URL) == by_url
+    assert hosts(own, Way.NO) == ["windsurf", *NEVER]
 
 
 def test_vscode_insists_on_its_own_url_as_resource_and_the_others_accept_the_origin() -> None:

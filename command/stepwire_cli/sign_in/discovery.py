@@ -174,7 +174,7 @@ def _key_types(found: Mapping[str, Any], reader: Reader) -> tuple[tuple[str, ...
     """Return the types of the keys that sign, or why they are not known."""
     place = found.get("jwks_uri")
     if not isinstance(place, str):
-        return (), "its metadata have no jwks_uri"
+        return (), ""
     try:
         document, _ = reader.document(place)
     except NotRead as error:

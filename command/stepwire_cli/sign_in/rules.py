@@ -14,6 +14,7 @@ from stepwire_cli.sign_in.hosts import HOSTS, Demand, Host, Sure, Takes
 from stepwire_cli.sign_in.issuers import known
 
 _S256: Final = "S256"
+_BY_DOCUMENT: Final = "client ID metadata document"
 _NO_S256: Final = "the issuer's metadata lack S256 in code_challenge_methods_supported"
 _SECRETS: Final = frozenset({"client_secret_basic", "client_secret_post"})
 _DEFAULT_AUTH: Final = ("client_secret_basic",)  # RFC 8414, section 2: what an absent list means
@@ -87,7 +88,7 @@ def _client(host: Host, issuer: Issuer) -> Verdict:
         reason = "it refuses answers without iss, which the issuer does not announce, unless you enter the endpoints"
         return Verdict(host, Way.ID, reason)
     if host.document is not None and issuer.takes_documents and not _misses_none(host, issuer):
-        return Verdict(host, Way.URL, "client ID metadata document")
+        return Verdict(host, Way.URL, _BY_DOCUMENT)
     if host.registers and _registers(issuer):
         return Verdict(host, Way.URL, "dynamic client registration")
     if host.takes is Takes.ID_AND_SECRET and not _SECRETS.intersection(issuer.token_auth_methods or _DEFAULT_AUTH):
@@ -119,11 +120,13 @@ def _without_client(host: Host, issuer: Issuer) -> str:
 
 
 def _doubts(found: Verdict, issuer: Issuer) -> Iterator[str]:
-    perhaps = found.host.perhaps
+    perhaps, is_by_document = found.host.perhaps, found.why == _BY_DOCUMENT
     if Demand.S256 in perhaps and _S256 not in (issuer.challenge_methods or ()):
         yield _NO_S256
-    if Demand.FREE_PORT in perhaps and found.why.startswith("client ID"):
+    if Demand.FREE_PORT in perhaps and is_by_document:
         yield "the issuer must accept any port on the loopback"
+    if is_by_document and "{app}" in (found.host.document or ""):
+        yield "each of its apps has a document of its own, which the issuer must accept"
     if found.host.sure is Sure.GUESS:
         yield "this row is not verified"
 
@@ -138,7 +141,8 @@ def _findings(site: Site) -> Iterator[Finding]:
         yield from _of_resource(site.resource, site.url)
     if site.issuer is not None:
         yield from _of_issuer(site.issuer)
-        yield from _of_keys(site.issuer, is_behind_api_gateway=site.is_behind_api_gateway)
+        if not _is_mirror(site.issuer, site.url):
+            yield from _of_keys(site.issuer, is_behind_api_gateway=site.is_behind_api_gateway)
         if (vendor := known(site.issuer)) is not None:
             yield Finding(vendor.hint)
 
@@ -180,6 +184,12 @@ def _of_issuer(issuer: Issuer) -> Iterator[Finding]:
 def _differ_in_a_slash(one: str, other: str) -> bool:
     """Tell whether two issuers are the same host without a path, once with a slash behind it."""
     return one.rstrip("/") == other.rstrip("/") and urlsplit(one).path in ("", "/")
+
+
+def _is_mirror(issuer: Issuer, url: str) -> bool:
+    """Tell whether the server publishes metadata for an issuer elsewhere, and no keys, as Stepwire for Cognito."""
+    one, other = urlsplit(issuer.issuer), urlsplit(url)
+    return (one.scheme, one.netloc) == (other.scheme, other.netloc) and issuer.key_types == ()
 
 
 def _of_keys(issuer: Issuer, *, is_behind_api_gateway: bool) -> Iterator[Finding]:
