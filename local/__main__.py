@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from local.cloudformation.template import declared_parameters
 from local.issuer import SHAPES, Client, LocalIssuer
 from local.lambdas.function_output import FOLDER, kept_in
 from local.sam_local import write_env_vars
+from local.stubs.scripts import LIMIT
 from local.terminal.leaving import leave
 from local.terminal.screen import Screen, Warnings
 from local.watching import Watching
@@ -82,6 +83,8 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         port=port,
         parameters={**(issuer.parameters if issuer else {}), **dict(options.parameter)},
         expiry=after(options.expire_after),
+        stubs=options.stub,
+        stub_seconds=options.stub_seconds,
         services_at=host,
     )
     stack.watcher = screen
@@ -91,10 +94,10 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             if options.services:
                 write_env_vars(stack, options.env_vars)
             words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
-            notes = not_served(stack, few=not options.verbose)
+            notes = [*told(stack), *not_served(stack, few=not options.verbose)]
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
-            screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served)
+            screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served, **facts(stack))
             watching = Watching(stack, screen.noted)
             while not stopping.wait(_LOOK_SECONDS):
                 watching.look()
@@ -164,9 +167,29 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SHAPE",
         help=f"require sign-in, at a test issuer that lets everybody in as alice: {', '.join(sorted(SHAPES))}",
     )
+    _add_stubs(parser)
     parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
     _add_services(parser)
     return parser
+
+
+def _add_stubs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stub",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="NAME=FILE",
+        help="a .json answer or a .py script for what cannot run here: a function, a state, an action such as "
+        "sns:publish, or a state machine; may be repeated. Files in the folder `stubs` beside a template count too",
+    )
+    parser.add_argument(
+        "--stub-seconds",
+        type=_seconds,
+        default=LIMIT,
+        metavar="SECONDS",
+        help="time that a stub's script may take (default: %(default)g)",
+    )
 
 
 def _add_services(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +230,16 @@ def _assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
 def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
     """Return the text that the terminal shows when the stack is ready."""
     snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
@@ -244,6 +277,26 @@ def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
         f"  sam local invoke McpFunction -e events/http_post_legacy.json --env-vars {options.env_vars}",
     ]
     return "\n".join(lines)
+
+
+def told(stack: LocalStack) -> list[str]:
+    """Return what to know of the workflows: what cannot run, what stubs answer for, what tools miss."""
+    found = stack.coverage
+    return [
+        *_section("Cannot run here; a stub answers, given as below or as a file in stubs/:", found.missing),
+        *_section("Stubs:", found.stubbed),
+        *_section("Stubs that answer for nothing:", found.unmatched),
+        *_section("Tools:", stack.faults),
+    ]
+
+
+def facts(stack: LocalStack) -> dict[str, object]:
+    """Return the same for programs."""
+    return {**asdict(stack.coverage), "tools": stack.faults}
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [title, *(f"  {line}" for line in lines), ""] if lines else []
 
 
 def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:

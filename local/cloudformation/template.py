@@ -127,7 +127,7 @@ def _included_location(path: Path, found: Any) -> str:
 
 def _definition_uris(source: Mapping[str, Any]) -> list[str]:
     found = [entry.get("Properties", {}).get("DefinitionUri") for entry in source["Resources"].values()]
-    return [uri for uri in found if isinstance(uri, str)]
+    return [uri for uri in found if _is_here(uri)]
 
 
 def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
@@ -136,16 +136,39 @@ def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
     for name, resource in source["Resources"].items():
         properties: dict[str, Any] = resource.setdefault("Properties", {})
         kind = resource.get("Type", "")
-        if kind in _CODE_PROPERTY:
+        if kind in _CODE_PROPERTY and _runs_elsewhere(kind, properties, source):
+            _leave_out_code(name, properties)
+        elif kind in _CODE_PROPERTY:
             folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
-        if kind == "AWS::Serverless::StateMachine" and "DefinitionUri" in properties:
-            _inline_definition(name, properties, base)
+        if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):
+            _inline_definition(properties, base)
     return folders
+
+
+def _runs_elsewhere(kind: str, properties: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Return whether the code of a function or a layer is none that this Python could load."""
+    shared: Mapping[str, Any] = source.get("Globals", {}).get("Function", {})
+    uri = properties.get(_CODE_PROPERTY[kind], shared.get("CodeUri"))
+    is_afar = isinstance(uri, Mapping) or str(uri).startswith("s3://") or "InlineCode" in properties
+    if kind == "AWS::Serverless::LayerVersion":
+        return is_afar
+    one = {**shared, **properties}
+    return is_afar or one.get("PackageType") == "Image" or not str(one.get("Runtime", "python")).startswith("python")
+
+
+def _leave_out_code(name: str, properties: dict[str, Any]) -> None:
+    """Let SAM accept a function or a layer whose code is not needed."""
+    if "ContentUri" in properties:
+        properties["ContentUri"] = f"s3://{_BUCKET}/{name}"
+    elif properties.get("PackageType") == "Image":
+        properties["ImageUri"] = f"{name.lower()}:local"
+    elif "InlineCode" not in properties:
+        properties["CodeUri"] = f"s3://{_BUCKET}/{name}"
 
 
 def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None) -> Path:
     uri = properties.get(code, shared)
-    if not isinstance(uri, str) or uri.startswith("s3://"):
+    if not isinstance(uri, str):
         raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
     folder = (base / uri).resolve()
     if not folder.is_dir():
@@ -154,10 +177,12 @@ def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, s
     return folder
 
 
-def _inline_definition(name: str, properties: dict[str, Any], base: Path) -> None:
+def _is_here(uri: object) -> bool:
+    return isinstance(uri, str) and not uri.startswith("s3://")
+
+
+def _inline_definition(properties: dict[str, Any], base: Path) -> None:
     uri = properties.pop("DefinitionUri")
-    if not isinstance(uri, str) or uri.startswith("s3://"):
-        raise TemplateError(f"{name}: the local stack serves definitions from this disk; DefinitionUri is {uri!r}.")
     properties["Definition"] = parse(base / uri)  # JSON is YAML too
 
 

@@ -78,6 +78,26 @@ def test_a_reference_that_leads_nowhere_is_one_line(tmp_path: Path, reference: s
         pass
 
 
+def test_what_calls_a_stack_beside_the_first_from_outside_can_be_spared(tmp_path: Path) -> None:
+    arn = "arn:aws:dynamodb:us-east-1:123456789012:table/theirs/stream/1"
+    template = beside(
+        tmp_path,
+        Api={"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Body": {"openapi": "3.0.1"}}},
+        Stage={"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "live"}},
+        Stream={"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": arn, "FunctionName": "f"}},
+        Bucket={"Type": "AWS::S3::Bucket"},
+        Told=parameter({"Fn::GetAtt": ["Bucket", "WebsiteURL"]}),
+    )
+
+    with LocalStack(TEMPLATE, others=[template]) as stack:
+        told, notes = value_of(stack, "Told"), stack.not_served
+
+    assert told == "Bucket.WebsiteURL-is-not-served-locally"
+    assert "Bucket: its attribute WebsiteURL is not served" in notes
+    spared = [note for note in notes if note.endswith("is not served so.")]
+    assert [note.partition(":")[0] for note in spared] == ["Api", "Stream"]
+
+
 def test_of_resources_with_one_logical_id_the_first_stack_s_counts(tmp_path: Path) -> None:
     template = beside(tmp_path, ApiFunction=parameter("not the function"))
 

@@ -69,6 +69,12 @@ class Names:
     def attribute(self, name: str, attribute: str) -> str:
         return f"{name}.{attribute}"
 
+    def imported(self, name: str) -> str:
+        return name
+
+    def mapped(self, name: str, key: str, attribute: str) -> str:
+        return f"{name}.{key}.{attribute}"
+
     def condition(self, name: str) -> bool:
         return True
 
