@@ -159,6 +159,9 @@ def wrap(  # noqa: PLR0913 - one for each option
         StackTool | None, typer.Option(help="Print the lines that register the tools in your stack.")
     ] = None,
     samples: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="How many past runs to read of each.")] = 20,
+    role: Annotated[
+        str, typer.Option(metavar="ARN", help="The role that reaches state machines of another account or Region.")
+    ] = "",
     apply: Annotated[bool, typer.Option("--apply", help="Tag the state machines and register the tools.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
@@ -167,7 +170,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     from stepwire_cli import wrapping
 
     chosen = None if snippet is None else snippet.value
-    given = wrapping.Given(names or (), tag, stack, endpoint, output, chosen, samples, apply, dry_run, yes)
+    given = wrapping.Given(names or (), tag, stack, endpoint, output, chosen, samples, role, apply, dry_run, yes)
     _end(wrapping.wrap(context.obj, given))
 
 

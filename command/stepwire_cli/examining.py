@@ -37,7 +37,7 @@ def doctor(settings: Settings, folder: Path) -> int:
     for finding in found:
         screen.result(str(finding))
     looked_at = len(_manifests(folder)) + len(_definitions(folder))
-    screen.say(f"{_count(looked_at, 'file')}, {_count(len(found), 'finding')}.", "red" if found else "green")
+    screen.say(f"{_count(looked_at, 'file')}, {_count(len(found), 'finding')}.", "bad" if found else "good")
     return Exit.FAILED if found else Exit.DONE
 
 

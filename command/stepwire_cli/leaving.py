@@ -36,7 +36,7 @@ class Watched:
     def begin(self, task_id: str) -> None:
         """Take note of the task, and print its id."""
         self.task_id, self.is_sent = task_id, False
-        self.screen.say(f"task {task_id}", "dim")
+        self.screen.say(f"task {task_id}")
 
     def come_back(self) -> str:
         """Return the command that follows the task."""

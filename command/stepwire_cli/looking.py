@@ -77,7 +77,7 @@ def _print(shown: Shown, screen: Screen) -> None:
         _section(screen, "What its caller sent and received", _indented(shown))
     _section(screen, "What may be done", [row for step in shown.steps for row in _rows_of(step)])
     for problem in shown.problems:
-        screen.say(problem, "yellow")
+        screen.say(problem, "warning")
 
 
 def _section(screen: Screen, title: str, rows: Sequence[str]) -> None:

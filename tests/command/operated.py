@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from stepwire.aws.storage.items import SHARDS, item_of
@@ -21,6 +22,7 @@ from stepwire.tasks.inputs import (
 from stepwire.tasks.task import Completed, InputRequired, Inputs, Task, ToolResult, Work, Working
 from tests.command.aws import Aws, Refusal
 
+EXAMPLE: Final = Path(__file__).parent / "example"
 STACK: Final = "live"
 OWNER: Final = Principal("3f2a9c41d07be6583f2a9c41d07be658")
 ID: Final = TaskId("01kyyk41g000000000000000000000000001")

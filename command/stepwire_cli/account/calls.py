@@ -29,6 +29,8 @@ class Calls:
     build_client: Callable[[str], Any]
     """Builds a client of boto3 for a service."""
     pacer: Pacer
+    region: str | None = None
+    """Its Region, where it is known."""
     elsewhere: "Callable[[str, str | None], Calls]" = _nowhere
     """Returns the AWS of another Region, under a role if one is given."""
     _clients: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)

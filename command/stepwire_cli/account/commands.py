@@ -5,7 +5,7 @@ written over.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -64,6 +64,8 @@ class Wrap:
     """Name of the endpoint's stack."""
     snippet: Tool | None = None
     samples: int = SAMPLES
+    role: str = ""
+    """ARN of the role that reaches state machines of another account or Region."""
     applies: bool = False
     is_dry: bool = False
     """Whether to show only what --apply would do."""
@@ -81,11 +83,15 @@ def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     """
     if options.applies or options.is_dry:
         Endpoint(calls, options.endpoint).check()
-    machines = StateMachines(calls, options.samples)
+    machines = StateMachines(calls, options.samples, options.role)
     arns = machines.arns(options.chosen)
     registry = Registry(calls, options.endpoint)
     registered = registry.registered() if options.applies or options.is_dry else []
-    watched = StateMachines(calls, options.samples, lambda name: options.watch(len(arns), name))
+
+    def watch(name: str) -> None:
+        options.watch(len(arns), name)
+
+    watched = replace(machines, watch=watch)
     found = wrapped(watched, arns, registered, threads=THREADS)
     made = [one.draft for one in found if one.draft is not None]
     written = _written(made, options.folder)
@@ -117,7 +123,7 @@ def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], 
     else:
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
-        screen.say(problem, "yellow")
+        screen.say(problem, "warning")
     kept = len(made) - len(written)
     screen.say(
         f"{_counted(len(written), 'manifest')} written to {options.folder}/{f', {kept} there already' if kept else ''}."
@@ -158,6 +164,10 @@ def _register(made: Sequence[Draft], registry: Registry, options: Wrap, screen: 
 
 
 def _carried_out(plan: Plan, registry: Registry, options: Wrap, screen: Screen) -> bool:
+    if plan.by_hand:
+        for line in plan.lines():
+            screen.error(line)
+        return False
     if options.is_dry:
         for line in plan.lines():
             screen.say(f"would do: {line}" if plan.changes else line)
@@ -193,7 +203,7 @@ def _reviewed(draft: Draft, folder: Path) -> Registration:
     except CatalogError as error:
         raise CatalogError(f"{path}: {' / '.join(str(error).split(chr(10)))}") from None
     _check(manifest, draft, path, text)
-    return Registration(draft.name, text, draft.machine.arn, draft.machine.name)
+    return registration_of(draft, text)
 
 
 def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
@@ -203,6 +213,9 @@ def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
         manifest.state_machine != draft.machine.name
     ):
         raise CatalogError(f"{path}: state_machine: {manifest.state_machine!r} is not {draft.machine.arn}")
+    if (manifest.role or "") != draft.machine.role:
+        wanted = draft.machine.role or "none"
+        raise CatalogError(f"{path}: role: {manifest.role or 'none'} is not {wanted}, as --role says")
     if len(text.encode()) > LARGEST_PARAMETER:
         raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
 
@@ -222,7 +235,7 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     else:
         for one in found:
             screen.result(str(one))
-        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "red" if found else "green")
+        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "bad" if found else "good")
     return Exit.FAILED if found else Exit.DONE
 
 

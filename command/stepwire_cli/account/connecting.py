@@ -71,7 +71,9 @@ class _Sessions:
 
     def calls(self) -> Calls:
         """Return the session's own AWS."""
-        return Calls(self._client, Pacer(time.monotonic, time.sleep), self._elsewhere)
+        return Calls(
+            self._client, Pacer(time.monotonic, time.sleep), self.session.region_name, elsewhere=self._elsewhere
+        )
 
     def _client(self, service: str, **more: Any) -> Any:
         return Clients(self.session).client(service, **more)
@@ -81,7 +83,8 @@ class _Sessions:
         return Calls(
             lambda service: self._client(service, region_name=region, **keys),
             Pacer(time.monotonic, time.sleep),
-            self._elsewhere,
+            region,
+            elsewhere=self._elsewhere,
         )
 
     def _assumed(self, role: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The account side of `stepwire doctor`: every registered tool, held against its state machine."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from stepwire.catalog.manifests import Manifest, read_manifest
@@ -61,19 +61,20 @@ class Doctor:
         if manifest.name != one.tool:
             what = f"name: {manifest.name!r} is not the last part of the parameter's name"
             yield Finding(one.source, what, f"write name: {one.tool}", Severity.ERROR)
-        if manifest.role is not None:  # in another account or Region, which only the endpoint may read
-            yield from findings_of_words(one.source, manifest)
-            return
         try:
             arn = self._arn(manifest)
-            read = self.machines.read(arn)
+            read = replace(self.machines, role=manifest.role or "").read(arn)
         except NotThere as error:
             yield Finding(one.source, f"state_machine: {error}", "correct it, or remove the parameter", Severity.ERROR)
             return
         except AccountError as error:
-            yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
+            if manifest.role is None:
+                yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
+            else:  # in another account or Region, which perhaps only the endpoint may read
+                yield from findings_of_words(one.source, manifest)
             return
-        yield from self._consent(one, unqualified(arn)[0], endpoints)
+        if manifest.role is None:
+            yield from self._consent(one, unqualified(arn)[0], endpoints)
         yield from (Finding(one.source, problem, "times and inputs were not judged") for problem in read.problems)
         yield from findings_of(one.source, manifest, read.machine, read.history)
 
@@ -82,8 +83,7 @@ class Doctor:
         if name.startswith("arn:"):
             if not ARN_PATTERN.fullmatch(name):
                 raise NotThere(f"{name[:200]} is no ARN of a state machine")
-            machine, qualifier = unqualified(name)
-            return name if qualifier.isdecimal() else machine
+            return name
         return self.machines.arns_of([name])[0]
 
     def _consent(self, one: Registered, arn: str, endpoints: Mapping[str, str]) -> Iterator[Finding]:

@@ -126,6 +126,11 @@ def _refused(error: ClientError, operation: str, parameters: Mapping[str, Any]) 
     subject = next((str(parameters[name]) for name in _NAMES if name in parameters), "")
     if code in _EXPIRED:
         return NoCredentials(f"the credentials for AWS are not valid, or have expired ({code}): sign in again")
+    if code in _DENIED and operation == "sts:AssumeRole":
+        return NotAllowed(
+            f"{subject} may not be assumed: these credentials need sts:AssumeRole on it, and its trust policy must "
+            "name their account and the external id (the output ExternalId of the endpoint's stack)"
+        )
     if code in _DENIED:
         key = ", and the key that encrypts it" if code.startswith("Kms") else ""
         return NotAllowed(

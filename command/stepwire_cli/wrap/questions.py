@@ -46,6 +46,11 @@ def bad_questions(definition: JsonObject) -> list[BadQuestion]:
     return [BadQuestion(name, where, fault) for where, name, state in _states(definition) for fault in _faults(state)]
 
 
+def asking_states(definition: JsonObject) -> list[str]:
+    """Return the names of the states that ask through Stepwire."""
+    return [name for _, name, state in _states(definition) if _payload(state) is not None]
+
+
 def _states(definition: JsonObject, place: str = "") -> Iterator[tuple[str, str, JsonObject]]:
     """Yield the place, the name and the members of each state, however deep."""
     for name, state in as_object(definition.get("States")).items():
