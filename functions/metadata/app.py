@@ -67,7 +67,7 @@ def _server() -> str:
         "revocation_endpoint": f"{sign_in}/oauth2/revoke",
         **({"scopes_supported": scopes} if scopes else {}),
         "response_types_supported": ["code"],
-        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "grant_types_supported": os.environ["GRANT_TYPES"].split(","),
         "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
         "code_challenge_methods_supported": ["S256"],
         "client_id_metadata_document_supported": os.environ["CLIENT_DOCUMENTS"] == "announce",

@@ -5,13 +5,14 @@ of tools), and optionally `tokens`, which the client has from an earlier run, an
 """
 
 import time
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 from mcp.client import Client
 from mcp.client.auth import OAuthClientProvider, oauth2
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared import auth_utils
 from mcp.shared._httpx_utils import create_mcp_http_client
@@ -19,6 +20,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 Json = dict[str, Any]
+Method = Literal["client_secret_basic", "client_secret_post"]
 
 
 class Clock:
@@ -81,6 +83,17 @@ class Storage:
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Store a client."""
         self.client = client_info
+
+
+async def seen_by_a_machine(url: str, client_id: str, secret: str, method: Method, issuer: str) -> Json | None:
+    """Call `ping` with the credentials of a client; return the result."""
+    storage = Storage({"way": "secret"})
+    auth = ClientCredentialsOAuthProvider(url, storage, client_id, secret, method, issuer=issuer)
+    async with (
+        create_mcp_http_client(auth=auth) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        return (await client.call_tool("ping", {})).structured_content
 
 
 async def seen_by_mcp_2(url: str, plan: Json) -> Json:

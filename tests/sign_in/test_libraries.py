@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import anyio
 import httpx
 import pytest
 
 from local.issuer import SHAPES, Lifetime
 from tests.sign_in.conftest import LIBRARIES, Seen, Sites, among, plan
-from tests.sign_in.site import DOCUMENT, GIVEN_ID, SCOPE, Site
+from tests.sign_in.mcp_2 import seen_by_a_machine
+from tests.sign_in.site import DOCUMENT, GIVEN_ID, SCOPE, SECRET, WITH_SECRET, Site
 from tests.waiting import HANG_GUARD
 
 WORKS: Final = ["strict", "auth0", "cognito", "lax", "keycloak", "okta", "workos"]
@@ -65,6 +67,20 @@ def test_a_library_without_an_id_stops_where_nobody_may_register(sites: Sites, s
 
     assert (seen["results"], site.asked("/authorize")) == ([], [])
     assert seen["error"]
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+@pytest.mark.parametrize("shape", ["strict", "cognito"])
+def test_a_machine_signs_in_with_the_secret_of_its_client(sites: Sites, shape: str, method: Any) -> None:
+    """As with ConfidentialClient=machines; with the mirror, credentials are bound to its issuer."""
+    site = sites(shape)
+    server = site.url.removesuffix("/mcp") if shape == "cognito" else site.issuer.url
+
+    seen = anyio.run(seen_by_a_machine, site.url, WITH_SECRET, SECRET, method, server)
+
+    assert seen == DONE[0]
+    (asked,) = site.asked("/token")
+    assert (asked["grant_type"], asked["resource"]) == ("client_credentials", site.url)
 
 
 # ----------------------------------------------------------------------------------------------------------- refresh

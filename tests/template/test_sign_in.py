@@ -340,6 +340,13 @@ def test_there_is_a_mirror_of_a_user_pool_s_metadata_unless_it_is_turned_off(
     assert (SERVER_ROUTE in made.routes()) == bool(url)
 
 
+@pytest.mark.parametrize(("kind", "more"), [("off", ""), ("people", ""), ("machines", ",client_credentials")])
+def test_the_mirror_lists_the_grants_that_there_are(kind: str, more: str) -> None:
+    variables = stack("cognito", ConfidentialClient=kind).variables("MetadataFunction")
+
+    assert variables["GRANT_TYPES"] == f"authorization_code,refresh_token{more}"
+
+
 def test_the_mirror_s_guard_asks_with_the_public_client_and_one_of_its_callbacks() -> None:
     made = stack("cognito")
     variables = made.variables("MetadataFunction")
@@ -415,6 +422,6 @@ def test_the_public_function_has_no_permissions_it_does_not_need() -> None:
     assert "MetadataFunction" in functions
     assert set(told) == {
         *("AUTHORIZER", "RESOURCE", "ISSUER", "SCOPES"),
-        *("SIGN_IN_URL", "CLIENT_DOCUMENTS", "CLIENT_ID", "CALLBACK_URL"),
+        *("SIGN_IN_URL", "GRANT_TYPES", "CLIENT_DOCUMENTS", "CLIENT_ID", "CALLBACK_URL"),
     }
     assert "Table" not in json.dumps(told)

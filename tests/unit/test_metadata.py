@@ -19,6 +19,7 @@ ENVIRONMENT = {
     "ISSUER": "https://issuer.example/pool",
     "SCOPES": "tools:call,refunds",
     "SIGN_IN_URL": "",
+    "GRANT_TYPES": "authorization_code,refresh_token",
     "CLIENT_DOCUMENTS": "hide",
     "CLIENT_ID": "",
     "CALLBACK_URL": "http://localhost:8080/callback",
