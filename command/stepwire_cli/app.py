@@ -20,6 +20,10 @@ app = typer.Typer(
 )
 tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tasks, name="tasks")
+sign_in = typer.Typer(
+    help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(sign_in, name="sign-in")
 
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Pairs = Annotated[
@@ -51,10 +55,10 @@ def common(  # noqa: PLR0913 - one for each option
         Auth.AUTO
     ),
     profile: Annotated[
-        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor, task and replay.")
+        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor, task, replay and set-up.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task and replay.")
+        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task, replay and set-up.")
     ] = None,
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
@@ -233,6 +237,49 @@ def task(
     from stepwire_cli import looking
 
     _end(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
+
+
+ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The server's endpoint; else that of --url.")]
+
+
+@sign_in.command("check")
+def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
+    """Say for each host whether it can sign in to a server, and how."""
+    from stepwire_cli.sign_in import commands
+
+    _end(commands.check(context.obj, url))
+
+
+@sign_in.command("clients")
+def configure_clients(
+    context: typer.Context,
+    url: ServerUrl = None,
+    *,
+    host: Annotated[str | None, typer.Option(metavar="NAME", help="Only this host, such as codex.")] = None,
+) -> None:
+    """Print the configuration of each host for a server, and its callbacks. --client-id ID writes an id into them."""
+    from stepwire_cli.sign_in import commands
+
+    _end(commands.clients(context.obj, url, host))
+
+
+@sign_in.command("set-up")
+def set_up_sign_in(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(metavar="STACK", help="The endpoint's stack, with Authorizer=cognito.")],
+    *,
+    document: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Accept this document too, such as ChatGPT's.")
+    ] = None,
+    exactly: Annotated[bool, typer.Option("--exactly", help="Remove documents that are neither known nor named.")] = (
+        False
+    ),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Let hosts sign in to a stack's user pool by their metadata documents. Repeating it changes nothing."""
+    from stepwire_cli.account import sign_in as account
+
+    _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))
 
 
 def _end(code: int) -> None:

@@ -2,7 +2,7 @@
 
 The rule: paths in a template are relative to the template's folder. The translator expects code in S3, so it gets
 `s3://local/<logical id>` for a local folder; that key leads back to the folder later. The translator asks boto3 for a
-region, so it runs inside the simulated account.
+region, so it runs inside the simulated account. AWS::Include is served among resources.
 """
 
 import logging
@@ -38,6 +38,7 @@ class Template:
     folders: Mapping[str, Path]  # of code, by the S3 key in the translated resource
     definitions: Sequence[Path]  # files of state machines
     signatures: Mapping[str, str]  # of the code in the folders, by the same key
+    included: Sequence[Path]  # files with further resources
 
     def section(self, name: str) -> Mapping[str, Any]:
         """Return a top-level section; empty if the template has none."""
@@ -50,11 +51,20 @@ def load(path: Path, parameters: Mapping[str, str]) -> Template:
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
-    source = _source(path)
+    source, included = _complete(path)
     definitions = [path.parent / uri for uri in _definition_uris(source)]
     folders = _localise(source, path.parent)
     signatures = {name: signature(folder) for name, folder in folders.items()}
-    return Template(path, _translate(path, source, parameters), folders, definitions, signatures)
+    return Template(path, _translate(path, source, parameters), folders, definitions, signatures, included)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a template with the resources that it includes, before its translation.
+
+    Raises:
+        TemplateError: a file is missing, not YAML, or no template.
+    """
+    return _complete(path)[0]
 
 
 def declared_parameters(path: Path) -> Mapping[str, Any]:
@@ -87,6 +97,32 @@ def _source(path: Path) -> dict[str, Any]:
     if not isinstance(parsed, dict) or "Resources" not in parsed:
         raise TemplateError(f"{path} is not a template: it has no Resources.")
     return cast("dict[str, Any]", parsed)
+
+
+def _complete(path: Path) -> tuple[dict[str, Any], list[Path]]:
+    """Return a template with what it includes, and the included files."""
+    source = _source(path)
+    resources: dict[str, Any] = source["Resources"]
+    found = resources.pop("Fn::Transform", None)
+    if found is None:
+        return source, []
+    file = path.parent / _included_location(path, found)
+    more = parse(file)
+    if not isinstance(more, dict):
+        raise TemplateError(f"{file} has no resources to include in {path}.")
+    if twice := sorted(set(resources) & set(cast("dict[str, Any]", more))):
+        raise TemplateError(f"{file}: {', '.join(twice)} is in {path} too.")
+    return {**source, "Resources": resources | more}, [file]
+
+
+def _included_location(path: Path, found: Any) -> str:
+    match found:
+        case {"Name": "AWS::Include", "Parameters": {"Location": str(location)}} if not location.startswith("s3://"):
+            return location
+        case _:
+            raise TemplateError(
+                f"{path}: of Fn::Transform, the local stack serves AWS::Include of one file on this disk."
+            )
 
 
 def _definition_uris(source: Mapping[str, Any]) -> list[str]:

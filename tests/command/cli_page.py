@@ -65,6 +65,8 @@ def blocks() -> dict[str, str]:
             "help": run(["--help"]),
             "call help": run(["call", "--help"]),
             "tasks help": run(["tasks", "--help"]),
+            "sign in help": run(["sign-in", "--help"]),
+            "set up help": run(["sign-in", "set-up", "--help"]),
             "tools": run(["tools"]),
             "call": run(["call", "settle_invoices", "customer=17", "months=3"]),
             "nearest": run(["call", "settle_invoice"]),

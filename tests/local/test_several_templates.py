@@ -94,3 +94,38 @@ def test_nothing_of_any_stack_remains(tmp_path: Path) -> None:
     for _ in range(2):
         with LocalStack(TEMPLATE, others=[template]) as stack:
             assert value_of(stack, "Fixed") == "{}"
+
+
+TOOL = {
+    "name": "settle",
+    "description": "Settles.",
+    "state_machine": "arn:aws:states:us-east-1:123456789012:stateMachine:s",
+    "input_schema": {"type": "object"},
+}
+
+
+def test_of_two_stacks_that_register_one_tool_the_second_is_refused_by_name(tmp_path: Path) -> None:
+    text = json.dumps(TOOL)
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    first = beside(tmp_path / "first", Settle=parameter(text, Name="/stepwire/x/tools/settle"))
+    second = beside(tmp_path / "second", SettleToo=parameter(text, Name="/stepwire/x/tools/settle"))
+
+    with (
+        pytest.raises(TemplateError, match=r"SettleToo: .*ParameterAlreadyExists"),
+        LocalStack(TEMPLATE, others=[first, second]),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("tier", "size"), [("Standard", 4_097), ("Advanced", 8_193)])
+def test_a_manifest_that_is_larger_than_its_parameter_may_be_is_refused_by_name(
+    tmp_path: Path, tier: str, size: int
+) -> None:
+    fits = beside(tmp_path, Large=parameter("x" * (size - 1), Tier=tier))
+
+    with LocalStack(TEMPLATE, others=[fits]) as stack:
+        assert len(value_of(stack, "Large")) == size - 1
+    large = beside(tmp_path, Large=parameter("x" * size, Tier=tier))
+    with pytest.raises(TemplateError, match=r"Large: .*maximum parameter value"), LocalStack(TEMPLATE, others=[large]):
+        pass

@@ -343,6 +343,22 @@ def test_every_queue_has_an_alarm_on_the_first_message(queue: Resource) -> None:
     assert len(ringing) == 1
 
 
+def test_every_function_that_is_always_there_is_watched_for_throttles() -> None:
+    functions = {one.logical_id for one in resources("AWS::Serverless::Function") if "Condition" not in one.body}
+
+    assert references(resource("ThrottlesAlarm").properties["Metrics"]) == functions
+
+
+def test_every_rule_with_a_dead_letter_queue_is_watched_for_lost_events() -> None:
+    rules = {
+        one.logical_id
+        for one in resources("AWS::Events::Rule")
+        if "Condition" not in one.body and "DeadLetterConfig" in json.dumps(one.properties["Targets"])
+    }
+
+    assert rules < references(resource("LostEventsAlarm").properties["Metrics"])
+
+
 def test_the_latency_alarm_is_above_the_longest_wait_and_below_the_function_timeout() -> None:
     longest_wait = template()["Parameters"]["WaitSeconds"]["MaxValue"] * 1000
 

@@ -1,5 +1,7 @@
 """Reading an account: which state machines, within the quotas, and what is said if something is wrong."""
 
+import json
+
 import pytest
 from botocore import exceptions
 from botocore.parsers import ResponseParserError
@@ -18,6 +20,7 @@ from stepwire_cli.account.errors import (
 from stepwire_cli.account.faults import told
 from stepwire_cli.account.machines import Chosen, spread
 from stepwire_cli.account.pacing import Pacer, Quota
+from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, draft
 from tests.wrap.account import PREFIX, Account, Time
 
 # The smallest quotas of any Region: bucket and refill a second.
@@ -228,6 +231,25 @@ def test_a_definition_that_cannot_be_read_is_one_line(definition: str) -> None:
 
     with pytest.raises(Unreadable, match="Orders: its definition cannot be read: is it encrypted with a key of yours"):
         account.reader().read(f"{PREFIX}Orders")
+
+
+def test_a_definition_of_1_mb_is_read_and_becomes_a_manifest() -> None:
+    account = Account()
+    states = {
+        f"State{number}": {"Type": "Pass", "Next": f"State{number + 1}", "Comment": "x" * 440}
+        for number in range(2_000)
+    }
+    last = {"State2000": {"Type": "Pass", "InputPath": "$.order", "End": True}}
+    definition = json.dumps({"StartAt": "State0", "States": {**states, **last}})
+    assert 1_000_000 < len(definition) < 1_048_576
+    account.add("Orders", definition)
+
+    read = account.reader().read(f"{PREFIX}Orders")
+    made = draft("orders", read.machine, read.history)
+
+    assert read.problems == ()
+    assert made.manifest["input_schema"]["required"] == ["order"]
+    assert len(made.parameter().encode()) <= LARGEST_PARAMETER
 
 
 def test_runs_that_may_not_be_read_leave_the_definition_and_the_times() -> None:

@@ -1,12 +1,12 @@
 """Calls to AWS: paced, retried while they are throttled, and with errors in one line."""
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from botocore import xform_name
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
@@ -49,7 +49,7 @@ class Calls:
         """
         name = f"{service}:{operation}"
         try:
-            act = partial(getattr(self._client(service), _method(operation)), **parameters)
+            act = partial(getattr(self._client(service), xform_name(operation)), **parameters)
             for _ in range(_MOST_TRIES):
                 self.pacer.take(name)
                 try:
@@ -84,6 +84,12 @@ class Calls:
                 return
             more = {token: page[token]}
 
+    def requests(self, service: str) -> dict[str, tuple[str, ...]]:
+        """Return the members of each request that the installed boto3 knows of a service, by operation."""
+        model = self._client(service).meta.service_model
+        shapes = {name: model.operation_model(name).input_shape for name in model.operation_names}
+        return {name: () if shape is None else tuple(shape.members) for name, shape in shapes.items()}
+
     def _client(self, service: str) -> Any:
         with self._lock:  # boto3's sessions build one client at a time
             if service not in self._clients:
@@ -101,7 +107,3 @@ def _of_aws(answer: Any) -> Any:
     if headers.get("content-type", "").startswith("text/html"):
         raise ResponseParserError
     return answer
-
-
-def _method(operation: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
