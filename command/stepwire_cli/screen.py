@@ -99,11 +99,13 @@ class Screen:
             for row in rows:
                 self._write("\t".join(str(cell).replace("\n", " ") for cell in row))
             return
+        kept = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]  # never as markup
         shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         for number, column in enumerate(columns):
-            shown.add_column(column, overflow="fold" if number == 0 else "ellipsis", no_wrap=number == 0)
-        for row in rows:
-            shown.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))  # never as markup
+            is_narrow = all(len(str(row[number])) <= len(column) for row in kept)
+            shown.add_column(column, overflow="fold", no_wrap=number == 0 or is_narrow)
+        for row in kept:
+            shown.add_row(*row)
         self.out.print(shown)
 
     def progress(self, status: str, message: str | None) -> None:

@@ -62,7 +62,11 @@ def wrap(settings: Settings, given: Given) -> int:
             lambda question: given.says_yes or _agrees(screen, question),
             watch,
         )
-        return commands.wrap(options, calls, screen)
+        try:
+            return commands.wrap(options, calls, screen)
+        except KeyboardInterrupt:
+            screen.say("Stopped. What is listed above was done and stays; the same command does the rest.")
+            raise
 
 
 def doctor(settings: Settings, endpoint: str) -> int:

@@ -24,7 +24,7 @@ from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
 from stepwire_cli.wrap.snippets import Tool, snippet
 
 THREADS: Final = 4
-_COLUMNS: Final = ("TOOL", "STATE MACHINE", "PROPERTIES", "REQUIRED", "RUNS")
+_COLUMNS: Final = ("tool", "state machine", "fields", "needed", "runs")
 
 
 class Screen(Protocol):
