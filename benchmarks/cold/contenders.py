@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,15 @@ _HERE: Final = ROOT / ".venv/bin/python"
 _ARGUMENTS: Final = {"name": "wait_and_echo", "arguments": {"message": "hello", "seconds": 1}}
 
 
+class Tools(Enum):
+    """Where function mcp looks for tools."""
+
+    PACKAGE = "the catalog in the package"
+    TABLE = "the catalog in the table"
+    ANYWHERE = "the catalog in the package, and the table without any"
+    """The default of the template, for an endpoint with tools of its own."""
+
+
 @dataclass(frozen=True)
 class Request:
     """A request that a cold function answers first."""
@@ -39,8 +49,7 @@ class Request:
     peers: Sequence[str] = ()
     peers_call: str = ""
     """What the tool of a peer calls of AWS."""
-    is_registered: bool = False
-    """Whether the tools are in the table, and not in the package."""
+    tools: Tools = Tools.ANYWHERE
 
 
 @dataclass(frozen=True)
@@ -62,8 +71,8 @@ def requests(task_id: str) -> tuple[Request, ...]:
     listed, start = legacy("tools/list", {}), "StartExecution"
     polled, called = legacy("tasks/get", {"taskId": task_id}), legacy("tools/call", _ARGUMENTS)
     return (
-        Request("tools/list, the catalog in the package", listed, "GetItem", 0.6, tuple(PEERS)),
-        Request("tools/list, the catalog in the table", listed, "GetItem GetItem", 1.15, is_registered=True),
+        Request("tools/list, the catalog in the package", listed, "GetItem", 0.6, tuple(PEERS), tools=Tools.PACKAGE),
+        Request("tools/list, the catalog in the table", listed, "GetItem GetItem", 1.15, tools=Tools.TABLE),
         Request("server/discover", modern("server/discover"), "GetItem", 0.6, MODERN_PEERS),
         Request("tasks/get", polled, "GetItem", 1.15),
         Request("tools/call that starts a workflow", CREATE, f"PutItem {start}", 1.3),

@@ -8,16 +8,16 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import TypeAlias
 
 from benchmarks.cold.aws import Aws, serving
-from benchmarks.cold.contenders import CREATE, FLOOR, PEERS, Contender, Request, contenders, requests
+from benchmarks.cold.contenders import CREATE, FLOOR, PEERS, Contender, Request, Tools, contenders, requests
 from benchmarks.cold.processes import Run, run
-from benchmarks.cold.stepwire_forms import registered, with_an_empty_catalog, with_its_catalog
+from benchmarks.cold.stepwire_forms import forms, registered
 
 Runs: TypeAlias = Mapping[str, Sequence[Run]]
 """The runs of one request, a round each, by the name of the contender."""
@@ -58,13 +58,14 @@ def measure(
 ) -> dict[str, tuple[Request, tuple[Result, ...]]]:
     """Return the results of the wanted requests, by name."""
     runs = defaultdict[str, defaultdict[str, list[Run]]](lambda: defaultdict(list))
-    with _places() as (packaged, table):
-        created = run(packaged.forms[0], CREATE, packaged.aws).answer
+    with places() as found:
+        usual = found[Tools.ANYWHERE]
+        created = run(usual.forms[0], CREATE, usual.aws).answer
         wanted = [one for one in requests(created["result"]["task"]["taskId"]) if is_wanted(one)]
         for number in range(rounds + 1):
             sys.stderr.write(f"round {number} of {rounds}\n")
             for request in wanted:
-                for name, taken in _round(request, table if request.is_registered else packaged, has_peers=has_peers):
+                for name, taken in _round(request, found[request.tools], has_peers=has_peers):
                     if number:
                         runs[request.name][name].append(taken)
     return {request.name: (request, results_of(runs[request.name])) for request in wanted}
@@ -98,10 +99,9 @@ def _round(request: Request, place: Place, *, has_peers: bool) -> Generator[tupl
 
 
 @contextmanager
-def _places() -> Generator[tuple[Place, Place]]:
-    """Make the place where the tools are in the package, and the one where they are in the table."""
-    with tempfile.TemporaryDirectory() as temporary:
-        full, empty = Path(temporary) / "full", Path(temporary) / "empty"
-        packaged, unpackaged = with_its_catalog(full), with_an_empty_catalog(empty)
-        with serving(Aws()) as bare, serving(Aws(registered(full))) as filled:
-            yield Place(packaged, bare), Place(unpackaged, filled)
+def places() -> Generator[Mapping[Tools, Place]]:
+    """Make a package of function mcp, and an AWS, for each place of the tools."""
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
+        made = {tools: forms(Path(temporary) / tools.name, tools) for tools in Tools}
+        items = {Tools.TABLE: registered(Path(temporary) / Tools.PACKAGE.name)}
+        yield {tools: Place(made[tools], stack.enter_context(serving(Aws(items.get(tools))))) for tools in Tools}

@@ -3,16 +3,20 @@
 import base64
 import json
 import shutil
+import subprocess
+import sys
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.cold.contenders import STEPWIRE, Contender
+from benchmarks.cold.contenders import STEPWIRE, Contender, Tools
 from tests.cold_start import ENVIRONMENT, FUNCTION, ROOT, write_catalog
 
 _NO_TOOLS: Final = '{"format":2,"tools":[]}'
+_LAYER: Final = ROOT / "layers/stepwire"
+_FILL: Final = (sys.executable, ROOT / "layers/fill.py")
 _HEAD: Final[Mapping[str, Any]] = {
     "pk": {"S": "catalog"},
     "sk": {"S": "head"},
@@ -21,18 +25,14 @@ _HEAD: Final[Mapping[str, Any]] = {
 }
 
 
-def with_its_catalog(folder: Path) -> tuple[Contender, ...]:
-    """Return function mcp with the tests' tools in its package, which is made in this folder."""
+def forms(folder: Path, tools: Tools) -> tuple[Contender, ...]:
+    """Return function mcp in all forms; its package is made in this folder."""
     folder.mkdir()
-    write_catalog(folder)
-    return _forms(folder)
-
-
-def with_an_empty_catalog(folder: Path) -> tuple[Contender, ...]:
-    """Return function mcp with no tool in its package, which is made in this folder."""
-    folder.mkdir()
-    (folder / "catalog.json").write_text(_NO_TOOLS, encoding="utf-8")
-    return _forms(folder)
+    if tools is Tools.TABLE:
+        (folder / "catalog.json").write_text(_NO_TOOLS, encoding="utf-8")
+    else:
+        write_catalog(folder)
+    return _forms(folder, {"REGISTERED_TOOLS": "off"} if tools is Tools.PACKAGE else {})
 
 
 def registered(folder: Path) -> dict[str, Any]:
@@ -42,14 +42,19 @@ def registered(folder: Path) -> dict[str, Any]:
     return {json.dumps([item["pk"], item["sk"]]): item for item in (_HEAD, part)}
 
 
-def _forms(folder: Path) -> tuple[Contender, ...]:
+def _forms(folder: Path, more: Mapping[str, str]) -> tuple[Contender, ...]:
     # The task is polled for as long as the measurement takes, and each poll is to be one read.
     steady = {"REPAIR_AFTER_SECONDS": "86400", "STATE_AFTER_SECONDS": "86400"}
-    code = f"{ROOT / 'layers/stepwire'}:{FUNCTION}"
-    variables = {**ENVIRONMENT, **steady, "LAMBDA_TASK_ROOT": str(folder), "PYTHONPATH": code}
+    variables = {
+        **ENVIRONMENT,
+        **more,
+        **steady,
+        "LAMBDA_TASK_ROOT": str(folder),
+        "PYTHONPATH": str(_layer(folder / "layer")),
+    }
     whole = Contender(STEPWIRE, "stepwire_function", variables)
     # The layer has no bytecode, and Lambda keeps none: docs/decisions/0016-the-same-artifacts-everywhere.md.
-    source = {"PYTHONPATH": str(_copy(folder)), "PYTHONDONTWRITEBYTECODE": "1"}
+    source = {"PYTHONPATH": str(_layer(folder / "source")), "PYTHONDONTWRITEBYTECODE": "1"}
     snapshot = {"SNAPSHOT": "1", "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
     return (
         whole,
@@ -58,10 +63,8 @@ def _forms(folder: Path) -> tuple[Contender, ...]:
     )
 
 
-def _copy(folder: Path) -> Path:
-    """Copy the sources of the function to a place where nothing has run yet; return it."""
-    copied = folder / "source"
-    without = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "layers/stepwire/stepwire", copied / "stepwire", ignore=without)
-    shutil.copy(FUNCTION / "app.py", copied)
-    return copied
+def _layer(folder: Path) -> Path:
+    """Fill a folder with the function and its layer, as `sam build` does; return it."""
+    subprocess.run((*_FILL, folder, "--package", "stepwire", "--models", "stepwire/aws/models"), cwd=_LAYER, check=True)  # noqa: S603 - our own words
+    shutil.copy(FUNCTION / "app.py", folder)
+    return folder

@@ -1,17 +1,17 @@
 """The measurement of cold starts: what it compares, and that what it runs answers. No test looks at a clock."""
 
-from pathlib import Path
+import json
+from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmarks.cold.aws import Aws, serving
-from benchmarks.cold.contenders import CREATE, FLOOR, PEERS, PROGRAMS, contenders, requests
+from benchmarks.cold.contenders import CREATE, FLOOR, PEERS, PROGRAMS, Tools, contenders, requests
 from benchmarks.cold.pages import PAGE, PLOTS, plot_name, table
 from benchmarks.cold.plots import Bar, plot
 from benchmarks.cold.processes import Run, run
-from benchmarks.cold.rounds import Result, Spread, results_of
-from benchmarks.cold.stepwire_forms import registered, with_an_empty_catalog, with_its_catalog
+from benchmarks.cold.rounds import Place, Result, Spread, places, results_of
 from tests.cold_start import ROOT
 
 REQUESTS = {request.name: request for request in requests("a task")}
@@ -57,23 +57,54 @@ def test_each_peer_has_a_lock_and_a_program(peer: str) -> None:
     assert (PROGRAMS / f"{program}.py").is_file()
 
 
-@pytest.mark.parametrize("is_registered", [False, True])
-def test_function_mcp_and_the_floor_answer_with_the_same_reads(tmp_path: Path, is_registered: bool) -> None:
-    packaged, empty = with_its_catalog(tmp_path / "full"), with_an_empty_catalog(tmp_path / "empty")
-    items = registered(tmp_path / "full") if is_registered else {}
-    request = next(one for one in REQUESTS.values() if one.is_registered is is_registered and "list" in one.name)
-    floor = contenders(request, ())[0]
+@pytest.fixture(scope="module")
+def found() -> Iterator[Mapping[Tools, Place]]:
+    with places() as made:
+        yield made
 
-    with serving(Aws(items)) as aws:
-        ours = [run(one, request.event, aws) for one in (empty if is_registered else packaged)]
-        least = run(floor, request.event, aws)
 
-    assert {tool["name"] for one in ours for tool in one.answer["result"]["tools"]} >= {"wait_and_echo"}
+@pytest.mark.parametrize("name", [name for name in REQUESTS if name.startswith("tools/list")])
+def test_function_mcp_lists_its_tools_with_at_most_the_calls_of_the_floor(
+    found: Mapping[Tools, Place], name: str
+) -> None:
+    request = REQUESTS[name]
+    place = found[request.tools]
+
+    ours = [run(form, request.event, place.aws) for form in place.forms]
+    least = run(contenders(request, ())[0], request.event, place.aws)
+
+    assert all("wait_and_echo" in {tool["name"] for tool in one.answer["result"]["tools"]} for one in ours)
     assert all(len(one.aws_calls) <= len(least.aws_calls) for one in ours)
 
 
-def test_a_contender_that_answers_with_an_error_stops_the_measurement(tmp_path: Path) -> None:
-    function = with_an_empty_catalog(tmp_path / "empty")[0]
+def test_a_contender_that_answers_with_an_error_stops_the_measurement(found: Mapping[Tools, Place]) -> None:
+    function = found[Tools.TABLE].forms[0]
 
     with serving(Aws()) as aws, pytest.raises(RuntimeError, match=r"Stepwire did not answer: .*Unknown tool"):
         run(function, CREATE, aws)
+
+
+# Modules: of Python 3.11 to 3.14. Bytes: of the answer.
+@pytest.mark.parametrize(
+    ("name", "calls", "modules", "size"),
+    [
+        ("server/discover", (), 230, 1_500),
+        ("tasks/get", ("GetItem",), 450, 400),
+        ("tools/call that starts a workflow", ("GetItem", "UpdateItem", "PutItem", "StartExecution"), 460, 900),
+        ("tools/list, the catalog in the package", (), 230, 9_000),
+        ("tools/list, the catalog in the table", ("GetItem", "BatchGetItem"), 450, 9_000),
+    ],
+)
+def test_what_a_cold_request_imports_calls_and_answers(
+    found: Mapping[Tools, Place], name: str, calls: tuple[str, ...], modules: int, size: int
+) -> None:
+    usual = found[Tools.ANYWHERE]
+    created = run(usual.forms[0], CREATE, usual.aws).answer["result"]["task"]["taskId"]
+    request = next(one for one in requests(created) if one.name == name)
+    place = found[request.tools]
+
+    taken = run(place.forms[0], request.event, place.aws)
+
+    assert taken.aws_calls == calls
+    assert taken.modules <= modules
+    assert len(json.dumps(taken.answer)) <= size
