@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock clean
+.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -48,6 +48,12 @@ e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an 
 
 load: .venv/ready  ## run 2,000 tasks of 200 clients on the local stack and check that none is lost; ARGS=--tasks=100 ...
 	$(BIN)/python -m tests.load $(ARGS)
+
+# One environment for each peer. Figures, not tests: nothing fails because a machine is slow.
+BENCH_READY := $(addsuffix /ready,$(addprefix .venv-bench-,awslabs mcp-1 mcp-2 fastmcp stdio))
+
+bench: .venv/ready $(BENCH_READY)  ## measure cold starts beside other MCP servers and write docs/performance.md; ARGS=--rounds=3 ...
+	$(BIN)/python -m benchmarks.cold --update $(ARGS)
 
 check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, templates, workflows, manifests, docs
 	$(BIN)/ruff format --check .
@@ -113,7 +119,7 @@ lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 take
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:  ## remove everything that these targets create
-	rm -rf .venv .venv-legacy .venv-fastmcp .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
+	rm -rf .venv .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules
@@ -124,6 +130,7 @@ clean:  ## remove everything that these targets create
 .venv/ready: requirements/dev.txt
 .venv-legacy/ready: requirements/legacy-client.txt
 .venv-fastmcp/ready: requirements/fastmcp.txt
+$(BENCH_READY): .venv-bench-%/ready: requirements/bench-%.txt
 .venv-sam/ready: requirements/sam.txt
 .venv-e2e/ready: requirements/e2e.txt
 .venv-checkov/ready: requirements/checkov.txt
@@ -132,7 +139,7 @@ clean:  ## remove everything that these targets create
 
 FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3, 11) else sys.exit(1)
 
-.venv/ready .venv-legacy/ready .venv-fastmcp/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
+.venv/ready .venv-legacy/ready .venv-fastmcp/ready $(BENCH_READY) .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) \
 		|| { echo "Stepwire needs Python 3.11 or later: make ... PYTHON=/path/to/python3" >&2; exit 1; }; \
 		echo "Setting up $(@D): a minute or two, once"; rm -rf $(@D) && "$$python" -m venv $(@D)

@@ -1,7 +1,7 @@
 """Fill a layer. Called by the layers' Makefiles, which `sam build` runs.
 
     python layers/fill.py FOLDER --wheels requirements.txt
-    python layers/fill.py FOLDER --package stepwire
+    python layers/fill.py FOLDER --package stepwire --models stepwire/aws/models
 
 The rule: what comes out depends on the lock and the sources alone, and not on the machine, its Python, its pip or the
 time; so SAM, which names an artifact by what is in it, uploads only what has changed. Bytecode is therefore left out:
@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="the layer's folder python/")
     parser.add_argument("--wheels", type=Path, metavar="LOCK")
     parser.add_argument("--package", type=Path)
+    parser.add_argument("--models", type=Path, help="where in the layer the cut models of AWS services go")
     options = parser.parse_args()
     target = os.environ.get("STEPWIRE_PLATFORM", "lambda")
     if target not in TARGETS:
@@ -69,6 +70,10 @@ def main() -> None:
         install(options.wheels, options.folder, TARGETS[target])
     if options.package:
         copy(options.package, options.folder)
+    if options.models:
+        from models import cut  # noqa: PLC0415 - beside this script; the other layers need no botocore
+
+        cut(options.folder / options.models)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/e2e.txt": ("--group", "e2e", *UNIVERSAL),
     "requirements/fuzz.txt": ("pyproject.toml", "--group", "fuzz", *UNIVERSAL),
     "requirements/checkov.txt": ("--group", "checkov", *UNIVERSAL),
+    **{
+        f"requirements/bench-{peer}.txt": ("--group", f"bench-{peer}", *UNIVERSAL)
+        for peer in ("awslabs", "mcp-1", "mcp-2", "fastmcp", "stdio")
+    },
     "requirements/docs.txt": ("--group", "docs", *UNIVERSAL),
     "layers/dependencies/requirements.txt": (
         "pyproject.toml",

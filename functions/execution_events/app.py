@@ -1,5 +1,5 @@
 """Record the ends and the progress of executions in their tasks. Nothing is built before the first event."""
 
-from stepwire.aws.bootstrap import ExecutionEventsHandler
+from stepwire.aws.background_functions import ExecutionEventsHandler
 
 handler = ExecutionEventsHandler()

@@ -1,5 +1,5 @@
 """Stop the executions of expired tasks. Nothing is built before the first event."""
 
-from stepwire.aws.bootstrap import ExpirationsHandler
+from stepwire.aws.background_functions import ExpirationsHandler
 
 handler = ExpirationsHandler()

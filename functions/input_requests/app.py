@@ -1,5 +1,5 @@
 """Record the questions of workflows in their tasks. Nothing is built before the first event."""
 
-from stepwire.aws.bootstrap import InputRequestsHandler
+from stepwire.aws.background_functions import InputRequestsHandler
 
 handler = InputRequestsHandler()

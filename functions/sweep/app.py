@@ -1,5 +1,5 @@
 """Check the tasks that no client reads. Nothing is built before the first event."""
 
-from stepwire.aws.bootstrap import SweepHandler
+from stepwire.aws.background_functions import SweepHandler
 
 handler = SweepHandler()

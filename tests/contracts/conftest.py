@@ -7,14 +7,28 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from layers.models import cut
 from local.account.engine import shared_account
 from local.lambdas import functions
+from stepwire.aws import clients
 from stepwire.engine.ports import TaskStore
 from tests.contracts.task_stores import in_memory, on_dynamodb, on_dynamodb_without_http
 from tests.waiting import PATIENT
 
 # Stretch the timeouts of functions, so that no invocation fails because the machine is busy.
 functions.timeout_scale = PATIENT
+
+
+@pytest.fixture(scope="package", autouse=True)
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Build the adapters' clients from the models in the layer, as in Lambda."""
+    folder = tmp_path_factory.mktemp("models")
+    cut(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clients, "MODELS", folder)
+        clients.builder.cache_clear()
+        yield
+    clients.builder.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from local.account.isolation import REGION
+from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client, sync_step_functions_client
 from stepwire.aws.storage.call_rate import DynamoDbCallRate
 from stepwire.aws.workflows.express import StepFunctionsExpress
@@ -99,7 +101,7 @@ def test_without_its_own_host_the_call_goes_to_the_endpoint_s(aws: None, monkeyp
 
 
 def machine(kind: str) -> str:
-    made = step_functions_client().create_state_machine(
+    made = aws_client("stepfunctions", REGION).create_state_machine(
         name=f"express-{next(_numbers)}",
         definition=json.dumps(MACHINES[kind]),
         roleArn="arn:aws:iam::123456789012:role/example",
@@ -129,7 +131,7 @@ def test_the_wait_ends_before_the_execution_does(aws: None) -> None:
 
 
 def test_a_standard_state_machine_is_refused(aws: None) -> None:
-    made = step_functions_client().create_state_machine(
+    made = aws_client("stepfunctions", REGION).create_state_machine(
         name=f"standard-{next(_numbers)}",
         definition=json.dumps(MACHINES["echoes"]),
         roleArn="arn:aws:iam::123456789012:role/example",

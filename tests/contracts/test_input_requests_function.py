@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.bootstrap import InputRequestsHandler, SystemClock
+from stepwire.aws.background_functions import InputRequestsHandler
+from stepwire.aws.bootstrap import SystemClock
 from stepwire.aws.clients import dynamodb_client, step_functions_client
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of

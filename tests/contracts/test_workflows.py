@@ -8,6 +8,8 @@ from typing import Protocol
 
 import pytest
 
+from local.account.isolation import REGION
+from local.iam.clients import aws_client
 from stepwire.aws.clients import step_functions_client
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of
 from stepwire.engine.ports import Workflows
@@ -95,7 +97,7 @@ class StepFunctions:
     workflows: StepFunctionsWorkflows
 
     def machine(self, kind: str) -> str:
-        created = step_functions_client().create_state_machine(
+        created = aws_client("stepfunctions", REGION).create_state_machine(
             name=f"contract-{next(_numbers)}",
             definition=json.dumps(MACHINES[kind]),
             roleArn="arn:aws:iam::123456789012:role/example",
@@ -276,7 +278,7 @@ def test_stopping_an_execution_that_never_started_reports_that(place: Place) -> 
 @pytest.mark.parametrize("qualifier", ["1", "live"])
 def test_the_execution_of_a_version_or_an_alias_is_found_stopped_and_started_once(qualifier: str, aws: None) -> None:
     place = StepFunctions(StepFunctionsWorkflows(step_functions_client))
-    machine, states = place.machine("waits"), step_functions_client()
+    machine, states = place.machine("waits"), aws_client("stepfunctions", REGION)
     version = states.update_state_machine(
         stateMachineArn=machine, definition=json.dumps(MACHINES["waits"]), publish=True
     )

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Final, Protocol, TypeGuard, cast
 
-from stepwire.aws.bootstrap import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
+from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.background.expirations import Expirations

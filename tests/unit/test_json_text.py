@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, equal_form, parse, write
+from stepwire.json_text import LARGEST_INTEGER, Json, JsonTextError, equal_form, examine, parse, write
 from tests.strategies import json_values
 
 
@@ -151,3 +151,46 @@ def test_a_surrogate_pair_is_one_character() -> None:
 def test_values_outside_json_are_not_written(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         write(value)
+
+
+# What confuses readers: numbers, escapes, constants, brackets, other encodings.
+PIECES = [
+    *(
+        b"0",
+        b"1",
+        b"-",
+        b".",
+        b"e5",
+        b"1e400",
+        b"1.50",
+        b"9007199254740993",
+        b'"a"',
+        b'"\\ud83d\\ude00"',
+        b'"\\uD800"',
+        b'"\\n"',
+    ),
+    *(b"NaN", b"-Infinity", b"true", b"null", b"[", b"]", b"{", b"}", b",", b":", b'{"a":1}', b'"a":2', b" ", b"\t"),
+    *(b"\x00", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b'"\\x"', b"'", b"//", b"\x0b"),
+]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join) | json_values.map(lambda value: write(value).encode())
+)
+def test_a_small_text_is_read_as_a_large_one_is(text: bytes) -> None:
+    large = text + b" " * 4_000  # too large for the standard library alone
+
+    assert outcome(text) == outcome(large)
+
+
+def test_a_small_text_is_refused_in_the_words_of_the_strict_reader() -> None:
+    with pytest.raises(JsonTextError, match="trailing comma at line 1 column 4"):
+        parse(b"[1,]")
+
+
+def outcome(text: bytes) -> str:
+    """Return what reading gives: a value's text, or that it was refused."""
+    try:
+        return repr(examine(text))
+    except JsonTextError:
+        return "refused"

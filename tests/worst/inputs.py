@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
-from stepwire.aws.bootstrap import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
+from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.storage.items import item_of

@@ -9,12 +9,9 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from math import isnan, nan
 from typing import Any, Final, TypeAlias, cast
-
-import pydantic_core
 
 # `Any`: a recursive alias would need a cast at every access; each use checks the shape it needs.
 Json: TypeAlias = Any
@@ -24,6 +21,10 @@ JsonObject: TypeAlias = dict[str, Any]
 LARGEST_INTEGER: Final = 2**53 - 1
 
 _ALWAYS_KEPT: Final = 16  # characters: with a point or an exponent, these are at most 15 digits
+# Text within these limits is read by the standard library alone, which accepts the same, so a small request does not
+# load pydantic-core.
+_SHORT: Final = 4_000  # bytes; fewer digits than an integer of Python may have
+_SHALLOW: Final = 100  # brackets that open, so at most as many levels
 _NEVER_KEPT: Final = 400  # characters: no writer prints a double with so many
 _SMALLEST_NORMAL: Final = 1e-307  # below, doubles have fewer digits
 
@@ -68,13 +69,23 @@ def examine(text: bytes | str) -> Reading:
         JsonTextError: not UTF-8, not JSON, NaN or an infinity, or nested deeper than about 200 levels.
     """
     # Two readers: the first bounds the depth and reports the position of an error; the second sees duplicate keys.
-    _check_syntax(text)
+    if not _is_small(text):
+        _check_syntax(text)
+    try:
+        return _read(text if isinstance(text, str) else text.decode())
+    except ValueError as error:
+        _check_syntax(text)  # has better words for it
+        raise JsonTextError(str(error)) from None
+
+
+def _read(text: str) -> Reading:
     reading = Reading()
     reading.value = json.loads(
         text,
         object_pairs_hook=partial(_members, reading),
         parse_int=partial(_integer, reading),
         parse_float=partial(_number, reading),
+        parse_constant=_refuse_constant,
     )
     return reading
 
@@ -119,7 +130,24 @@ def as_object(value: Json) -> JsonObject:
     return cast(JsonObject, value) if isinstance(value, dict) else {}
 
 
+def _is_small(text: bytes | str) -> bool:
+    """Tell whether the standard library reads the text as the strict reader does."""
+    try:
+        data = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError:
+        return False
+    # Python accepts an escaped lone surrogate.
+    is_escaped = b"\\ud" in data or b"\\uD" in data
+    return len(data) <= _SHORT and data.count(b"[") + data.count(b"{") <= _SHALLOW and not is_escaped
+
+
+def _refuse_constant(name: str) -> None:
+    raise JsonTextError(f"{name} is not JSON")
+
+
 def _check_syntax(text: bytes | str) -> None:
+    import pydantic_core  # noqa: PLC0415 - takes longer to load than a small request to be read
+
     try:
         # Encoded here, so that a lone surrogate is an error like any other.
         pydantic_core.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
@@ -166,5 +194,7 @@ def _keeps_digits(digits: str, value: float) -> bool:
         return not digits.lower().partition("e")[0].strip("-0.")
     if len(digits) > _NEVER_KEPT or abs(value) < _SMALLEST_NORMAL:
         return False
+    from decimal import Decimal  # noqa: PLC0415 - few numbers come this far
+
     exact = Decimal(digits)
     return any(Decimal(f"{value:.{count}g}") == exact for count in (17, 16, 15))

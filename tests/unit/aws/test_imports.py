@@ -20,12 +20,21 @@ NOT_IN_A_FUNCTION = (
 
 ENVIRONMENT = {**SETTINGS, "STATE_MACHINES": "{}"}
 
+# What function mcp loads when a request needs it, and not before.
+LATER = (
+    *("boto3", "botocore.client", "botocore.session", "urllib3", "http.client", "aws_lambda_powertools"),
+    *("jsonschema_rs", "pydantic_core", "stepwire.background.sweep"),
+)
+MOST_MODULES = 260  # of which two thirds are Python's; a version of Python has some more, or fewer
+MOST_OF_OURS = 100
+
 REPORT = """
 import json, sys
+modules = sorted(sys.modules)
 import boto3
 from stepwire.schemas import validation
 print(json.dumps({
-    "modules": sorted(sys.modules),
+    "modules": modules,
     "clients": boto3.DEFAULT_SESSION is not None,
     "schemas": validation._compiled.cache_info().currsize,
 }))
@@ -52,6 +61,14 @@ def test_importing_a_function_loads_no_modules_of_others(function: str) -> None:
 
     loaded = {module for module in NOT_IN_A_FUNCTION if module in found["modules"]}
     assert loaded == set()
+
+
+def test_function_mcp_loads_nothing_of_aws_before_a_request_needs_it(tmp_path: Path) -> None:
+    modules = after("import app; app.handler.warm()", "mcp", catalog_in(tmp_path))["modules"]
+
+    assert not set(LATER) & set(modules)
+    assert len(modules) <= MOST_MODULES
+    assert sum(module.partition(".")[0] == "stepwire" for module in modules) <= MOST_OF_OURS
 
 
 @pytest.mark.parametrize("function", ["mcp", "execution_events", "input_requests"])

@@ -51,6 +51,11 @@ def test_the_tools_for_clients_without_tasks_are_offered_unless_turned_off() -> 
     assert not read_mcp_settings(ENVIRONMENT | {"FETCH_TOOLS": "off"}).fetch_tools
 
 
+def test_registered_tools_are_served_unless_turned_off() -> None:
+    assert read_mcp_settings(ENVIRONMENT).registered_tools
+    assert not read_mcp_settings(ENVIRONMENT | {"REGISTERED_TOOLS": "off"}).registered_tools
+
+
 def test_a_complete_environment_is_read() -> None:
     settings = read_mcp_settings(ENVIRONMENT)
 
@@ -71,6 +76,7 @@ def test_a_complete_environment_is_read() -> None:
         intervals=Intervals(timedelta(seconds=60), timedelta(seconds=30)),
         resuming=ResumingClients((ResumingClient("an agent"), ResumingClient("rmcp", (2, 2)))),
         fetch_tools=True,
+        registered_tools=True,
         limits=Limits(active=100, per_minute=120, ttl=timedelta(hours=48), argument_bytes=2_048),
         polls_per_second=10,
         waits=WaitLimits(all=5, per_caller=3),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.aws.bootstrap import ExecutionEventsHandler
+from stepwire.aws.background_functions import ExecutionEventsHandler
 from stepwire.aws.workflows.status_events import MalformedProgress, execution_event_of
 from stepwire.background.execution_events import ExecutionProgress
 from stepwire.json_text import LARGEST_INTEGER

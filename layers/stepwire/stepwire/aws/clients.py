@@ -1,15 +1,16 @@
-"""The AWS clients: each is built once per process, when it is first needed."""
+"""The AWS clients: each is built once per process, when it is first needed.
+
+The rule: botocore is loaded with the first client, and not before. A request that calls nothing of AWS is answered in
+less time than the import takes.
+"""
 
 import os
 import threading
+from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
-
-import boto3
-from botocore import UNSIGNED
-from botocore.config import Config
-
-from stepwire.aws.throttling import give_up_when_throttled
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -18,17 +19,29 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_stepfunctions import SFNClient
 
+MODELS: Final = Path(__file__).with_name("models")
+"""Models of AWS services with the operations that Stepwire calls, and no others: `layers/models.py`."""
+
+# Options of botocore's `Config`.
 # An MCP client waits for the response. A call takes at most 9 seconds: two attempts of 1 + 3 and a pause of 1. The
 # three calls that make a task, each at its slowest, fit into the 29 seconds of a request (`waiting.TIME_TO_ANSWER`).
-_FOR_REQUESTS: Final = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
+_FOR_REQUESTS: Final[dict[str, Any]] = {
+    "connect_timeout": 1,
+    "read_timeout": 3,
+    "retries": {"mode": "standard", "total_max_attempts": 2},
+}
 # No client waits for the handling of an event.
-_FOR_EVENTS: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+_FOR_EVENTS: Final[dict[str, Any]] = {
+    "connect_timeout": 2,
+    "read_timeout": 5,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
 # By default boto3 presigns with Signature Version 2 in Regions that support it, and for the global endpoint.
-_S3_CONFIG: Final = _FOR_REQUESTS.merge(
-    Config(signature_version="s3v4", s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"})
-)
-# A client that does not sign requests loads no credentials.
-_UNSIGNED: Final = Config(signature_version=UNSIGNED)
+_FOR_S3: Final[dict[str, Any]] = {
+    **_FOR_REQUESTS,
+    "signature_version": "s3v4",
+    "s3": {"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
+}
 # Calls that a reader can postpone: retrying them at once would only use more of an exhausted quota.
 _POSTPONABLE: Final = ("DescribeExecution", "GetExecutionHistory", "ListExecutions", "DescribeMapRun")
 # boto3 may not build two clients at the same time in one session.
@@ -37,20 +50,19 @@ _LOCK: Final = threading.Lock()
 
 def dynamodb_client() -> "DynamoDBClient":
     """Return a DynamoDB client for requests: short timeouts."""
-    with _LOCK:
-        return boto3.client("dynamodb", config=_FOR_REQUESTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client("dynamodb", _FOR_REQUESTS)
 
 
 def patient_dynamodb_client() -> "DynamoDBClient":
     """Return a DynamoDB client for events: longer timeouts and more retries."""
-    with _LOCK:
-        return boto3.client("dynamodb", config=_FOR_EVENTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client("dynamodb", _FOR_EVENTS)
 
 
 def step_functions_client() -> "SFNClient":
     """Return a Step Functions client for requests: short timeouts, and no retry of throttled reads."""
-    with _LOCK:
-        client = boto3.client("stepfunctions", config=_FOR_REQUESTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    from stepwire.aws.throttling import give_up_when_throttled  # noqa: PLC0415 - needs botocore
+
+    client: SFNClient = _client("stepfunctions", _FOR_REQUESTS)
     for operation in _POSTPONABLE:
         client.meta.events.register_first(f"needs-retry.sfn.{operation}", give_up_when_throttled)
     return client
@@ -58,67 +70,61 @@ def step_functions_client() -> "SFNClient":
 
 def patient_step_functions_client() -> "SFNClient":
     """Return a Step Functions client for events: longer timeouts and more retries."""
-    with _LOCK:
-        return boto3.client("stepfunctions", config=_FOR_EVENTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client("stepfunctions", _FOR_EVENTS)
 
 
 def sync_step_functions_client(longest: timedelta) -> "SFNClient":
     """Return a Step Functions client for executions that a request waits for: one attempt, and so long."""
-    # With an endpoint of its own, `sync-` in front of its name would be another host.
-    has_prefix = "AWS_ENDPOINT_URL" not in os.environ
-    config = Config(
-        connect_timeout=1,
-        read_timeout=longest.total_seconds(),
-        retries={"total_max_attempts": 1},
-        inject_host_prefix=has_prefix,
-    )
-    with _LOCK:
-        return boto3.client("stepfunctions", config=config)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    options: dict[str, Any] = {
+        "connect_timeout": 1,
+        "read_timeout": longest.total_seconds(),
+        "retries": {"total_max_attempts": 1},
+        # With an endpoint of its own, `sync-` in front of its name would be another host.
+        "inject_host_prefix": "AWS_ENDPOINT_URL" not in os.environ,
+    }
+    return _client("stepfunctions", options)
 
 
 def step_functions_client_elsewhere(region: str, credentials: Any) -> "SFNClient":
     """Return a Step Functions client of a Region with the credentials of a role there."""
-    with _LOCK:
-        session = boto3.session.Session(
-            credentials["AccessKeyId"], credentials["SecretAccessKey"], credentials["SessionToken"], region
-        )
-        return session.client("stepfunctions", config=_FOR_REQUESTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client(
+        "stepfunctions",
+        _FOR_REQUESTS,
+        region_name=region,
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
+    )
 
 
 def sts_client() -> Any:
     """Return a client of the Security Token Service, at the Region's own endpoint."""
-    with _LOCK:
-        return cast(Any, boto3).client("sts", config=_FOR_REQUESTS)
+    return _client("sts", _FOR_REQUESTS)
 
 
 def s3_client() -> "S3Client":
     """Return an S3 client."""
-    with _LOCK:
-        return boto3.client("s3", config=_S3_CONFIG)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client("s3", _FOR_S3)
 
 
 def secrets_manager_client() -> "SecretsManagerClient":
     """Return a Secrets Manager client."""
-    with _LOCK:
-        return boto3.client("secretsmanager", config=_FOR_REQUESTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client("secretsmanager", _FOR_REQUESTS)
 
 
 def ssm_client() -> Any:
     """Build a client of Systems Manager."""
-    with _LOCK:
-        return cast(Any, boto3).client("ssm", config=_FOR_EVENTS)
+    return _client("ssm", _FOR_EVENTS)
 
 
 def tagging_client() -> Any:
     """Build a client of the Resource Groups Tagging API."""
-    with _LOCK:
-        return cast(Any, boto3).client("resourcegroupstaggingapi", config=_FOR_EVENTS)
+    return _client("resourcegroupstaggingapi", _FOR_EVENTS)
 
 
 def events_client() -> "EventBridgeClient":
     """Return an EventBridge client."""
-    with _LOCK:
-        return boto3.client("events", config=_FOR_EVENTS)  # pyright: ignore[reportUnknownMemberType] - not all stubs are there
+    return _client("events", _FOR_EVENTS)
 
 
 def read_service_models(*services: str) -> None:
@@ -126,7 +132,33 @@ def read_service_models(*services: str) -> None:
 
     The clients built for this are discarded: a snapshot must not contain a client with credentials.
     """
+    from botocore import UNSIGNED  # noqa: PLC0415
+
+    for service in services:
+        _client(service, {"signature_version": UNSIGNED})  # loads no credentials
+
+
+def _client(service: str, options: dict[str, Any], **more: Any) -> Any:
+    """Build a client with these options of botocore's `Config`."""
+    from botocore.config import Config  # noqa: PLC0415 - the rule of this module
+
     with _LOCK:
-        boto3.setup_default_session()
-        for service in services:
-            boto3.client(service, config=_UNSIGNED)  # pyright: ignore[reportUnknownMemberType, reportCallIssue, reportArgumentType] - the stubs want a literal
+        return builder()(service, config=Config(**options), **more)
+
+
+@cache
+def builder() -> Callable[..., Any]:
+    """Return what builds clients: of botocore alone and the cut models in the layer, or of boto3 where none were cut.
+
+    Nothing is cut where functions run from source. There, boto3's session is the one that they share.
+    """
+    if not MODELS.is_dir():
+        import boto3  # noqa: PLC0415
+
+        return cast(Any, boto3).client
+    from botocore.loaders import Loader  # noqa: PLC0415
+    from botocore.session import Session  # noqa: PLC0415
+
+    session = Session()
+    session.register_component("data_loader", Loader([str(MODELS)], include_default_search_paths=False))
+    return session.create_client

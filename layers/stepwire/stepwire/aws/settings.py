@@ -48,6 +48,8 @@ class McpSettings:
     resuming: ResumingClients
     fetch_tools: bool
     """Whether clients without tasks are offered tools that fetch results."""
+    registered_tools: bool
+    """Whether tools that other stacks register are served."""
     limits: Limits
     polls_per_second: float
     waits: WaitLimits
@@ -81,6 +83,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         ),
         resuming=_resuming(environment),
         fetch_tools=environment.get("FETCH_TOOLS") != "off",
+        registered_tools=environment.get("REGISTERED_TOOLS") != "off",
         limits=Limits(
             active=_count(environment, "MOST_ACTIVE_TASKS"),
             per_minute=_count(environment, "MOST_TASKS_PER_MINUTE"),

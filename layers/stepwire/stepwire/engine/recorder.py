@@ -3,7 +3,6 @@
 A lost race is not an error: the task is loaded again and advanced from its new state. An ended task ignores the event.
 """
 
-import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +20,6 @@ from stepwire.tasks.task import Completed, Status, Task
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
 _LONGEST_PAUSE: Final = 0.1  # seconds
-_CHANCE: Final = secrets.SystemRandom()
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Recorder:
         for attempt in range(MOST_TRIES):
             if attempt > 1:  # no pause after the first conflict: two writers rarely meet again
                 # The kernel's randomness: copies of one snapshot would draw the same pauses from `random`.
-                self.clock.sleep(_CHANCE.uniform(0, _LONGEST_PAUSE))
+                self.clock.sleep(_pause())
             if current is None:
                 return None
             after = advance(current, event, self.now())
@@ -129,6 +127,13 @@ class Recorder:
             return None
         now = self.now()
         return as_of(task, now) if task.expires_at > now else None
+
+
+def _pause() -> float:
+    """Return a random pause before a retry, in seconds."""
+    from secrets import SystemRandom  # noqa: PLC0415 - few requests retry
+
+    return SystemRandom().uniform(0, _LONGEST_PAUSE)
 
 
 def outcome_of(status: Status) -> str:

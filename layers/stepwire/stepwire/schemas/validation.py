@@ -11,13 +11,14 @@ with a copy of the value, before it returns the first one; for large values it i
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Final
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Final
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json
 from stepwire.schemas.work import ENDLESS, Cost, SchemaWork, Size, pattern_count, size_of
 from stepwire.visible_text import visible
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 LONGEST_EXPLANATION: Final = 300  # characters
@@ -95,6 +96,8 @@ def check_schema(schema: JsonObject) -> None:
         SchemaError: another dialect, not valid, a reference that would have to be fetched, a pattern that cannot match
             in linear time, or so many alternatives that checking even a small value takes too long.
     """
+    import jsonschema_rs  # noqa: PLC0415 - most requests check nothing against a schema
+
     if schema.get("$schema", DIALECT) != DIALECT:
         raise SchemaError(f"at $schema: only {DIALECT} is served")
     try:
@@ -146,6 +149,8 @@ class _Schema:
 
     def _first(self, value: Json) -> Violation | None:
         """Return one violation, if the validator can find it without building all of them."""
+        import jsonschema_rs  # noqa: PLC0415
+
         try:
             _validator(as_object(_without_choices(self._schema))).validate(value)
         except jsonschema_rs.ValidationError as error:
@@ -168,12 +173,14 @@ def _deciding(schema: JsonObject) -> Cost:
         return ENDLESS
 
 
-def _validator(schema: JsonObject) -> jsonschema_rs.Draft202012Validator:
+def _validator(schema: JsonObject) -> "jsonschema_rs.Draft202012Validator":
     """Return the compiled schema.
 
     Raises:
         SchemaError: a reference has no target, or a pattern may not match in linear time.
     """
+    import jsonschema_rs  # noqa: PLC0415
+
     patterns = max(1, pattern_count(schema))
     # This engine refuses look-around and backreferences, so matching takes time linear in the text.
     options = jsonschema_rs.RegexOptions(
@@ -187,14 +194,16 @@ def _validator(schema: JsonObject) -> jsonschema_rs.Draft202012Validator:
         raise SchemaError(f"{_violation(error)}{hint}") from None
 
 
-def _violation(error: jsonschema_rs.ValidationError) -> Violation:
+def _violation(error: "jsonschema_rs.ValidationError") -> Violation:
     steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
     message = "matches none of the schema's alternatives" if _is_hidden(error) else error.message[:LONGEST_EXPLANATION]
     return Violation(visible("".join(f"/{step}" for step in steps)), visible(message))
 
 
-def _is_hidden(error: jsonschema_rs.ValidationError) -> bool:
+def _is_hidden(error: "jsonschema_rs.ValidationError") -> bool:
     """Tell whether a violation comes from the rewrite by `_without_choices`; its message would mean nothing."""
+    import jsonschema_rs  # noqa: PLC0415
+
     kind = error.kind
     return isinstance(kind, jsonschema_rs.ValidationErrorKind.Not) and "not" in as_object(kind.schema)
 

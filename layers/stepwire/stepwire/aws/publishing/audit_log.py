@@ -1,13 +1,16 @@
-"""Write the audit trail to the log: one line per entry, from which CloudWatch also extracts metrics (EMF).
+"""Write the audit trail to the log: one line per entry, from which CloudWatch also extracts metrics.
 
-Powertools' metrics are loaded with the first entry, or before a snapshot. Without sign-in, the id of a task is all that
-a caller needs to read the task, so the log contains a digest of the id.
+The line is in CloudWatch's Embedded Metric Format (EMF). Written here and not by Powertools, whose import takes longer
+than all of a poll. Without sign-in, the id of a task is all that a caller needs to read the task, so the log contains a
+digest of the id.
 """
 
 import hashlib
-import importlib
+import json
 import os
-from typing import Any, Final
+import sys
+import time
+from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 
@@ -31,14 +34,10 @@ _COUNTED: Final = {
 }
 # The running sum is the number of active tasks.
 _ACTIVE_CHANGE: Final = {AuditAction.CREATED: 1, AuditAction.ENDED: -1, AuditAction.EXPIRED: -1}
+_UNITS: Final = {"Duration": "Seconds"}
 _DIGEST_LENGTH: Final = 32  # hexadecimal digits; 128 bits, as many as an id has at random
 NO_TOOL: Final = "-"
 """The dimension `tool` of entries without a tool."""
-
-
-def load_metrics() -> None:
-    """Import what the first entry needs."""
-    importlib.import_module("aws_lambda_powertools.metrics")
 
 
 def write_audit_entry(entry: AuditEntry) -> None:
@@ -46,21 +45,34 @@ def write_audit_entry(entry: AuditEntry) -> None:
 
     The dimension `service`, which identifies the stack, comes from POWERTOOLS_SERVICE_NAME.
     """
-    from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit  # noqa: PLC0415 - most requests write no entry
+    service = os.environ.get("POWERTOOLS_SERVICE_NAME")
+    dimensions = {"tool": entry.tool or NO_TOOL, **({"service": service} if service else {})}
+    metrics = _metrics(entry)
+    described = {
+        "Namespace": NAMESPACE,
+        "Dimensions": [list(dimensions)],
+        "Metrics": [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in metrics],
+    }
+    line = {
+        "_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]},
+        **dimensions,
+        **_shown(entry),
+        **{name: [float(value)] for name, value in metrics.items()},
+    }
+    # ASCII: a client may give itself a name that no encoding of a stream has.
+    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
-    metrics: Any = EphemeralMetrics(namespace=NAMESPACE)
-    metrics.add_dimension("tool", entry.tool or NO_TOOL)
+
+def _metrics(entry: AuditEntry) -> dict[str, float]:
     name = _ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else _COUNTED[entry.action]
-    metrics.add_metric(name, MetricUnit.Count, 1)
+    metrics: dict[str, float] = {name: 1}
     if entry.duration is not None:
-        metrics.add_metric("Duration", MetricUnit.Seconds, entry.duration.total_seconds())
+        metrics["Duration"] = entry.duration.total_seconds()
     if entry.action in _ACTIVE_CHANGE:
-        metrics.add_metric("ActiveChange", MetricUnit.Count, _ACTIVE_CHANGE[entry.action])
+        metrics["ActiveChange"] = _ACTIVE_CHANGE[entry.action]
     if entry.source is not None:  # also 0, so that the average is the share of ends whose event was lost or late
-        metrics.add_metric("Repaired", MetricUnit.Count, int(entry.source is EndSource.CHECK))
-    for key, value in _shown(entry).items():
-        metrics.add_metadata(key, value)
-    metrics.flush_metrics()
+        metrics["Repaired"] = int(entry.source is EndSource.CHECK)
+    return metrics
 
 
 def _shown(entry: AuditEntry) -> dict[str, str]:

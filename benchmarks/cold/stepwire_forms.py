@@ -1,0 +1,70 @@
+"""Function mcp in the forms that are measured: as it is imported, from source, and from a snapshot."""
+
+import base64
+import json
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.cold.contenders import STEPWIRE, Contender, Tools
+from tests.cold_start import ENVIRONMENT, FUNCTION, ROOT, write_catalog
+
+_NO_TOOLS: Final = '{"format":2,"tools":[]}'
+_LAYER: Final = ROOT / "layers/stepwire"
+_FILL: Final = (sys.executable, ROOT / "layers/fill.py")
+_HEAD: Final[Mapping[str, Any]] = {
+    "pk": {"S": "catalog"},
+    "sk": {"S": "head"},
+    "version": {"N": "1"},
+    "shards": {"L": [{"S": "one"}]},
+}
+
+
+def forms(folder: Path, tools: Tools) -> tuple[Contender, ...]:
+    """Return function mcp in all forms; its package is made in this folder."""
+    folder.mkdir()
+    if tools is Tools.TABLE:
+        (folder / "catalog.json").write_text(_NO_TOOLS, encoding="utf-8")
+    else:
+        write_catalog(folder)
+    return _forms(folder, {"REGISTERED_TOOLS": "off"} if tools is Tools.PACKAGE else {})
+
+
+def registered(folder: Path) -> dict[str, Any]:
+    """Return the items of a table in which the tools of a folder's catalog are registered, by their keys."""
+    packed = zlib.compress((folder / "catalog.json").read_bytes())
+    part = {"pk": {"S": "catalog#one"}, "sk": {"S": "shard"}, "tools": {"B": base64.b64encode(packed).decode()}}
+    return {json.dumps([item["pk"], item["sk"]]): item for item in (_HEAD, part)}
+
+
+def _forms(folder: Path, more: Mapping[str, str]) -> tuple[Contender, ...]:
+    # The task is polled for as long as the measurement takes, and each poll is to be one read.
+    steady = {"REPAIR_AFTER_SECONDS": "86400", "STATE_AFTER_SECONDS": "86400"}
+    variables = {
+        **ENVIRONMENT,
+        **more,
+        **steady,
+        "LAMBDA_TASK_ROOT": str(folder),
+        "PYTHONPATH": str(_layer(folder / "layer")),
+    }
+    whole = Contender(STEPWIRE, "stepwire_function", variables)
+    # The layer has no bytecode, and Lambda keeps none: docs/decisions/0016-the-same-artifacts-everywhere.md.
+    source = {"PYTHONPATH": str(_layer(folder / "source")), "PYTHONDONTWRITEBYTECODE": "1"}
+    snapshot = {"SNAPSHOT": "1", "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
+    return (
+        whole,
+        replace(whole, name="Stepwire, its layer without bytecode", variables={**variables, **source}),
+        replace(whole, name="Stepwire, from a snapshot", variables={**variables, **snapshot}),
+    )
+
+
+def _layer(folder: Path) -> Path:
+    """Fill a folder with the function and its layer, as `sam build` does; return it."""
+    subprocess.run((*_FILL, folder, "--package", "stepwire", "--models", "stepwire/aws/models"), cwd=_LAYER, check=True)  # noqa: S603 - our own words
+    shutil.copy(FUNCTION / "app.py", folder)
+    return folder
