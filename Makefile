@@ -23,8 +23,8 @@ help:  ## list the targets
 demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ARGS=--yes answers their questions
 	@$(BIN)/python -m examples.demo $(ARGS)
 
-run: .venv/ready  ## serve TEMPLATE (the endpoint's and the examples') on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ARGS=--verbose
-	@$(BIN)/python -m local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(ARGS)
+run: .venv/ready  ## serve TEMPLATE (the endpoint's and the examples') on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ISSUER=cognito, ARGS=--verbose
+	@$(BIN)/python -m local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(if $(ISSUER),--issuer $(ISSUER)) $(ARGS)
 
 logs: .venv/ready  ## show the functions' log of the last `make demo` or `make run`; ARGS=--follow shows new lines too
 	@$(BIN)/python -m local.terminal.logs $(ARGS)

@@ -51,7 +51,7 @@ def artifacts(build: Path) -> list[Artifact]:
     return [
         _measured(build, name, body["Type"], cast(Mapping[str, Any], body["Properties"]))
         for name, body in resources.items()
-        if body["Type"] in CONTENTS
+        if body.get("Type") in CONTENTS  # Fn::Transform has no type
     ]
 
 

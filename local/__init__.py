@@ -6,7 +6,7 @@ our own, small.
 """
 
 from local.account.isolation import isolated
-from local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, TemplateError
+from local.errors import EngineError, FunctionLoadError, LocalStackError, PortInUse, StubError, TemplateError
 
 with isolated():
     # moto asks botocore for regions when it is imported, and fails on a profile that is not there.
@@ -25,6 +25,7 @@ __all__ = [
     "LocalStackError",
     "PortInUse",
     "StatusEvent",
+    "StubError",
     "TemplateError",
     "after",
     "at_once",

@@ -10,7 +10,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -18,13 +20,17 @@ from rich.console import Console
 
 from local import LocalStack, LocalStackError, after
 from local.account.services import SERVED
+from local.cloudformation.template import declared_parameters
+from local.issuer import SHAPES, Client, LocalIssuer
 from local.lambdas.function_output import FOLDER, kept_in
 from local.sam_local import write_env_vars
+from local.stubs.scripts import LIMIT
 from local.terminal.leaving import leave
 from local.terminal.screen import Screen, Warnings
 from local.watching import Watching
 
 _TEMPLATES = ("template.yaml",)
+_CLIENT_ID = "local"  # at the test issuer
 _LOOK_SECONDS = 0.5  # between two looks at the files of the templates
 _PORTS = {False: 3000, True: 4566}
 _FORMATS = ("text", "json")
@@ -68,29 +74,51 @@ def _screen(form: str) -> Screen:
 def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Event) -> None:
     host = str(options.host) if options.services else None
     first, *others = options.template or _TEMPLATES
+    port = options.port if options.port is not None else _PORTS[options.services]
+    issuer = _issuer(options, port)
     stack = LocalStack(
         first,
         others=others,
         name=options.name,
-        port=options.port if options.port is not None else _PORTS[options.services],
-        parameters=dict(options.parameter),
+        port=port,
+        parameters={**(issuer.parameters if issuer else {}), **dict(options.parameter)},
         expiry=after(options.expire_after),
+        stubs=options.stub,
+        stub_seconds=options.stub_seconds,
         services_at=host,
     )
     stack.watcher = screen
     with kept_in(options.logs, "run") as output:
         logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
-        with stack:
+        with issuer.server if issuer else nullcontext(), stack:
             if options.services:
                 write_env_vars(stack, options.env_vars)
-            words = services_welcome(stack, options) if options.services else welcome(stack)
-            notes = not_served(stack, few=not options.verbose)
+            words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
+            notes = [*told(stack), *not_served(stack, few=not options.verbose)]
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
-            screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served)
+            screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served, **facts(stack))
             watching = Watching(stack, screen.noted)
             while not stopping.wait(_LOOK_SECONDS):
                 watching.look()
+
+
+@dataclass(frozen=True)
+class _Issuer:
+    server: LocalIssuer
+    parameters: Mapping[str, str]
+
+
+def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
+    if options.issuer is None:
+        return None
+    if options.services or port == 0:
+        raise LocalStackError("--issuer needs a known URL: leave out --services, and name a port.")
+    endpoint = f"http://127.0.0.1:{port}/mcp"
+    first = Path((options.template or _TEMPLATES)[0])
+    callbacks = str(declared_parameters(first).get("CallbackUrls", {}).get("Default", "")).split(",")
+    server = LocalIssuer(SHAPES[options.issuer], {_CLIENT_ID: Client(tuple(filter(None, callbacks)))})
+    return _Issuer(server, server.shape.parameters(server.url, endpoint))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -133,9 +161,35 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="folder of the functions' log files (default: %(default)s)",
     )
+    parser.add_argument(
+        "--issuer",
+        choices=sorted(SHAPES),
+        metavar="SHAPE",
+        help=f"require sign-in, at a test issuer that lets everybody in as alice: {', '.join(sorted(SHAPES))}",
+    )
+    _add_stubs(parser)
     parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
     _add_services(parser)
     return parser
+
+
+def _add_stubs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stub",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="NAME=FILE",
+        help="a .json answer or a .py script for what cannot run here: a function, a state, an action such as "
+        "sns:publish, or a state machine; may be repeated. Files in the folder `stubs` beside a template count too",
+    )
+    parser.add_argument(
+        "--stub-seconds",
+        type=_seconds,
+        default=LIMIT,
+        metavar="SECONDS",
+        help="time that a stub's script may take (default: %(default)g)",
+    )
 
 
 def _add_services(parser: argparse.ArgumentParser) -> None:
@@ -176,17 +230,37 @@ def _assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
-def welcome(stack: LocalStack) -> str:
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
     """Return the text that the terminal shows when the stack is ready."""
     snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
+    given = f"--client-id {_CLIENT_ID} --callback-port 8080 " if issuer else ""
     lines = [
         f"Serving {stack.url} (Ctrl-C stops; data are not kept)",
+        *(_issuer_lines(issuer.server) if issuer else ()),
         "",
         "Connect an MCP client:",
-        f"  claude mcp add --transport http stepwire {stack.url}",
+        f"  claude mcp add --transport http {given}stepwire {stack.url}",
         f"  {snippet}",
     ]
     return "\n".join(lines)
+
+
+def _issuer_lines(issuer: LocalIssuer) -> Sequence[str]:
+    ways = ", ".join(["a given id", *sorted(issuer.shape.becomes_client_by)])
+    return [
+        f"Sign-in at the test issuer {issuer.url}, without a page, as {issuer.user}",
+        f"  Clients: {ways}. The given id is {_CLIENT_ID}, with the default CallbackUrls of template.yaml.",
+    ]
 
 
 def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
@@ -203,6 +277,26 @@ def services_welcome(stack: LocalStack, options: argparse.Namespace) -> str:
         f"  sam local invoke McpFunction -e events/http_post_legacy.json --env-vars {options.env_vars}",
     ]
     return "\n".join(lines)
+
+
+def told(stack: LocalStack) -> list[str]:
+    """Return what to know of the workflows: what cannot run, what stubs answer for, what tools miss."""
+    found = stack.coverage
+    return [
+        *_section("Cannot run here; a stub answers, given as below or as a file in stubs/:", found.missing),
+        *_section("Stubs:", found.stubbed),
+        *_section("Stubs that answer for nothing:", found.unmatched),
+        *_section("Tools:", stack.faults),
+    ]
+
+
+def facts(stack: LocalStack) -> dict[str, object]:
+    """Return the same for programs."""
+    return {**asdict(stack.coverage), "tools": stack.faults}
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [title, *(f"  {line}" for line in lines), ""] if lines else []
 
 
 def not_served(stack: LocalStack, *, few: bool) -> Sequence[str]:

@@ -4,7 +4,8 @@ LocalStackError
 ├── EngineError         the simulated AWS cannot be trusted (another moto version)
 ├── TemplateError       the template or its parameters are wrong, or need something that is not served
 ├── FunctionLoadError   a function's code, catalog or settings cannot be loaded
-└── PortInUse           another process listens on the port
+├── PortInUse           another process listens on the port
+└── StubError           a stub's file is missing or wrong, or two stubs have one name
 """
 
 
@@ -26,3 +27,7 @@ class FunctionLoadError(LocalStackError):
 
 class PortInUse(LocalStackError):
     """The port is taken."""
+
+
+class StubError(LocalStackError):
+    """A stub cannot be used: its file is missing or wrong, or another one has its name."""

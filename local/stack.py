@@ -14,8 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from moto.stepfunctions.parser.models import stepfunctions_parser_backends
-
+from local.account import stub_machines, tasks
 from local.account.engine import ACCOUNT, shared_account
 from local.account.isolation import REGION
 from local.account.moto_patches.changes import forget
@@ -37,6 +36,11 @@ from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
 from local.streams.refused_tools import RefusalWatch
 from local.streams.task_changes import TaskChange, TaskWatch
+from local.stubs import owners
+from local.stubs.book import Book, Given
+from local.stubs.scripts import LIMIT, Scripts
+from local.survey.coverage import Coverage, coverage
+from local.survey.tools import faults
 
 _numbers = itertools.count(1)
 
@@ -86,6 +90,9 @@ class LocalStack:
             `after(seconds)` or a function. Of several delays the first counts. Can be changed while the stack runs.
         instances: The number of copies of each function. Invocations go to them in turn, and they share no memory:
             state that must survive an invocation must be stored.
+        stubs: Names and files of stubs, which answer for what cannot run here. They win over the files in the folder
+            `stubs` beside a template.
+        stub_seconds: The time that a stub's script may take.
         services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
             API, which another program serves: `sam local start-api`, on its default port.
 
@@ -104,6 +111,8 @@ class LocalStack:
         events: EventPolicy = at_once,
         expiry: ExpiryPolicy = never,
         instances: int = 1,
+        stubs: Given = (),
+        stub_seconds: float = LIMIT,
         services_at: str | None = None,
     ) -> None:
         self._paths = [Path(template), *map(Path, others)]
@@ -111,6 +120,8 @@ class LocalStack:
         self._wanted_port = port
         self._given = dict(parameters or {})
         self._instances = instances
+        self._given_stubs = tuple(stubs)
+        self._scripts = Scripts(stub_seconds)
         self._services_at = services_at
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
         self.events = events
@@ -118,6 +129,8 @@ class LocalStack:
         self.port = 0
         self.outputs: dict[str, str] = {}
         self.not_served: tuple[str, ...] = ()
+        self.coverage = Coverage((), (), ())
+        self.faults: tuple[str, ...] = ()  # what tools miss
         self.deployments: tuple[Deployment, ...] = ()  # the endpoint's first
         self._exit = ExitStack()
 
@@ -203,6 +216,24 @@ class LocalStack:
                 mapping.start()
                 self._exit.callback(mapping.stop)
 
+    def signature_of_stubs(self) -> object:
+        """Return what changes with the files of stubs."""
+        return [one.world.stubs.signature() for one in self.deployments]
+
+    def update_stubs(self) -> list[str]:
+        """Take over what has changed in the files of stubs; return the names concerned.
+
+        Raises:
+            LocalStackError: one cannot be used; the last good ones go on answering.
+        """
+        changed = [name for one in self.deployments for name in one.world.stubs.read()]
+        if changed:
+            self._stand_in()
+            for one in self.deployments:
+                self.update(one)
+            self._look()
+        return list(dict.fromkeys(changed))
+
     def drain(self, *, within: float = 120.0) -> None:
         """Wait until each stream record has been processed or given up.
 
@@ -222,11 +253,11 @@ class LocalStack:
         self.port = listener.getsockname()[1]
         name = self._name or f"local-{next(_numbers)}"
         names = [name, *(f"local-{next(_numbers)}" for _ in self._paths[1:])]
-        self.deployments = tuple(
-            Deployment(path, World(one, ACCOUNT, REGION, instances=self._instances))
-            for one, path in zip(names, self._paths, strict=True)
-        )
+        paths = list(zip(names, self._paths, strict=True))
+        worlds = [self._world(name, *one, is_endpoint=one is paths[0]) for one in paths]
+        self.deployments = tuple(Deployment(path, world) for (_, path), world in zip(paths, worlds, strict=True))
         undo.callback(self._forget)
+        self._stand_in()
         for deployment in self.deployments:
             deployment.create(self._defaults() | {"Endpoint": name}, self._given_to(deployment))
         self._follow()
@@ -239,6 +270,24 @@ class LocalStack:
         # Tools are registered by events: the first client must not come before they are compiled.
         asynchronous.wait_for(self.functions.values())
         undo.enter_context(serving(self._front(), listener))
+        self._look()
+        undo.callback(self._scripts.close)  # first of all: nothing waits for a script that is to be ended
+
+    def _world(self, endpoint: str, name: str, path: Path, *, is_endpoint: bool) -> World:
+        stubs = Book(self._given_stubs, path.parent, endpoint, self._scripts)
+        stubs.read()
+        return World(name, ACCOUNT, REGION, instances=self._instances, stubs=stubs, is_endpoint=is_endpoint)
+
+    def _stand_in(self) -> None:
+        """Create the state machines that are known by the name of a stub alone."""
+        book = self.deployments[0].world.stubs
+        for stub in book.all():
+            if stub_machines.is_machine(stub.name):
+                stub_machines.ensure(stub.name, book)
+
+    def _look(self) -> None:
+        worlds = [one.world for one in self.deployments]
+        self.coverage, self.faults = coverage(worlds), tuple(faults(worlds))
 
     def _given_to(self, deployment: Deployment) -> dict[str, str]:
         """Return the parameters that a template declares; the first one gets, and refuses, those that none declares."""
@@ -306,15 +355,18 @@ class LocalStack:
 
     def _forget(self) -> None:
         """Stop the executions without status events, and unregister the functions and roles."""
-        machines = self._state_machines()
+        books = [one.world.stubs for one in self.deployments]
+        machines = [*self._state_machines(), *(arn for book in books for arn in stub_machines.made_for(book))]
         courier.forget(machines)
         for arn in machines:
             courier.follow(arn, lambda: never)
-        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
-            if machine.arn in machines:
-                for execution in machine.executions:
-                    stop(execution)
+        for machine in filter(None, map(tasks.found, machines)):
+            for execution in machine.executions:
+                stop(execution)
         courier.forget(machines)
+        for book in books:
+            stub_machines.remove(book)
+            owners.unregister(book)
         for world in (one.world for one in self.deployments):
             for function in world.functions.values():
                 functions.unregister(function)

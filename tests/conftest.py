@@ -4,6 +4,7 @@ import atexit
 import gc
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,11 @@ settings.load_profile("fixed")
 if "PYTEST_XDIST_WORKER" in os.environ:
     # As in local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.
     atexit.register(os._exit, 0)
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell makes what it starts in the background ignore interrupts, and all that this starts; tests send them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # Collecting the tests creates millions of objects that live until the process ends. A garbage collection that visits

@@ -28,6 +28,7 @@ SECONDS: Final = {
     "tests/integration/test_instances.py": 19,
     "tests/local/account/test_services.py": 17,
     "tests/integration/test_runtime_client.py": 16,
+    "tests/sign_in/test_libraries.py": 14,
     "tests/e2e/test_modern_dialogue.py": 13,
     "tests/clients/test_on_stacks.py": 13,
     "tests/wrap/test_forty.py": 12,

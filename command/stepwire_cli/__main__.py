@@ -13,21 +13,41 @@ VALUED: Final = frozenset(
     f"--{name}" for name in ("url", "token", "token-file", "auth", "profile", "region", "client-id", "callback-port")
 )
 FLAGS: Final = frozenset({"--json", "--version"})
+INTERRUPTED: Final = 130
+DEBUG: Final = "STEPWIRE_DEBUG"
 
 
 def main() -> None:
     """Run the command, and end the process."""
-    from stepwire_cli.app import run
-
     try:
+        from stepwire_cli.app import run
+
         code = run(in_front(sys.argv[1:]))
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        sys.stderr.write(f"error: {_fault(error)} This is a fault of stepwire; {DEBUG}=1 shows where it comes from.\n")
+        code = 1
+    if code == INTERRUPTED:  # at once: threads that still read an account would be waited for
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
+
+
+def _fault(error: Exception) -> str:
+    """Return an error that nothing expected in a line, without its words: they may hold arguments or results."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else f" at {place.tb_frame.f_code.co_filename.rpartition('/')[2]}:{place.tb_lineno}"
+    return f"{type(error).__name__}{where}."
 
 
 def in_front(arguments: Sequence[str]) -> list[str]:

@@ -20,6 +20,10 @@ app = typer.Typer(
 )
 tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tasks, name="tasks")
+sign_in = typer.Typer(
+    help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(sign_in, name="sign-in")
 
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Pairs = Annotated[
@@ -51,10 +55,10 @@ def common(  # noqa: PLR0913 - one for each option
         Auth.AUTO
     ),
     profile: Annotated[
-        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor and replay.")
+        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor, task, replay and set-up.")
     ] = None,
     region: Annotated[
-        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor and replay.")
+        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task, replay and set-up.")
     ] = None,
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
@@ -155,6 +159,9 @@ def wrap(  # noqa: PLR0913 - one for each option
         StackTool | None, typer.Option(help="Print the lines that register the tools in your stack.")
     ] = None,
     samples: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="How many past runs to read of each.")] = 20,
+    role: Annotated[
+        str, typer.Option(metavar="ARN", help="The role that reaches state machines of another account or Region.")
+    ] = "",
     apply: Annotated[bool, typer.Option("--apply", help="Tag the state machines and register the tools.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
@@ -163,7 +170,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     from stepwire_cli import wrapping
 
     chosen = None if snippet is None else snippet.value
-    given = wrapping.Given(names or (), tag, stack, endpoint, output, chosen, samples, apply, dry_run, yes)
+    given = wrapping.Given(names or (), tag, stack, endpoint, output, chosen, samples, role, apply, dry_run, yes)
     _end(wrapping.wrap(context.obj, given))
 
 
@@ -176,7 +183,10 @@ def doctor(
         str | None, typer.Option(metavar="NAME", help="The endpoint's stack: check what is registered with it.")
     ] = None,
 ) -> None:
-    """Check the manifests in a folder or of an endpoint, and say what would go wrong."""
+    """Say what is wrong with manifests, or would go wrong.
+
+    Checks a folder, or what is registered with an endpoint.
+    """
     if (folder is None) is (endpoint is None):
         raise CommandError("Check what? Write a FOLDER with manifests, or --endpoint NAME for what is registered.")
     if endpoint is not None:
@@ -203,6 +213,73 @@ def replay(
     settings: Settings = context.obj
     options = replaying.Options(stack, dry_run, forget_lost)
     raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
+
+
+@app.command()
+def task(
+    context: typer.Context,
+    task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id, or the name or ARN of its execution.")],
+    *,
+    stack: Annotated[
+        str,
+        typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
+    ] = "stepwire",
+    principal: Annotated[
+        str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
+    ] = None,
+    lines: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How much of its history to print.")] = 20,
+    data: Annotated[bool, typer.Option("--data", help="Print also what its caller sent and received.")] = False,
+) -> None:
+    """Show any caller's task to an operator.
+
+    Reads the AWS account: where the task's execution is, what it waits for, what happened, and what may be done next.
+    """
+    from stepwire_cli import looking
+
+    _end(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
+
+
+ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The server's endpoint; else that of --url.")]
+
+
+@sign_in.command("check")
+def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
+    """Say for each host whether it can sign in to a server, and how."""
+    from stepwire_cli.sign_in import commands
+
+    _end(commands.check(context.obj, url))
+
+
+@sign_in.command("clients")
+def configure_clients(
+    context: typer.Context,
+    url: ServerUrl = None,
+    *,
+    host: Annotated[str | None, typer.Option(metavar="NAME", help="Only this host, such as codex.")] = None,
+) -> None:
+    """Print the configuration of each host for a server, and its callbacks. --client-id ID writes an id into them."""
+    from stepwire_cli.sign_in import commands
+
+    _end(commands.clients(context.obj, url, host))
+
+
+@sign_in.command("set-up")
+def set_up_sign_in(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(metavar="STACK", help="The endpoint's stack, with Authorizer=cognito.")],
+    *,
+    document: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Accept this document too, such as ChatGPT's.")
+    ] = None,
+    exactly: Annotated[bool, typer.Option("--exactly", help="Remove documents that are neither known nor named.")] = (
+        False
+    ),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Let hosts sign in to a stack's user pool by their metadata documents. Repeating it changes nothing."""
+    from stepwire_cli.account import sign_in as account
+
+    _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))
 
 
 def _end(code: int) -> None:

@@ -9,10 +9,12 @@ import yaml
 
 from stepwire.catalog.manifests import compile_directory, read_manifest
 from stepwire.errors import CatalogError
+from stepwire.json_text import as_object
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.findings import Finding, findings_in, questions_in
+from stepwire_cli.findings import Finding, findings_in
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
+from stepwire_cli.wrap.questions import bad_questions
 
 _DEFINITIONS: Final = ("*.asl.json", "*.asl.yaml", "*.asl.yml")
 
@@ -35,7 +37,7 @@ def doctor(settings: Settings, folder: Path) -> int:
     for finding in found:
         screen.result(str(finding))
     looked_at = len(_manifests(folder)) + len(_definitions(folder))
-    screen.say(f"{_count(looked_at, 'file')}, {_count(len(found), 'finding')}.", "red" if found else "green")
+    screen.say(f"{_count(looked_at, 'file')}, {_count(len(found), 'finding')}.", "bad" if found else "good")
     return Exit.FAILED if found else Exit.DONE
 
 
@@ -72,8 +74,8 @@ def _of_a_definition(path: Path) -> Iterator[Finding]:
     except (OSError, ValueError, yaml.YAMLError) as error:
         yield Finding(str(path), f"it cannot be read: {' '.join(str(error).split())}")
         return
-    for finding in questions_in(definition):
-        yield Finding(f"{path}: {finding.where}", finding.what, finding.fix)
+    for one in bad_questions(as_object(definition)):
+        yield Finding(f"{path}: {one.where}", f"the question is refused: {one.fault}")
 
 
 def _manifests(folder: Path) -> list[Path]:

@@ -4,12 +4,11 @@ The rule: a finding says what a caller or a host would meet, and what to write i
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from stepwire.catalog.manifests import Manifest
-from stepwire.tasks.inputs import InvalidQuestion, elicitation_of
 
 Json = dict[str, Any]
 
@@ -40,7 +39,6 @@ _MACHINE: Final = re.compile(
 # AgentCore Gateway fails to create or synchronize a target whose tools have one of these.
 _REFUSED: Final = ("$ref", "$defs", "$anchor", "$dynamicRef", "$dynamicAnchor")
 _TOP: Final = ("oneOf", "anyOf", "allOf")
-_TEMPLATE: Final = re.compile(r"^\{%.*%\}$", re.DOTALL)
 
 
 def findings_in(manifest: Manifest) -> Iterator[Finding]:
@@ -147,35 +145,6 @@ _CHECKS: Final[tuple[Callable[[Manifest], Iterator[Finding]], ...]] = (
     _of_the_times,
     _of_the_annotations,
 )
-
-
-def questions_in(value: object, path: str = "") -> Iterator[Finding]:
-    """Yield the questions of a definition that would be refused. Those with JSONata in them are not looked at."""
-    if isinstance(value, list):
-        for number, part in enumerate(cast("list[object]", value)):
-            yield from questions_in(part, f"{path}[{number}]")
-    if not isinstance(value, dict):
-        return
-    members = cast(Json, value)
-    asked = members.get("elicitation")
-    if isinstance(asked, dict) and not _has_templates(cast(object, asked)):
-        try:
-            elicitation_of(cast(Json, asked))
-        except InvalidQuestion as error:
-            yield Finding(f"{path}.elicitation".strip("."), f"the question is refused: {error}")
-    for name, part in members.items():
-        yield from questions_in(part, f"{path}.{name}".strip("."))
-
-
-def _has_templates(value: object) -> bool:
-    if isinstance(value, str):
-        return _TEMPLATE.match(value) is not None
-    if isinstance(value, list):
-        return any(map(_has_templates, cast("list[object]", value)))
-    if isinstance(value, dict):
-        members = cast("Mapping[str, object]", value)
-        return any(name.endswith(".$") or _has_templates(part) for name, part in members.items())
-    return False
 
 
 def _keywords(value: object) -> set[str]:

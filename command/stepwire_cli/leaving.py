@@ -22,6 +22,10 @@ class Watched:
     """Whether a call is on its way whose task is not known yet."""
     is_asking: bool = False
     """Whether a person is being asked before there is a task."""
+    may_start: bool = False
+    """Whether the command begins a task, and has not sent the call yet."""
+    wanted: str | None = None
+    """The task that the command is about, and has not seen yet."""
     retry: str = ""
     """The command that finds, or begins, the task of the call that is on its way."""
     main: "asyncio.Task[object] | None" = None
@@ -36,7 +40,7 @@ class Watched:
     def begin(self, task_id: str) -> None:
         """Take note of the task, and print its id."""
         self.task_id, self.is_sent = task_id, False
-        self.screen.say(f"task {task_id}", "dim")
+        self.screen.say(f"task {task_id}")
 
     def come_back(self) -> str:
         """Return the command that follows the task."""
@@ -61,3 +65,8 @@ class Watched:
         elif self.is_sent:
             self.screen.say("The call was sent, and its answer was not waited for. This finds its task, or begins it:")
             self.screen.say(f"  {self.retry}")
+        elif self.wanted is not None:
+            self.screen.say(f"The task {self.wanted} was not reached. Come back with:")
+            self.screen.say(f"  {self.settings.command('tasks', 'watch', self.wanted)}")
+        elif self.may_start:
+            self.screen.say("Nothing was started.")

@@ -91,7 +91,7 @@ class Person:
             try:
                 return checked(text, name, field, choices)
             except CommandError as error:
-                self.screen.say(f"  {error}", "red")
+                self.screen.say(f"  {error}", "bad")
 
     def _describe(self, name: str, field: Json, choices: Sequence[Choice], *, is_required: bool) -> None:
         words = f": {field['description']}" if "description" in field else ""

@@ -83,7 +83,7 @@ def call(settings: Settings, name: str, given: Given, key: str | None, *, detach
     async def work(client: TaskClient, watched: Watched) -> Exit:
         tool = _named(name, await client.tools())
         arguments = given.arguments(tool.input_schema)
-        watched.retry, watched.is_sent = settings.command(*again), True
+        watched.retry, watched.is_sent, watched.may_start = settings.command(*again), True, False
         begun = await _begun(client, watched, name, arguments, {KEY: key})
         if isinstance(begun, CallToolResult):
             return _show_result(settings, watched, begun)
@@ -92,7 +92,7 @@ def call(settings: Settings, name: str, given: Given, key: str | None, *, detach
             return _show_detached(settings, watched, begun)
         return await _followed(client, watched, begun.task_id)
 
-    return _drive(settings, work)
+    return _drive(settings, work, may_start=True)
 
 
 def list_tasks(settings: Settings) -> int:
@@ -136,7 +136,7 @@ def watch(settings: Settings, task_id: str) -> int:
     async def work(client: TaskClient, watched: Watched) -> Exit:
         return await _followed(client, watched, task_id)
 
-    return _drive(settings, work)
+    return _drive(settings, work, wanted=task_id)
 
 
 def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline: bool) -> int:
@@ -181,11 +181,14 @@ def _drive(
     elicit: Callable[[ElicitRequestParams], Awaitable[ElicitResult]] | None = None,
     given: list[str] | None = None,
     mode: Mode = "auto",
+    *,
+    may_start: bool = False,
+    wanted: str | None = None,
 ) -> int:
     """Do some work in a session, and say in a line what ended it."""
     logging.getLogger().addHandler(logging.NullHandler())  # the library logs what it also raises
     screen = Screen(as_json=settings.as_json)
-    watched = Watched(settings, screen)
+    watched = Watched(settings, screen, may_start=may_start, wanted=wanted)
     person = Person(screen, watched.leave_unanswered, watched.has_left)
 
     async def ask(params: ElicitRequestParams) -> ElicitResult:
@@ -240,7 +243,9 @@ async def _begun(
         if creation.done() and not creation.cancelled() and creation.exception() is None:
             begun = creation.result()
             watched.is_sent = False
-            if not isinstance(begun, CallToolResult):
+            if isinstance(begun, CallToolResult):  # it has ended: what came of it is not lost
+                _show_result(watched.settings, watched, begun)
+            else:
                 watched.task_id = begun.task_id
         creation.cancel()
         raise
@@ -302,7 +307,7 @@ def _told(error: CommandError | TaskClientError, watched: Watched) -> Exit:
     watched.screen.error(str(error) + _advice(error))
     if isinstance(error, CallFailed | TaskCancelled | UnknownTask):
         watched.is_sent, watched.task_id = False, None
-    if watched.task_id is not None or isinstance(error, NotConnected):
+    if watched.task_id is not None or (isinstance(error, NotConnected) and watched.is_sent):
         watched.tell()
     if isinstance(error, CommandError):
         return error.code
@@ -333,7 +338,8 @@ def _left(watched: Watched) -> Exit:
         watched.screen.say(f"  {watched.settings.command('tasks', 'answer', watched.task_id)}")
         return Exit.WAITING
     if watched.task_id is not None and watched.screen.is_interactive and _is_to_end(watched):
-        cancel(watched.settings, watched.task_id)
+        if cancel(watched.settings, watched.task_id) not in (Exit.DONE, Exit.FAILED):
+            watched.tell()  # nobody knows whether it was cancelled
         return Exit.STOPPED
     watched.tell()
     return Exit.STOPPED

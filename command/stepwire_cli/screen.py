@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,16 +17,28 @@ from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
 _INVISIBLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%(?:: (?P<words>.*))?", re.DOTALL)
 _PIPE_WIDTH: Final = 120
+# Of middle brightness, so that each can be read on a light and on a dark background. The sixteen colours of a terminal
+# are its theme's: yellow and cyan are invisible on white, blue on black.
+COLOURS: Final = {
+    "busy": "color(31)",
+    "warning": "color(130)",
+    "good": "color(28)",
+    "bad": "color(167)",
+    "stopped": "color(133)",
+    "progress.elapsed": "none",
+    "progress.download": "none",
+}
 STYLES: Final = {
-    "working": "cyan",
-    "input_required": "yellow",
-    "completed": "green",
-    "failed": "red",
-    "cancelled": "magenta",
+    "working": "busy",
+    "input_required": "warning",
+    "completed": "good",
+    "failed": "bad",
+    "cancelled": "stopped",
 }
 
 
@@ -40,8 +52,7 @@ class Screen:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        self.out = Console(file=sys.stdout, highlight=False, soft_wrap=not sys.stdout.isatty(), emoji=False)
-        self.err = Console(file=sys.stderr, highlight=False, soft_wrap=not sys.stderr.isatty(), emoji=False)
+        self.out, self.err = _console(sys.stdout), _console(sys.stderr)
         self._live: Live | None = None
         self._began = time.monotonic()
         self._last = ""
@@ -64,7 +75,7 @@ class Screen:
     def error(self, text: str) -> None:
         """Print what is wrong."""
         self.pause()
-        self.err.print(Text.assemble(("error:", "bold red"), " ", plain(text)), soft_wrap=True)
+        self.err.print(Text.assemble(("error:", "bad"), " ", plain(text)), soft_wrap=True)
 
     def json(self, value: Any) -> None:
         """Print JSON: indented on a terminal, a line in a pipe."""
@@ -76,17 +87,25 @@ class Screen:
         self.pause()
         self._write(plain(text))
 
+    def heading(self, text: str) -> None:
+        """Print a heading of the result, with a line above it."""
+        self.pause()
+        self.out.print()
+        self.out.print(Text(plain(text), style="bold"), soft_wrap=True)
+
     def table(self, columns: Iterable[str], rows: Iterable[Iterable[RenderableType]]) -> None:
         """Print a table; in a pipe, a line with tabs for each row."""
         if not sys.stdout.isatty():
             for row in rows:
                 self._write("\t".join(str(cell).replace("\n", " ") for cell in row))
             return
+        kept = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]  # never as markup
         shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         for number, column in enumerate(columns):
-            shown.add_column(column, overflow="fold" if number == 0 else "ellipsis", no_wrap=number == 0)
-        for row in rows:
-            shown.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))  # never as markup
+            is_narrow = all(len(str(row[number])) <= len(column) for row in kept)
+            shown.add_column(column, overflow="fold", no_wrap=number == 0 or is_narrow)
+        for row in kept:
+            shown.add_row(*row)
         self.out.print(shown)
 
     def progress(self, status: str, message: str | None) -> None:
@@ -113,14 +132,19 @@ class Screen:
     def _moving(self, status: str, said: str) -> None:
         shown = _bar(said) or Text(said, overflow="ellipsis", no_wrap=True)
         line = Table.grid(padding=(0, 1))
-        elapsed = Text(spoken(timedelta(seconds=round(time.monotonic() - self._began))), style="dim")
-        line.add_row(Spinner("dots", style=STYLES[status]), Text(status, style=STYLES[status]), elapsed, shown)
+        elapsed = Text(spoken(timedelta(seconds=round(time.monotonic() - self._began))))
+        style = STYLES.get(status, "busy")
+        line.add_row(Spinner("dots", style=style), Text(status, style=style), elapsed, shown)
         if self._live is None:
             self._live = Live(
                 console=self.err, refresh_per_second=8, transient=True, redirect_stdout=False, redirect_stderr=False
             )
             self._live.start()
         self._live.update(Group(line))
+
+
+def _console(file: TextIO) -> Console:
+    return Console(file=file, highlight=False, soft_wrap=not file.isatty(), emoji=False, theme=Theme(COLOURS))
 
 
 def _bar(said: str) -> RenderableType | None:

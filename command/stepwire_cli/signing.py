@@ -1,11 +1,11 @@
 """How requests are signed: a bearer token, AWS signatures, or OAuth in the browser. Nothing secret is printed."""
 
+import os
 from collections.abc import Generator
 from urllib.parse import urlsplit
 
 import httpx2
 
-from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import Auth, Settings
 
 
@@ -28,23 +28,22 @@ class SigV4(httpx2.Auth):
 
     def __init__(self, profile: str | None, region: str | None, url: str) -> None:
         import botocore.session
-        from botocore.exceptions import BotoCoreError
+        from botocore.exceptions import BotoCoreError, NoCredentialsError, NoRegionError
+
+        from stepwire_cli.account.faults import told
 
         try:
             session = botocore.session.Session(profile=profile)
             found = session.get_credentials()
             configured = session.get_config_variable("region")
-        except BotoCoreError as error:
-            raise CommandError(f"{error}. `aws configure list-profiles` lists the profiles.", Exit.SIGN_IN) from None
+        except (BotoCoreError, ValueError) as error:
+            raise told(error, "") from None
         if found is None:
-            raise CommandError(
-                "There are no AWS credentials. Sign in (`aws sso login`, `aws configure`), or write --profile.",
-                Exit.SIGN_IN,
-            )
+            raise told(NoCredentialsError(), "")
         self._credentials = found
-        self._region = region or region_in(url) or configured
+        self._region = region or region_in(url) or os.environ.get("AWS_REGION") or configured
         if self._region is None:
-            raise CommandError("No AWS Region is set. Write --region, or set AWS_DEFAULT_REGION.")
+            raise told(NoRegionError(), "")
 
     def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
         """Sign the request."""
@@ -52,6 +51,7 @@ class SigV4(httpx2.Auth):
         from botocore.awsrequest import AWSRequest
         from botocore.exceptions import BotoCoreError
 
+        from stepwire_cli.account.faults import told
         from stepwire_client import SignInNeeded
 
         headers = {"host": request.url.netloc.decode(), "content-type": request.headers.get("content-type", "")}
@@ -59,7 +59,7 @@ class SigV4(httpx2.Auth):
         try:
             SigV4Auth(self._credentials, "execute-api", self._region).add_auth(unsigned)
         except BotoCoreError as error:  # credentials that have expired and cannot be had anew
-            raise SignInNeeded(f"The AWS credentials cannot be had: {error}") from None
+            raise SignInNeeded(str(told(error, ""))) from None
         for name in ("Authorization", "X-Amz-Date", "X-Amz-Security-Token"):
             if name in unsigned.headers:
                 request.headers[name] = unsigned.headers[name]

@@ -1,5 +1,6 @@
 """`stepwire wrap` and `stepwire doctor --endpoint` at a terminal: progress, and a question before a replacement."""
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,7 +8,11 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from stepwire.catalog.manifests import ROLE_PATTERN
 from stepwire_cli.account import commands
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.connecting import connected
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.exits import CommandError
 from stepwire_cli.keyboard import Keyboard, LeftOpen
@@ -27,6 +32,7 @@ class Given:
     folder: Path
     snippet: str | None
     samples: int
+    role: str
     applies: bool
     is_dry: bool
     says_yes: bool
@@ -39,8 +45,10 @@ def wrap(settings: Settings, given: Given) -> int:
         CommandError: nothing could be done.
     """
     screen = Screen(as_json=settings.as_json)
+    if given.role and not re.fullmatch(ROLE_PATTERN, given.role):
+        raise CommandError(f"{given.role[:100]!r} is no ARN of a role: write --role arn:aws:iam::ACCOUNT:role/NAME.")
     chosen = Chosen(given.names, _tag(given.tag), given.stack)
-    calls = commands.connected(settings.profile, settings.region)
+    calls = _connected(settings, given.endpoint)
     with _progress(screen) as watch:
         options = commands.Wrap(
             chosen,
@@ -48,12 +56,17 @@ def wrap(settings: Settings, given: Given) -> int:
             given.endpoint,
             None if given.snippet is None else Tool(given.snippet),
             given.samples,
+            given.role,
             given.applies,
             given.is_dry,
             lambda question: given.says_yes or _agrees(screen, question),
             watch,
         )
-        return commands.wrap(options, calls, screen)
+        try:
+            return commands.wrap(options, calls, screen)
+        except KeyboardInterrupt:
+            screen.say("Stopped. What is listed above was done and stays; the same command does the rest.")
+            raise
 
 
 def doctor(settings: Settings, endpoint: str) -> int:
@@ -63,7 +76,13 @@ def doctor(settings: Settings, endpoint: str) -> int:
         CommandError: it cannot be found out.
     """
     screen = Screen(as_json=settings.as_json)
-    return commands.doctor(endpoint, commands.connected(settings.profile, settings.region), screen)
+    return commands.doctor(endpoint, _connected(settings, endpoint), screen)
+
+
+def _connected(settings: Settings, endpoint: str) -> Calls:
+    return connected(
+        settings.profile, settings.region, lambda own: Endpoint(own, endpoint).output("ExternalId") or None
+    )
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

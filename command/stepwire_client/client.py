@@ -223,16 +223,30 @@ async def connect(
         client_info=client_info or Implementation(name=NAME, version=_version()),
         **callbacks.of_the_session(),
     )
+    async with _open(client), _alone() as waits:
+        yield TaskClient(client, callbacks, pace, waits)
+
+
+@asynccontextmanager
+async def _open(client: Client) -> AsyncGenerator[None]:
+    """Open a connection, and close it at the end; what fails while it opens is one of this package's errors."""
     with told():
         await client.__aenter__()
     try:
+        yield
+    finally:
+        await client.__aexit__(None, None, None)
+
+
+@asynccontextmanager
+async def _alone() -> AsyncGenerator[TaskGroup]:
+    """Return the group of the waits, which ends with the connection. A single error leaves it without its group."""
+    try:
         async with anyio.create_task_group() as waits:
-            yield TaskClient(client, callbacks, pace, waits)
+            yield waits
             waits.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         raise the_only_one_in(group) from None
-    finally:
-        await client.__aexit__(None, None, None)
 
 
 def _checked_url(url: str) -> str:

@@ -21,6 +21,8 @@ from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
 logger = logging.getLogger(__name__)
 
+_DETAIL_TYPE = "Step Functions Execution Status Change"
+ENDS = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED")
 # Bytes that an event has for input and output, both as JSON strings inside JSON.
 _ROOM = 248 * 1024
 
@@ -192,10 +194,27 @@ def _redrive(status: str) -> dict[str, Any]:
     }
 
 
+def unreported(state_machine_arn: str, execution: str) -> list[str]:
+    """Return the ends of an execution with this name that no rule of its account and Region takes to a target."""
+    region, account = state_machine_arn.split(":")[3:5]
+    try:
+        rules: list[Any] = list(events_backends[account][region].event_buses["default"].rules.values())
+    except KeyError:
+        return list(ENDS)
+    detail = {"stateMachineArn": state_machine_arn, "name": execution}
+    event = {"source": "aws.states", "detail-type": _DETAIL_TYPE, "account": account, "region": region}
+    served = [rule for rule in rules if rule.state == "ENABLED" and rule.targets]
+    return [
+        end
+        for end in ENDS
+        if not any(rule.event_pattern.matches_event({**event, "detail": {**detail, "status": end}}) for rule in served)
+    ]
+
+
 def _put(parcel: _Parcel) -> None:
     entry = {
         "Source": "aws.states",
-        "DetailType": "Step Functions Execution Status Change",
+        "DetailType": _DETAIL_TYPE,
         "Resources": [parcel.event.execution_arn],
         "Detail": json.dumps(parcel.event.detail),
     }

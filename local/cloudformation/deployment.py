@@ -51,7 +51,7 @@ class Deployment:
     def signature(self) -> str:
         """Return a text that changes with the template, the definitions and the code that it names."""
         folders = (signature(folder) for folder in self._template.folders.values())
-        return "\n".join([signature_of([self.path, *self._template.definitions]), *folders])
+        return "\n".join([signature_of([self.path, *self._template.included, *self._template.definitions]), *folders])
 
     def declared(self) -> Mapping[str, Any]:
         """Return the parameters that the template declares.

@@ -4,6 +4,7 @@ Pure: a `Lookup` resolves names and attributes. `AWS::NoValue` removes the prope
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
@@ -23,6 +24,14 @@ class Lookup(Protocol):
 
     def attribute(self, name: str, attribute: str) -> Any:
         """Return the Fn::GetAtt value of a resource's attribute."""
+        ...
+
+    def imported(self, name: str) -> str:
+        """Return the Fn::ImportValue of an export of another stack."""
+        ...
+
+    def mapped(self, name: str, key: str, attribute: str) -> Any:
+        """Return the Fn::FindInMap value of a mapping."""
         ...
 
     def condition(self, name: str) -> bool:
@@ -106,6 +115,24 @@ def _split(argument: Any, lookup: Lookup) -> list[str]:
     return text.split(separator)
 
 
+def _import(argument: Any, lookup: Lookup) -> str:
+    return lookup.imported(_text(resolve(argument, lookup)))
+
+
+def _find_in_map(argument: Any, lookup: Lookup) -> Any:
+    name, key, attribute, *_ = resolve(argument, lookup)
+    return lookup.mapped(_text(name), _text(key), _text(attribute))
+
+
+def _zones(argument: Any, lookup: Lookup) -> list[str]:
+    region = _text(resolve(argument, lookup)) or lookup.reference("AWS::Region")
+    return [f"{region}{letter}" for letter in "abc"]
+
+
+def _base64(argument: Any, lookup: Lookup) -> str:
+    return b64encode(_text(resolve(argument, lookup)).encode()).decode()
+
+
 def _if(argument: Any, lookup: Lookup) -> Any:
     name, then, otherwise = argument
     return resolve(then if lookup.condition(name) else otherwise, lookup)
@@ -128,6 +155,10 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Lookup], Any]] = {
     "Fn::Select": _select,
     "Fn::Split": _split,
     "Fn::If": _if,
+    "Fn::ImportValue": _import,
+    "Fn::FindInMap": _find_in_map,
+    "Fn::GetAZs": _zones,
+    "Fn::Base64": _base64,
 }
 
 _CONDITIONS: Mapping[str, Callable[[Any, Lookup], bool]] = {

@@ -24,6 +24,8 @@ def parameter_values(declared: Mapping[str, Any], given: Mapping[str, str]) -> d
 
 def _value(name: str, declaration: Mapping[str, Any], given: str | None) -> ParameterValue:
     kind: str = declaration.get("Type", "String")
+    if kind.startswith(("AWS::EC2::", "AWS::Route53::", "List<AWS::")):  # ids of resources that nothing here has
+        kind = "CommaDelimitedList" if "List<" in kind else "String"
     if kind not in ("String", "Number", "CommaDelimitedList", "List<Number>"):
         raise TemplateError(f"Parameter {name}: the local stack does not serve the type {kind}.")
     if given is None and "Default" not in declaration:

@@ -14,9 +14,12 @@ from local.cloudformation.dynamic_references import resolve_dynamic
 from local.cloudformation.intrinsics import NO_VALUE, holds, resolve
 from local.cloudformation.parameters import ParameterValue
 from local.cloudformation.resources import KINDS
-from local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
+from local.cloudformation.resources.kinds import NOT_SERVED, Change, Created, Kind, Resource, World
 from local.cloudformation.template import Template
 from local.errors import TemplateError
+
+# What calls a stack beside the endpoint from outside; its workflows do without.
+_CAN_BE_SPARED = ("AWS::ApiGatewayV2::", "AWS::Lambda::EventSourceMapping")
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,25 @@ class Provisioner:
         """Return what Fn::GetAtt gives."""
         created = self._create(name)
         if isinstance(created, _NotServed):
-            return f"{name}.{attribute}-is-not-served-locally"
-        if attribute not in created.attributes:
+            return f"{name}.{attribute}{NOT_SERVED}"
+        if attribute in created.attributes:
+            return created.attributes[attribute]
+        if self._world.is_endpoint:
             raise TemplateError(f"{name} has no attribute {attribute} here.")
-        return created.attributes[attribute]
+        self._world.notes.append(f"{name}: its attribute {attribute} is not served")
+        return f"{name}.{attribute}{NOT_SERVED}"
+
+    def imported(self, name: str) -> str:
+        """Return what Fn::ImportValue gives: no stack exports anything here."""
+        self._world.notes.append(f"the export {name} of another stack is not served")
+        return f"{name}{NOT_SERVED}"
+
+    def mapped(self, name: str, key: str, attribute: str) -> Any:
+        """Return what Fn::FindInMap gives."""
+        try:
+            return self._template.section("Mappings")[name][key][attribute]
+        except KeyError:
+            raise TemplateError(f"The template has no mapping {name} with {key} and {attribute}.") from None
 
     def condition(self, name: str) -> bool:
         """Return whether a named condition holds."""
@@ -152,20 +170,27 @@ class Provisioner:
         for needed in [depends] if isinstance(depends, str) else depends:
             if self._is_wanted(needed):
                 self._create(needed)
-        properties = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
-        code = self._template.signatures.get(name, "")
-        resource = Resource(name, entry["Type"], {} if properties is NO_VALUE else properties, code)
+        resource = self._resolved(name, entry)
         before = self._there.get(name)
         if before is None or before.resource != resource:
             self._there[name] = Made(resource, self._applied(resource, before))
             self.changed.append(name)
         return self._there[name].created
 
+    def _resolved(self, name: str, entry: Mapping[str, Any]) -> Resource:
+        kind, code = KINDS.get(entry["Type"]), self._template.signatures.get(name, "")
+        if kind is None:  # nothing of it is used, so nothing of it must be understood
+            return Resource(name, entry["Type"], entry.get("Properties", {}), code)
+        found = resolve_dynamic(resolve(entry.get("Properties", {}), self), self._world.client)
+        properties: Mapping[str, Any] = {} if found is NO_VALUE else found
+        stub = kind.stub(name, properties, self._world) if kind.stub is not None else ""
+        return Resource(name, entry["Type"], properties, code + stub)
+
     def _applied(self, resource: Resource, before: Made | None) -> Created:
         kind = KINDS.get(resource.kind)
         if kind is None:
             self._world.notes.append(f"{resource.logical_id}: {resource.kind} is not served")
-            return _NotServed(f"{resource.logical_id}-is-not-served-locally")
+            return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
         self._take_note(kind, resource)
         try:
             return kind.create(resource, self._world) if before is None else self._updated(kind, resource, before)
@@ -173,6 +198,11 @@ class Provisioner:
             raise TemplateError(f"{resource.logical_id}: {' '.join(str(error).split())}") from error
         except KeyError as error:
             raise TemplateError(f"{resource.logical_id}: {resource.kind} needs the property {error}.") from error
+        except TemplateError as error:
+            if self._world.is_endpoint or not resource.kind.startswith(_CAN_BE_SPARED):
+                raise
+            self._world.notes.append(f"{error} {resource.kind} is not served so.")
+            return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
 
     def _updated(self, kind: Kind, resource: Resource, before: Made) -> Created:
         if kind.update is None or before.resource.kind != resource.kind:

@@ -2,7 +2,7 @@
 
 The rule: paths in a template are relative to the template's folder. The translator expects code in S3, so it gets
 `s3://local/<logical id>` for a local folder; that key leads back to the folder later. The translator asks boto3 for a
-region, so it runs inside the simulated account.
+region, so it runs inside the simulated account. AWS::Include is served among resources.
 """
 
 import logging
@@ -38,6 +38,7 @@ class Template:
     folders: Mapping[str, Path]  # of code, by the S3 key in the translated resource
     definitions: Sequence[Path]  # files of state machines
     signatures: Mapping[str, str]  # of the code in the folders, by the same key
+    included: Sequence[Path]  # files with further resources
 
     def section(self, name: str) -> Mapping[str, Any]:
         """Return a top-level section; empty if the template has none."""
@@ -50,11 +51,20 @@ def load(path: Path, parameters: Mapping[str, str]) -> Template:
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
-    source = _source(path)
+    source, included = _complete(path)
     definitions = [path.parent / uri for uri in _definition_uris(source)]
     folders = _localise(source, path.parent)
     signatures = {name: signature(folder) for name, folder in folders.items()}
-    return Template(path, _translate(path, source, parameters), folders, definitions, signatures)
+    return Template(path, _translate(path, source, parameters), folders, definitions, signatures, included)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a template with the resources that it includes, before its translation.
+
+    Raises:
+        TemplateError: a file is missing, not YAML, or no template.
+    """
+    return _complete(path)[0]
 
 
 def declared_parameters(path: Path) -> Mapping[str, Any]:
@@ -89,9 +99,35 @@ def _source(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", parsed)
 
 
+def _complete(path: Path) -> tuple[dict[str, Any], list[Path]]:
+    """Return a template with what it includes, and the included files."""
+    source = _source(path)
+    resources: dict[str, Any] = source["Resources"]
+    found = resources.pop("Fn::Transform", None)
+    if found is None:
+        return source, []
+    file = path.parent / _included_location(path, found)
+    more = parse(file)
+    if not isinstance(more, dict):
+        raise TemplateError(f"{file} has no resources to include in {path}.")
+    if twice := sorted(set(resources) & set(cast("dict[str, Any]", more))):
+        raise TemplateError(f"{file}: {', '.join(twice)} is in {path} too.")
+    return {**source, "Resources": resources | more}, [file]
+
+
+def _included_location(path: Path, found: Any) -> str:
+    match found:
+        case {"Name": "AWS::Include", "Parameters": {"Location": str(location)}} if not location.startswith("s3://"):
+            return location
+        case _:
+            raise TemplateError(
+                f"{path}: of Fn::Transform, the local stack serves AWS::Include of one file on this disk."
+            )
+
+
 def _definition_uris(source: Mapping[str, Any]) -> list[str]:
     found = [entry.get("Properties", {}).get("DefinitionUri") for entry in source["Resources"].values()]
-    return [uri for uri in found if isinstance(uri, str)]
+    return [uri for uri in found if _is_here(uri)]
 
 
 def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
@@ -100,16 +136,39 @@ def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
     for name, resource in source["Resources"].items():
         properties: dict[str, Any] = resource.setdefault("Properties", {})
         kind = resource.get("Type", "")
-        if kind in _CODE_PROPERTY:
+        if kind in _CODE_PROPERTY and _runs_elsewhere(kind, properties, source):
+            _leave_out_code(name, properties)
+        elif kind in _CODE_PROPERTY:
             folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
-        if kind == "AWS::Serverless::StateMachine" and "DefinitionUri" in properties:
-            _inline_definition(name, properties, base)
+        if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):
+            _inline_definition(properties, base)
     return folders
+
+
+def _runs_elsewhere(kind: str, properties: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Return whether the code of a function or a layer is none that this Python could load."""
+    shared: Mapping[str, Any] = source.get("Globals", {}).get("Function", {})
+    uri = properties.get(_CODE_PROPERTY[kind], shared.get("CodeUri"))
+    is_afar = isinstance(uri, Mapping) or str(uri).startswith("s3://") or "InlineCode" in properties
+    if kind == "AWS::Serverless::LayerVersion":
+        return is_afar
+    one = {**shared, **properties}
+    return is_afar or one.get("PackageType") == "Image" or not str(one.get("Runtime", "python")).startswith("python")
+
+
+def _leave_out_code(name: str, properties: dict[str, Any]) -> None:
+    """Let SAM accept a function or a layer whose code is not needed."""
+    if "ContentUri" in properties:
+        properties["ContentUri"] = f"s3://{_BUCKET}/{name}"
+    elif properties.get("PackageType") == "Image":
+        properties["ImageUri"] = f"{name.lower()}:local"
+    elif "InlineCode" not in properties:
+        properties["CodeUri"] = f"s3://{_BUCKET}/{name}"
 
 
 def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None) -> Path:
     uri = properties.get(code, shared)
-    if not isinstance(uri, str) or uri.startswith("s3://"):
+    if not isinstance(uri, str):
         raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
     folder = (base / uri).resolve()
     if not folder.is_dir():
@@ -118,10 +177,12 @@ def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, s
     return folder
 
 
-def _inline_definition(name: str, properties: dict[str, Any], base: Path) -> None:
+def _is_here(uri: object) -> bool:
+    return isinstance(uri, str) and not uri.startswith("s3://")
+
+
+def _inline_definition(properties: dict[str, Any], base: Path) -> None:
     uri = properties.pop("DefinitionUri")
-    if not isinstance(uri, str) or uri.startswith("s3://"):
-        raise TemplateError(f"{name}: the local stack serves definitions from this disk; DefinitionUri is {uri!r}.")
     properties["Definition"] = parse(base / uri)  # JSON is YAML too
 
 

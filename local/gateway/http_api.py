@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote
 
 from local.gateway import jwt_tokens
 from local.gateway.cors import Cors
+from local.gateway.header_changes import HeaderChange
 from local.gateway.jwt_tokens import JwtAuthorizer, SignedIn
 from local.lambdas.functions import Failed, Function, Outcome
 
@@ -50,6 +51,8 @@ class Integration:
 
     function: Function
     timeout: float  # seconds
+    header_changes: Mapping[int, Sequence[HeaderChange]] = field(default_factory=dict[int, Sequence[HeaderChange]])
+    """Changes of the headers of responses, by status."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from typing import Any
 import uvicorn
 
 from local.errors import LocalStackError, PortInUse
-from local.gateway import cors, http_api, jwt_tokens
+from local.gateway import cors, header_changes, http_api, jwt_tokens
 from local.gateway.exchanges import Exchange
 from local.gateway.http_api import HttpApi, Match, Request, Response
 from local.gateway.issuers import Issuer
@@ -138,6 +138,8 @@ class Gateway:
                 response = http_api.response(await asyncio.wait_for(asyncio.shield(outcome), integration.timeout))
             except TimeoutError:
                 return http_api.SERVICE_UNAVAILABLE
+        changes = integration.header_changes
+        response = replace(response, headers=header_changes.changed(response.status, response.headers, changes))
         if self._api.cors is None:
             return response
         return replace(response, headers=cors.of_response(self._api.cors, request.headers, response.headers))

@@ -162,3 +162,6 @@ _OPERATIONS: Mapping[str, _Rule] = {
         for name in ("SendTaskFailure", "SendTaskHeartbeat", "SendTaskSuccess")
     },
 }
+
+SERVED = frozenset(_OPERATIONS)
+"""Every operation that is listed."""

@@ -1,11 +1,13 @@
 """Permissions: checks each call of a function or a workflow against the policies of its role.
 
 The rule is IAM's: a call needs a statement that allows it and none that denies it. Calls of the local stack itself have
-no role and are not checked (clients.py). Of conditions, StringEquals on aws:ResourceTag/... is evaluated. Not covered:
+no role and are not checked (clients.py), nor are those to Step Functions in another account or Region, which take
+a role of theirs. Of conditions, StringEquals on aws:ResourceTag/... is evaluated. Not covered:
 threads that a function starts, resource policies, other conditions, managed policies.
 """
 
 import logging
+import os
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -73,6 +75,7 @@ class Call:
 
 Watcher = Callable[[Call], None]
 
+_REGION, _ACCOUNT = 3, 4  # parts of an ARN
 _roles: dict[str, Role] = {}  # by ARN
 _acting: ContextVar[Role | None] = ContextVar("acting", default=None)
 _watchers: list[Watcher] = []
@@ -131,8 +134,16 @@ def check(params: Mapping[str, Any], model: OperationModel, context: Mapping[str
         return
     place = Place(context["client_region"], role.arn.split(":")[4])
     for need in needs(f"{model.service_model.service_name}.{model.name}", params, place):
-        if not allows(role, need):
+        if not _is_elsewhere(need, role) and not allows(role, need):
             raise _refusal(role, need, model.name)
+
+
+def _is_elsewhere(need: Need, role: Role) -> bool:
+    """Return whether a call is made under a role of another account or Region, whose policies are not known here."""
+    parts = need.resource.split(":")
+    if not need.action.startswith("states:") or len(parts) <= _ACCOUNT:
+        return False
+    return (parts[_REGION], parts[_ACCOUNT]) != (os.environ.get("AWS_REGION"), role.arn.split(":")[_ACCOUNT])
 
 
 def _refusal(role: Role, need: Need, operation: str) -> ClientError:

@@ -23,6 +23,9 @@ from local.iam.permissions import Role, acting_as
 from local.lambdas.environment import variables_of
 from local.lambdas.function_output import output_of
 from local.lambdas.loading import load_handler
+from local.stubs import owners
+from local.stubs.names import suggested
+from local.stubs.replies import Answer
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,7 @@ class FunctionSettings:
     variables: dict[str, str] = field(default_factory=dict[str, str])
     dead_letters: str | None = None  # ARN of a queue
     role: Role | None = None  # None: every call is allowed
+    not_run: str = ""  # why its code cannot run here; then only a stub answers
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,11 @@ class Function:
         _settle(done, outcome)
 
     def _call(self, instance: _Instance, event: str, context: LambdaContext) -> Outcome:
+        stubbed = owners.reply_for(self.settings.arn, event)
+        if stubbed is not None:
+            return _result(stubbed.value) if isinstance(stubbed, Answer) else _failed(stubbed.error, stubbed.cause)
+        if self.settings.not_run:
+            return _failed(owners.NOT_SERVED, f"{self.settings.not_run}: {suggested(_own_name(self.settings))}")
         try:
             result = instance.handler(json.loads(event), context)
         except BaseException as error:  # SystemExit too ends the invocation, not the process
@@ -203,9 +212,21 @@ class Function:
 def _load(settings: FunctionSettings, number: int, own: Sequence[Path]) -> _Instance:
     variables, role = dict(settings.variables), settings.role
     owner = settings.name if number == 1 else f"{settings.name}_{number}"
+    if settings.not_run:
+        return _Instance(_nothing, variables, role, settings.name)
     with acting_as(role), variables_of(variables), output_of(settings.name):
         handler = load_handler(settings.handler, settings.folder, owner, own)
         return _Instance(handler, variables, role, settings.name)
+
+
+def _nothing(event: object, context: LambdaContext) -> None:
+    """Stand for a handler that is never called."""
+
+
+def _own_name(settings: FunctionSettings) -> str:
+    """Return the name that a function has in its template."""
+    known = owners.owned(settings.arn)
+    return known.name if known else settings.name
 
 
 def _result(value: object) -> Outcome:

@@ -32,7 +32,8 @@ def _refused(image: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _line(one: Mapping[str, Any]) -> str:
     serves = "the last good one serves" if one["serves_previous"] else "the tool is not listed"
-    return f"{one['source']} is refused, and {serves}: {one['reason']}"
+    reasons = "; ".join(one["reason"].splitlines())
+    return f"{one['source']} is refused, and {serves}: {reasons}"
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import write
+from tests.command import operated
+from tests.command.aws import CREDENTIALS, aws_at
 from tests.command.terminal import CTRL_C, Session, at_a_terminal
 from tests.kits import OPTIONAL, state_machine_arn
 from tests.refusals.endpoint import SOON, served
@@ -25,6 +28,10 @@ _INPUT: Final = {
     "properties": {"customer": {"type": "string"}, "months": {"type": "integer"}},
     "required": ["customer"],
 }
+NO_TIME: Final = timedelta()
+_NOON: Final = datetime(2026, 8, 1, 12, tzinfo=UTC)
+_FORM: Final = "%Y-%m-%d %H:%M:%SZ"
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ")
 _ASKS: Final = "[A/d/c] "
 _FIELD: Final = "  > "
 
@@ -58,6 +65,8 @@ def blocks() -> dict[str, str]:
             "help": run(["--help"]),
             "call help": run(["call", "--help"]),
             "tasks help": run(["tasks", "--help"]),
+            "sign in help": run(["sign-in", "--help"]),
+            "set up help": run(["sign-in", "set-up", "--help"]),
             "tools": run(["tools"]),
             "call": run(["call", "settle_invoices", "customer=17", "months=3"]),
             "nearest": run(["call", "settle_invoice"]),
@@ -77,6 +86,8 @@ def blocks() -> dict[str, str]:
             "wrap help": run(["wrap", "--help"]),
             "wrap": run(["wrap"]),
             "replay": run(["replay"]),
+            "task help": run(["task", "--help"]),
+            "task": _looked_at(),
         }
         return {name: f"$ stepwire {' '.join(session.words)}\n{session.shown}\n" for name, session in shown.items()}
 
@@ -84,10 +95,23 @@ def blocks() -> dict[str, str]:
 class _Shown:
     """A command, and what is left on the screen."""
 
-    def __init__(self, words: list[str], session: Session) -> None:
+    def __init__(self, words: list[str], session: Session, passed: timedelta = NO_TIME) -> None:
         self.words = words
         self.text = session.text
-        self.shown = session.screen
+        self.shown = _MOMENT.sub(lambda found: _moved(found, passed), session.screen)
+
+
+def _moved(found: re.Match[str], passed: timedelta) -> str:
+    at = datetime.strptime(found[0], _FORM).replace(tzinfo=UTC) - passed
+    return at.strftime(_FORM)
+
+
+def _looked_at() -> _Shown:
+    """Look at a task as its operator, with times as if it had been called at noon of the page's day."""
+    at, words = operated.moment(), ["task", operated.ID, "--stack", operated.STACK]
+    with aws_at(operated.account(operated.working(at))) as url:
+        session = at_a_terminal(words, environment={**CREDENTIALS, "AWS_ENDPOINT_URL": url}, folder=EXAMPLE)
+    return _Shown(words, session, at - _NOON)
 
 
 Run = Callable[..., _Shown]

@@ -103,14 +103,16 @@ def test_a_question_that_no_client_would_be_shown_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], field: object, is_refused: bool
 ) -> None:
     asked = {"message": "Well?", "requestedSchema": {"type": "object", "properties": {"it": field}}}
-    definition = {"States": {"Ask": {"Arguments": {"Payload": {"elicitation": asked}}}}}
+    payload = {"elicitation": asked, "execution_arn": "{% $states.context.Execution.Id %}", "task_token": "{% $t %}"}
+    state = {"Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken", "Arguments": {"Payload": payload}}
+    definition = {"States": {"Both": {"Branches": [{"States": {"Ask": state}}]}}}
     (tmp_path / "it.asl.json").write_text(json.dumps(definition))
 
     code, found = examined(tmp_path, capsys)
 
     assert code == (Exit.FAILED if is_refused else Exit.DONE)
     assert [line.partition(": the question")[0] for line in found] == (
-        ["it.asl.json: States.Ask.Arguments.Payload.elicitation"] if is_refused else []
+        ["it.asl.json: States.Both.Branches[0].States.Ask"] if is_refused else []
     )
 
 

@@ -74,6 +74,10 @@ GAPS: Final = (
     ),
     Gap("permissions on the tags of state machines", "are given without the condition"),
     Gap("events of parameters and tags", "are not sent; function catalog is invoked as by its schedule"),
+    Gap(
+        "AWS::Include",
+        "is unknown; the included file is put into the template before, and its upload is tried by itself",
+    ),
     Gap("arm64 and python3.13", "functions run on this machine and its Python, with the layers built for those"),
     Gap("workflows in YAML", "what SAM uploads must be JSON there, so the definitions are written anew as JSON"),
     Gap("time limits of a state that an expression gives", "fail the state, so each is written anew as an hour"),

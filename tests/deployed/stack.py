@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 
 import boto3
 import yaml
-from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
+from local.cloudformation.template import read
 from tests.deployed.emulator import ROOT
 from tests.deployed.not_served import with_plain_time_limits, with_wide_permissions, without_what_is_left_out
 
@@ -67,8 +67,7 @@ def copied(project: Path, copy: Path) -> Path:
 
 def for_the_emulator(built: Path) -> tuple[Path, list[str]]:
     """Write a copy of the built template without what the emulator cannot serve; return also what was left out."""
-    template = cast(dict[str, Any], yaml_parse((built / "template.yaml").read_text(encoding="utf-8")))
-    rest, taken = without_what_is_left_out(with_wide_permissions(template))
+    rest, taken = without_what_is_left_out(with_wide_permissions(read(built / "template.yaml")))
     for name, body in rest["Resources"].items():
         if body["Type"] == "AWS::Serverless::StateMachine" and "DefinitionUri" in body["Properties"]:
             body["Properties"]["DefinitionUri"] = _in_json(built, name, body["Properties"]["DefinitionUri"])

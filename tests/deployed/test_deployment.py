@@ -9,9 +9,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from layers.artifacts import artifacts, over_budget
+from local.cloudformation.template import parse
 from tests.deployed.emulator import REGION, ROOT
 from tests.deployed.endpoint import Endpoint
-from tests.deployed.stack import NAME, aws, build, copied, look_at
+from tests.deployed.stack import NAME, aws, build, copied, look_at, sam
 
 LONG_AGO: Final = 1_000_000_000  # seconds since the epoch
 
@@ -70,6 +71,21 @@ def test_sam_uploads_each_artifact_under_the_hash_that_make_build_prints(built: 
     }
 
     assert {artifact.digest for artifact in artifacts(built)} <= keys
+
+
+def test_sam_uploads_the_included_file_as_it_is(built: Path, emulated: Endpoint, tmp_path: Path) -> None:
+    """CloudFormation would put it into the template; the emulator does not (not_served.py)."""
+    client, bucket = aws("s3", emulated.environment), "for-included-files"
+    client.create_bucket(Bucket=bucket)
+    packaged = tmp_path / "packaged.yaml"
+    target = ["--s3-bucket", bucket, "--output-template-file", str(packaged)]
+
+    sam(["package", "--template-file", str(built / "template.yaml"), *target], tmp_path, emulated.environment)
+
+    location = parse(packaged)["Resources"]["Fn::Transform"]["Parameters"]["Location"]
+    assert location.startswith(f"s3://{bucket}/")
+    uploaded = client.get_object(Bucket=bucket, Key=location.removeprefix(f"s3://{bucket}/"))["Body"].read()
+    assert uploaded == (ROOT / "operations.yaml").read_bytes()
 
 
 def test_a_function_may_do_what_its_policies_allow_and_nothing_else(emulated: Endpoint) -> None:

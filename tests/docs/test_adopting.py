@@ -4,6 +4,7 @@ No CDK, Terraform or Serverless Framework runs here: their snippets are read, an
 """
 
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.docs.pages import ROOT, Page, page
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.kits import state_machine_arn
 from tests.server.clients import LegacyClient, ModernClient
-from tests.waiting import until
+from tests.waiting import HANG_GUARD, until
 
 Json = dict[str, Any]
 PAGE: Final[Page] = page(ROOT / "docs" / "adopting.md")
@@ -147,6 +148,23 @@ def test_the_first_manifest_has_six_lines_and_is_a_good_one() -> None:
 
     assert read_manifest(first).name == "settle_invoices"
     assert len(first.strip().splitlines()) == 6
+
+
+def test_the_commands_that_call_the_tool_are_run_as_they_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "settle_invoices.asl.yaml").write_text(WORKFLOW, encoding="utf-8")
+    (template := tmp_path / "template.yaml").write_text(yaml.safe_dump(sam()), encoding="utf-8")
+    shown = [one for one in PAGE.commands if one.startswith((".venv/bin/stepwire", "export "))]
+
+    with LocalStack(ROOT / "template.yaml", others=[template], name="stepwire", port=0) as local:
+        script = "\n".join(["set -e", *shown]).replace("http://127.0.0.1:3000/mcp", local.url)
+        ended = subprocess.run(
+            ["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=HANG_GUARD, check=False
+        )
+
+    assert local.url in script
+    assert ended.returncode == 0, ended.stderr
+    assert "settle_invoices\t[customer]" in ended.stdout
+    assert '"customer": "C-7"' in ended.stdout
 
 
 @pytest.mark.parametrize("body", [sam(), serverless()], ids=["SAM", "the Serverless Framework"])

@@ -21,6 +21,8 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from local import LocalStack
+from stepwire_cli.__main__ import in_front
+from stepwire_cli.app import run
 from stepwire_cli.browser import in_the_browser
 from stepwire_cli.settings import Settings
 from stepwire_client import TaskClient, connect
@@ -170,6 +172,20 @@ async def test_a_client_finds_the_issuer_gets_a_token_and_calls_a_tool(
     owned = tasks_of(guarded_url, issuer.valid(aud=guarded_url, sub="alice", scope=SCOPE, client_id="another"))
     assert owned, "another client of the same person must see the same tasks"
     assert tasks_of(guarded_url, issuer.valid(aud=guarded_url, sub="bob", scope=SCOPE)) == []
+
+
+# F1, F2
+def test_the_command_finds_the_issuer_and_says_what_each_host_needs(
+    guarded_url: str, issuer: TestIssuer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(in_front(["sign-in", "check", guarded_url, "--json"]))
+
+    found = json.loads(capsys.readouterr().out)
+    ways = {one["host"]: one["verdict"] for one in found["hosts"]}
+    assert (code, found["guard"], found["issuer"]["issuer"]) == (0, "asks for a sign-in", issuer.url)
+    assert found["resource"]["resource"] == guarded_url
+    assert found["issuer"]["key_types"] == ["RSA"]
+    assert (ways["claude-code"], ways["windsurf"]) == ("needs an id", "cannot"), "this issuer registers nobody"
 
 
 # F2

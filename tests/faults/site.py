@@ -23,7 +23,8 @@ from local.iam.clients import aws_client
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.items import item_key, task_of
-from stepwire.aws.storage.task_store import DynamoDbTaskStore, usage_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.workflows.nested import NestedExecutions
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of

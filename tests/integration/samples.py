@@ -33,6 +33,8 @@ SAMPLES: Final = {
     "execution_timed_out": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
     "http_get": Sample("McpFunction", {"statusCode": 405}),
     "http_get_metadata": Sample("MetadataFunction", {"statusCode": 200}, parameters=SIGN_IN),
+    # The stack of these events has an issuer that is no user pool, so there is no mirror.
+    "http_get_server_metadata": Sample("MetadataFunction", {"statusCode": 404}, parameters=SIGN_IN),
     "http_post_base64": Sample("McpFunction", {"statusCode": 200}),
     "http_post_headers_null": Sample("McpFunction", {"statusCode": 415}),
     "http_post_iam": Sample("McpFunction", {"statusCode": 200}, parameters=SIGN_IN),

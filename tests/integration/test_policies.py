@@ -5,7 +5,6 @@ permission once, so that unused permissions are found too: action by action and 
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,8 +14,9 @@ import pytest
 
 from local import never
 from local.account.engine import ACCOUNT
-from local.iam.permissions import Call, Role, Statement, registered, watched
+from local.iam.permissions import Call, Role, Statement, watched
 from stepwire.background.sweep import MOST_SINGLE_CHECKS
+from tests.grants import Grant, roles_of, unused
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
 from tests.recorded import recorded
@@ -33,16 +33,6 @@ FAST: Final[dict[str, Json]] = {
     "measure_texts": {"texts": ["a"]},
     "wait_and_echo": {"message": "hello"},
 }
-
-
-@dataclass(frozen=True)
-class Grant:
-    """One action on one resource that a statement allows."""
-
-    holder: str  # the logical id of the role
-    statement: str
-    action: str
-    resource: str  # a pattern, with logical ids for the names of the stack's resources
 
 
 _FIRST_NAMES: Final = f"arn:aws:states:us-east-1:{ACCOUNT}:execution:*:{'?' * 32}-{'?' * 36}"
@@ -91,23 +81,11 @@ class Watched:
 
     def roles(self) -> dict[str, Role]:
         """Give the roles of the endpoint's stack by their logical ids."""
-        names = self.deployed.stack.deployments[0].physical_ids.items()
-        found = {logical_id: registered(f"arn:aws:iam::{ACCOUNT}:role/{name}") for logical_id, name in names}
-        return {logical_id: role for logical_id, role in found.items() if role is not None}
+        return roles_of(self.deployed.stack.deployments[0])
 
     def unused(self) -> set[Grant]:
         """Return the permissions that were not used."""
-        return {
-            Grant(holder, statement.sid, action, re.sub(r"local-\d+-", "", resource))
-            for holder, role in self.roles().items()
-            for statement in role.statements
-            for action in statement.actions
-            for resource in statement.resources
-            if not self._is_used(role, Statement(True, [action], [resource], tags=statement.tags))
-        }
-
-    def _is_used(self, role: Role, grant: Statement) -> bool:
-        return any(call.role == role.name and grant.applies_to(call.need) for call in self.calls)
+        return unused(self.roles(), self.calls)
 
 
 @pytest.fixture(scope="module")

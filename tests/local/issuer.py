@@ -44,13 +44,15 @@ def unknown_key() -> RSAPrivateKey:
 class TestIssuer:
     """An issuer; it serves while its block runs.
 
-    `documents` maps paths to their contents, and may be changed; `asked` lists the requested paths.
+    `documents` maps paths to their contents, and may be changed; `asked` lists the requested paths with their queries.
+    `redirects` maps paths to where they redirect instead.
     """
 
     __test__ = False  # not a test class, despite its name
 
     def __init__(self) -> None:
         self.documents: dict[str, Any] = {}
+        self.redirects: dict[str, str] = {}
         self.asked: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -142,9 +144,12 @@ def _handler_of(issuer: TestIssuer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             issuer.asked.append(self.path)
-            document = issuer.documents.get(self.path)
+            path = self.path.partition("?")[0]
+            document, location = issuer.documents.get(path), issuer.redirects.get(path)
             body = json.dumps(document).encode()
-            self.send_response(404 if document is None else 200)
+            self.send_response(302 if location is not None else 404 if document is None else 200)
+            if location is not None:
+                self.send_header("location", location)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
             self.end_headers()

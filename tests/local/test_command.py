@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from argparse import Namespace
@@ -16,6 +17,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
@@ -23,6 +25,7 @@ from local import LocalStack
 from local.__main__ import main, not_served, services_welcome
 from tests.adopted import ADOPTER
 from tests.local.conftest import TEMPLATE
+from tests.sign_in.mcp_2 import seen_by_mcp_2
 from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]
@@ -119,6 +122,30 @@ def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signal
     assert f"claude mcp add --transport http stepwire {served.url}" in rest
     assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
     assert "Setting: AWS::SNS::Topic is not served" in rest
+
+
+def test_with_an_issuer_it_requires_sign_in_and_says_how(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    plan: Json = {"way": "id", "client_id": "local", "callback": "http://localhost:8080/callback", "calls": []}
+
+    with serving(tmp_path / "logs", ROOT / "template.yaml", "--port", port, "--issuer", "cognito") as served:
+        without = httpx.post(served.url, json={}, timeout=HANG_GUARD)
+        seen = anyio.run(seen_by_mcp_2, served.url, plan)
+        code = served.stop()
+
+    assert without.status_code == 401
+    assert ("error" in seen, "tools" in seen) == (False, True)
+    assert (code, served.errors) == (0, "")
+    shown = "\n".join(served.lines)
+    assert "Sign-in at the test issuer http://127.0.0.1:" in shown
+    assert "--client-id local --callback-port 8080" in shown
+
+
+def test_an_issuer_needs_a_known_port_and_a_known_shape() -> None:
+    assert "name a port" in failed_here("--template", str(TEMPLATE), "--port", "0", "--issuer", "okta")
+    assert "invalid choice" in refused("--issuer", "none")
 
 
 def call(url: str, method: str, **params: Any) -> Json:

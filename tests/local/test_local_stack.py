@@ -14,7 +14,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from local import FunctionError, FunctionLoadError, LocalStack, PortInUse, TemplateError
+from local import FunctionError, FunctionLoadError, LocalStack, PortInUse
 from local.cloudformation.resources.kinds import NOT_ENFORCED
 from local.gateway.server import listen
 from local.lambdas import functions
@@ -329,13 +329,37 @@ def test_a_function_that_cannot_be_loaded_stops_the_start(tmp_path: Path, code: 
         pass
 
 
-def test_functions_in_other_languages_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "f").mkdir()
-    template = tmp_path / "template.yaml"
-    template.write_text(FUNCTION.replace("RUNTIME", "nodejs22.x"), encoding="utf-8")
+IMAGE = {"PackageType": "Image"}
+ELSEWHERE = {"Handler": "a.b", "Runtime": "python3.13"}
 
-    with pytest.raises(TemplateError, match=r"F: .*Python"), LocalStack(template):
-        pass
+
+@pytest.mark.parametrize(
+    ("properties", "why"),
+    [
+        ({"CodeUri": "f", "Handler": "a.b", "Runtime": "nodejs22.x"}, "its runtime is nodejs22.x"),
+        ({"CodeUri": "never/built.jar", "Handler": "A::b", "Runtime": "java21"}, "its runtime is java21"),
+        (IMAGE, "its code is a container image"),
+        ({**IMAGE, "ImageUri": "1.dkr.ecr.us-east-1.amazonaws.com/a:1"}, "its code is a container image"),
+        ({**ELSEWHERE, "CodeUri": "s3://bucket/key.zip"}, "its code is not in a folder on this disk"),
+        ({**ELSEWHERE, "CodeUri": {"Bucket": "bucket", "Key": "key.zip"}}, "its code is not in a folder on this disk"),
+        ({**ELSEWHERE, "InlineCode": "def b(event, context): return 1"}, "its code is not in a folder on this disk"),
+    ],
+)
+def test_a_function_that_cannot_run_here_does_not_stop_the_start(
+    tmp_path: Path, properties: dict[str, object], why: str
+) -> None:
+    function = {"Type": "AWS::Serverless::Function", "Properties": {**properties, "AutoPublishAlias": "live"}}
+    body = {"Transform": "AWS::Serverless-2016-10-31", "Resources": {"F": function}}
+    (tmp_path / "template.json").write_text(json.dumps(body), encoding="utf-8")
+
+    with LocalStack(tmp_path / "template.json") as stack:
+        missing = stack.coverage.missing
+        with pytest.raises(FunctionError) as raised:
+            stack.invoke("F", {})
+
+    assert missing == [f"the function F cannot run here: {why}: --stub F=answer.json"]
+    assert raised.value.error_type == "Stepwire.NotServedLocally"
+    assert raised.value.message == f"{why}: --stub F=answer.json"
 
 
 def test_tools_are_compiled_beside_their_function(tmp_path: Path) -> None:

@@ -78,6 +78,26 @@ def test_a_reference_that_leads_nowhere_is_one_line(tmp_path: Path, reference: s
         pass
 
 
+def test_what_calls_a_stack_beside_the_first_from_outside_can_be_spared(tmp_path: Path) -> None:
+    arn = "arn:aws:dynamodb:us-east-1:123456789012:table/theirs/stream/1"
+    template = beside(
+        tmp_path,
+        Api={"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Body": {"openapi": "3.0.1"}}},
+        Stage={"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "live"}},
+        Stream={"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": arn, "FunctionName": "f"}},
+        Bucket={"Type": "AWS::S3::Bucket"},
+        Told=parameter({"Fn::GetAtt": ["Bucket", "WebsiteURL"]}),
+    )
+
+    with LocalStack(TEMPLATE, others=[template]) as stack:
+        told, notes = value_of(stack, "Told"), stack.not_served
+
+    assert told == "Bucket.WebsiteURL-is-not-served-locally"
+    assert "Bucket: its attribute WebsiteURL is not served" in notes
+    spared = [note for note in notes if note.endswith("is not served so.")]
+    assert [note.partition(":")[0] for note in spared] == ["Api", "Stream"]
+
+
 def test_of_resources_with_one_logical_id_the_first_stack_s_counts(tmp_path: Path) -> None:
     template = beside(tmp_path, ApiFunction=parameter("not the function"))
 
@@ -94,3 +114,38 @@ def test_nothing_of_any_stack_remains(tmp_path: Path) -> None:
     for _ in range(2):
         with LocalStack(TEMPLATE, others=[template]) as stack:
             assert value_of(stack, "Fixed") == "{}"
+
+
+TOOL = {
+    "name": "settle",
+    "description": "Settles.",
+    "state_machine": "arn:aws:states:us-east-1:123456789012:stateMachine:s",
+    "input_schema": {"type": "object"},
+}
+
+
+def test_of_two_stacks_that_register_one_tool_the_second_is_refused_by_name(tmp_path: Path) -> None:
+    text = json.dumps(TOOL)
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    first = beside(tmp_path / "first", Settle=parameter(text, Name="/stepwire/x/tools/settle"))
+    second = beside(tmp_path / "second", SettleToo=parameter(text, Name="/stepwire/x/tools/settle"))
+
+    with (
+        pytest.raises(TemplateError, match=r"SettleToo: .*ParameterAlreadyExists"),
+        LocalStack(TEMPLATE, others=[first, second]),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("tier", "size"), [("Standard", 4_097), ("Advanced", 8_193)])
+def test_a_manifest_that_is_larger_than_its_parameter_may_be_is_refused_by_name(
+    tmp_path: Path, tier: str, size: int
+) -> None:
+    fits = beside(tmp_path, Large=parameter("x" * (size - 1), Tier=tier))
+
+    with LocalStack(TEMPLATE, others=[fits]) as stack:
+        assert len(value_of(stack, "Large")) == size - 1
+    large = beside(tmp_path, Large=parameter("x" * size, Tier=tier))
+    with pytest.raises(TemplateError, match=r"Large: .*maximum parameter value"), LocalStack(TEMPLATE, others=[large]):
+        pass

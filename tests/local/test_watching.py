@@ -26,6 +26,7 @@ class Beside:
         (folder / "function").mkdir()
         self.write_function("one")
         self.write_workflow("one")
+        self.include("one")
         self.write_template(Colour="red")
 
     def write_function(self, answer: str) -> None:
@@ -36,6 +37,11 @@ class Beside:
         states = {"Answer": {"Type": "Pass", "Result": {"answer": answer}, "End": True}}
         text = json.dumps({"StartAt": "Answer", "States": states})
         (self.folder / "workflow.asl.json").write_text(text, encoding="utf-8")
+
+    def include(self, value: str) -> None:
+        properties = {"Name": "/beside/Included", "Type": "String", "Value": value}
+        text = yaml.safe_dump({"Included": {"Type": "AWS::SSM::Parameter", "Properties": properties}})
+        (self.folder / "included.yaml").write_text(text, encoding="utf-8")
 
     def write_template(self, *, tags: Json | None = None, **values: str) -> None:
         parameters = {
@@ -51,6 +57,7 @@ class Beside:
             "Answerer": {"Type": "AWS::Serverless::Function", "Properties": function},
             "Machine": {"Type": "AWS::Serverless::StateMachine", "Properties": machine},
             **parameters,
+            "Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "included.yaml"}},
         }
         body = {"Transform": "AWS::Serverless-2016-10-31", "Resources": resources}
         self.template.write_text(yaml.safe_dump(body), encoding="utf-8")
@@ -99,6 +106,16 @@ def test_a_parameter_is_made_changed_and_removed(beside: Beside) -> None:
         (f"{beside.template}: taken over: Colour, Size", False),
         (f"{beside.template}: taken over: Colour", False),
     ]
+
+
+def test_a_change_of_an_included_file_is_taken_over(beside: Beside) -> None:
+    before = beside.value("Included")
+
+    beside.include("two and more")
+    beside.watching.look()
+
+    assert (before, beside.value("Included")) == ("one", "two and more")
+    assert beside.lines == [(f"{beside.template}: taken over: Included", False)]
 
 
 def test_a_definition_is_taken_over_and_what_runs_is_not_touched(beside: Beside) -> None:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.items import task_of
-from stepwire.aws.storage.task_store import DynamoDbTaskStore, usage_of
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.workflows.nested import NestedExecutions
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of

@@ -38,6 +38,14 @@ class Stack:
         """Return the name of an attribute of a resource, which must exist."""
         return f"{self._found(name)}.{attribute}"
 
+    def imported(self, name: str) -> str:
+        """Return the name of an export: the template imports nothing whose value counts."""
+        return name
+
+    def mapped(self, name: str, key: str, attribute: str) -> Any:
+        """Return a value of a mapping."""
+        return template()["Mappings"][name][key][attribute]
+
     def condition(self, name: str) -> bool:
         """Tell whether a condition is true."""
         return holds(template()["Conditions"][name], self)

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from local.cloudformation.template import parse
+from local.cloudformation.template import read
 
 ROOT: Final = Path(__file__).parents[2]
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z0-9]+)(?:\.[A-Za-z]+)?\}")
@@ -59,8 +59,8 @@ class Statement:
 
 @cache
 def template() -> dict[str, Any]:
-    """Read the template, with intrinsic functions in their long form."""
-    return parse(ROOT / "template.yaml")
+    """Read the template and what it includes, with intrinsic functions in their long form."""
+    return read(ROOT / "template.yaml")
 
 
 def resources(*kinds: str) -> list[Resource]:

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 import yaml
 
-from local.cloudformation.template import parse
+from local.cloudformation.template import read
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import ARN_PATTERN
 from stepwire.errors import CatalogError
@@ -28,7 +28,7 @@ _ARN: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:"
 
 def faults_of(path: Path) -> list[str]:
     """Return what is wrong with the manifests of a template."""
-    resources: dict[str, dict[str, Any]] = parse(path)["Resources"]
+    resources: dict[str, dict[str, Any]] = read(path)["Resources"]
     return [fault for name, one in resources.items() for fault in _faults(path, name, one, resources)]
 
 

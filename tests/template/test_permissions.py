@@ -64,6 +64,16 @@ def test_only_state_machines_with_the_tag_or_named_by_a_parameter_may_be_started
     assert [part.name for part in allowed if part not in by_tag and part not in by_arn] == []
 
 
+def test_no_role_may_touch_a_bucket_so_a_manifest_that_names_an_internal_one_opens_nothing() -> None:
+    """A link is as good as its signer: whoever operates the endpoint allows s3:GetObject on the buckets of results."""
+    policies = [policy for one in resources(FUNCTION) for policy in listed(one.properties.get("Policies") or [])]
+
+    assert [
+        part.name for part in statements() for action in part.actions if action.lower().startswith(("s3:", "*"))
+    ] == []
+    assert [policy for policy in policies if not isinstance(policy, dict)] == [], "a managed policy may allow more"
+
+
 EXECUTIONS: Final = (
     "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:*:${ExecutionNames.Value}*",
     f"arn:${{AWS::Partition}}:states:${{AWS::Region}}:${{AWS::AccountId}}:execution:*:{'?' * 32}-{'?' * 36}",

@@ -14,12 +14,20 @@ from local.cloudformation.intrinsics import resolve
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.publishing.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.principal import principal_of
+from tests.docs.pages import anchor_in_the_site, anchor_of
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
 
 STACK: Final = "the-stack"
 OF_THE_LOG: Final = f"Stepwire/{STACK}"
 # This alarm rolls back releases and is tested with them; only its runbook is tested here.
 OF_RELEASES: Final = "McpErrorsAlarm"
+PAGE: Final = ROOT / "docs" / "operations.md"
+DEFAULT_PAGE: Final = template()["Parameters"]["RunbooksUrl"]["Default"]
+DASHBOARD: Final = f"{STACK}-eu-central-1"
+LONGEST_DESCRIPTION: Final = 1_024  # characters, of an alarm
+PROCEDURES: Final = ("Replay a dead letter", "A task hangs, here is its id")
+HURT: Final = r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer"
+MAY_WAIT: Final = r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once"
 ALARMS: Final = [alarm for alarm in resources("AWS::CloudWatch::Alarm") if alarm.logical_id != OF_RELEASES]
 
 # The AWS metrics that are used here, and the dimensions that each has.
@@ -52,11 +60,20 @@ KIND_OF_DIMENSION: Final = {
 class Names:
     """Resolves the template: a resource is its logical id, an attribute that with the attribute's name."""
 
+    def __init__(self, **known: str) -> None:
+        self._known = {"AWS::StackName": STACK, "AWS::Region": "eu-central-1", **known}
+
     def reference(self, name: str) -> str:
-        return {"AWS::StackName": STACK, "AWS::Region": "eu-central-1"}.get(name, name)
+        return self._known.get(name, name)
 
     def attribute(self, name: str, attribute: str) -> str:
         return f"{name}.{attribute}"
+
+    def imported(self, name: str) -> str:
+        return name
+
+    def mapped(self, name: str, key: str, attribute: str) -> str:
+        return f"{name}.{key}.{attribute}"
 
     def condition(self, name: str) -> bool:
         return True
@@ -277,13 +294,44 @@ def test_dashboards_of_one_stack_name_in_two_regions_have_different_names() -> N
 
 
 @pytest.mark.parametrize("alarm", ALARMS, ids=lambda alarm: alarm.logical_id)
-def test_an_alarm_notifies_the_topic_and_names_its_runbook(alarm: Resource) -> None:
+def test_an_alarm_notifies_the_topic(alarm: Resource) -> None:
     properties = alarm.properties
 
     told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
     assert (properties["AlarmActions"], properties["OKActions"]) == (told, told)
-    assert f"Runbook {alarm.logical_id} in docs/operations.md." in properties["AlarmDescription"]
     assert properties["TreatMissingData"] == "notBreaching"
+
+
+@pytest.mark.parametrize("page", [DEFAULT_PAGE, "https://docs.example.com/operations/"])
+@pytest.mark.parametrize("alarm", [*ALARMS, resource(OF_RELEASES)], ids=lambda alarm: alarm.logical_id)
+def test_the_text_of_an_alarm_leads_to_its_runbook_and_to_the_dashboard(alarm: Resource, page: str) -> None:
+    text = resolve(alarm.properties, Names(RunbooksUrl=page))["AlarmDescription"]
+
+    found = re.fullmatch(r".+\. Runbook: (\S+)#(\S+) Dashboard: (\S+)", text)
+    assert found, text
+    assert found[1] == page
+    assert found[2] in {anchor_of(name) for name in runbooks() if name == alarm.logical_id}
+    assert found[2] in {anchor_in_the_site(name) for name in runbooks() if name == alarm.logical_id}
+    assert found[3] == resolve(template()["Outputs"]["DashboardUrl"]["Value"], Names(Dashboard=DASHBOARD))
+    assert len(text) <= LONGEST_DESCRIPTION
+
+
+@pytest.mark.parametrize(
+    ("page", "is_taken"),
+    [
+        (DEFAULT_PAGE, True),
+        ("https://docs.example.com/stepwire/operations/", True),
+        ("https://git.example.com/team/stepwire/-/blob/v1/docs/operations.md?plain=1", True),
+        ("http://docs.example.com/operations/", False),
+        ("https://docs.example.com/operations/#replay", False),
+        ("https://docs.example.com/a page", False),
+        ("", False),
+    ],
+)
+def test_the_page_of_the_runbooks_is_a_url_without_a_heading(page: str, is_taken: bool) -> None:
+    pattern = template()["Parameters"]["RunbooksUrl"]["AllowedPattern"]
+
+    assert (re.fullmatch(pattern, page) is not None) is is_taken
 
 
 @pytest.mark.parametrize("queue", resources("AWS::SQS::Queue"), ids=lambda queue: queue.logical_id)
@@ -299,6 +347,22 @@ def test_every_queue_has_an_alarm_on_the_first_message(queue: Resource) -> None:
     ]
 
     assert len(ringing) == 1
+
+
+def test_every_function_that_is_always_there_is_watched_for_throttles() -> None:
+    functions = {one.logical_id for one in resources("AWS::Serverless::Function") if "Condition" not in one.body}
+
+    assert references(resource("ThrottlesAlarm").properties["Metrics"]) == functions
+
+
+def test_every_rule_with_a_dead_letter_queue_is_watched_for_lost_events() -> None:
+    rules = {
+        one.logical_id
+        for one in resources("AWS::Events::Rule")
+        if "Condition" not in one.body and "DeadLetterConfig" in json.dumps(one.properties["Targets"])
+    }
+
+    assert rules < references(resource("LostEventsAlarm").properties["Metrics"])
 
 
 def test_the_latency_alarm_is_above_the_longest_wait_and_below_the_function_timeout() -> None:
@@ -320,7 +384,7 @@ def test_no_alarm_has_more_metrics_than_cloudwatch_allows() -> None:
 
 def runbooks() -> dict[str, str]:
     """Return the text of each runbook by its alarm."""
-    text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     return {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]}
 
 
@@ -334,12 +398,21 @@ def test_a_runbook_has_its_urgency_meaning_diagnosis_and_action(name: str) -> No
 
     assert parts == ["Urgency.", "Means.", "See more.", "Do."]
     urgency = runbooks()[name].partition("**Means.**")[0]
-    assert re.search(r"[Nn]obody is hurt|are not hurt|hurt now|is hurt,|wait .*longer", urgency), urgency
-    assert re.search(r"can\s+wait\s+until\s+morning|[Dd]o not wait|at once", urgency), urgency
+    assert re.search(HURT, urgency), urgency
+    assert re.search(MAY_WAIT, urgency), urgency
+
+
+@pytest.mark.parametrize("name", [*runbooks(), *PROCEDURES])
+def test_a_runbook_begins_with_who_is_hurt_and_whether_it_can_wait(name: str) -> None:
+    (text,) = re.findall(rf"^##+ {name}\n\n(.+?)\n\n", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+    assert text.startswith("**Urgency.**")
+    assert re.search(HURT, text), text
+    assert re.search(MAY_WAIT, text), text
 
 
 def test_the_commands_of_the_runbooks_name_existing_resources() -> None:
-    text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     known = {found.logical_id for found in resources()} | {"NAME"}
 
     named = set(re.findall(r"\$\(id (\w+)\)", text)) | set(re.findall(r"^    ask (\w+)", text, flags=re.MULTILINE))

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from local import LocalStack
+from local.iam.permissions import Call, watched
+from tests.grants import roles_of, unused
 from tests.waiting import HANG_GUARD, until
 
 ROOT: Final = Path(__file__).parents[2]
@@ -95,15 +97,21 @@ def test_a_generated_tool_is_called_beside_the_endpoint_by_the_name_that_was_cho
         endpoint_stack="ours",
     )
 
-    with LocalStack(ROOT / "template.yaml", others=[project / "template.yaml"], name="ours") as stack:
+    calls = list[Call]()
+    others = [project / "template.yaml"]
+    with watched(calls.append), LocalStack(ROOT / "template.yaml", others=others, name="ours") as stack:
         (listed,) = [one for one in ask(stack, "tools/list")["tools"] if one["name"] == "sales_report"]
         created = ask(stack, "tools/call", name="sales_report", arguments={"customer": "C-7"}, task={})
         task_id = created["task"]["taskId"]
         until(lambda: ask(stack, "tasks/get", taskId=task_id)["status"] == "completed")
         result = ask(stack, "tasks/result", taskId=task_id)
+        roles = roles_of(stack.deployments[1])
+        spare = unused(roles, calls)
 
     assert listed["description"] == words == registered(project)["description"]
     assert result["structuredContent"] == {"customer": "C-7", "settled": 3}
+    assert set(roles) == {"WorkflowRole"}
+    assert spare == set(), "the policies of the template allow what the workflow never does"
 
 
 def test_the_whole_repository_as_the_location_makes_a_tool(make: Make) -> None:
@@ -120,7 +128,8 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
     summary = own_tests(project)
 
     assert "1 passed" in summary
-    assert (project / "template.yaml").read_bytes() == (ROOT / "template.yaml").read_bytes()
+    for name in ("template.yaml", "operations.yaml"):
+        assert (project / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 @pytest.mark.long

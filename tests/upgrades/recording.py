@@ -43,6 +43,7 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 from tests.server.messages import questions
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
+from tests.upgrades.catalogs import catalog_shards
 
 FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
@@ -71,7 +72,13 @@ SHAPED: Final = replace(
     additions=Additions({"region": "eu"}, context=Context("caller", ("email",))),
     output_shape=write({"structured": "@"}),
 )
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED)
+ELSEWHERE: Final = replace(
+    TOOL,
+    name="elsewhere",
+    state_machine_arn="arn:aws:states:us-west-2:222222222222:stateMachine:WaitAndEcho",
+    role="arn:aws:iam::222222222222:role/stepwire",
+)
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -153,6 +160,11 @@ def reporting(world: World) -> Scene:
 def shaped(world: World) -> Scene:
     """Of a tool that tells its workflow who calls, and whose output gets a form of its own."""
     return Scene(_modern(world).start(SHAPED.name))
+
+
+def elsewhere(world: World) -> Scene:
+    """Of a state machine that a role runs."""
+    return Scene(_modern(world).start(ELSEWHERE.name))
 
 
 def asking(world: World) -> Scene:
@@ -282,6 +294,7 @@ def second_page(world: World) -> Scene:
 SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     working,
     shaped,
+    elsewhere,
     reporting,
     asking,
     asking_the_client,
@@ -360,7 +373,12 @@ def main(number: str) -> None:
     """Write the record of a version."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     with simulated_table() as table:
-        content = {"commit": commit.stdout.strip(), "scenarios": all_recorded(table), "events": events()}
+        content = {
+            "commit": commit.stdout.strip(),
+            "scenarios": all_recorded(table),
+            "events": events(),
+            "catalog": catalog_shards(),
+        }
     path = FOLDER / f"{number}.json"
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

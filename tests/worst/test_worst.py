@@ -161,7 +161,7 @@ def test_a_stored_schema_that_is_no_longer_accepted_is_named() -> None:
 
 
 PARTS: Final = 10
-SLOWEST_MACHINE: Final = 8
+SLOWEST_MACHINE: Final = 5
 """How many times slower a machine may be than the one on which the bound was set."""
 
 counted_by_the_kernel = pytest.mark.skipif(

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import NotAllowed
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.pacing import Pacer
 
@@ -38,6 +39,8 @@ class Account:
 
     machines: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     """The answer of DescribeStateMachine, by name."""
+    versions: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    """The same of versions, as `Name:1`."""
     runs: dict[str, list[JsonObject]] = field(default_factory=dict[str, list[JsonObject]])
     tags: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     parameters: dict[str, str] = field(default_factory=dict[str, str])
@@ -47,6 +50,12 @@ class Account:
     """Codes of the errors with which the next calls of an operation fail; the last one stays."""
     count: Counter[str] = field(default_factory=Counter[str])
     time: Time = field(default_factory=Time)
+    aliases: dict[str, list[tuple[str, int]]] = field(default_factory=dict[str, list[tuple[str, int]]])
+    """The versions and weights of each alias, as `Name:alias`."""
+    settings: dict[str, str] = field(default_factory=dict[str, str])
+    """The parameters of the endpoint's stack."""
+    others: "dict[tuple[str, str | None], Account]" = field(default_factory=dict[tuple[str, str | None], Any])
+    """Other accounts and Regions, by Region and role."""
     at_each_call: Callable[[str], None] = lambda _operation: None
 
     def add(self, name: str, definition: Json = PASS, *, kind: str = "STANDARD", **tags: str) -> str:
@@ -56,6 +65,11 @@ class Account:
         self.machines[name] = {"stateMachineArn": arn, "name": name, "definition": text, "type": kind}
         self.tags[arn] = dict(tags)
         return arn
+
+    def publish(self, name: str, version: str, definition: JsonObject = PASS) -> None:
+        """Add a version of a state machine."""
+        made = {"stateMachineArn": f"{PREFIX}{name}:{version}", "name": name, "definition": json.dumps(definition)}
+        self.versions[f"{name}:{version}"] = {**made, "type": self.machines[name]["type"]}
 
     def run(self, name: str, given: Json, output: Json = None, **more: Any) -> None:
         """Add a run to a state machine; it took a second, and succeeded."""
@@ -75,7 +89,13 @@ class Account:
     @property
     def calls(self) -> Calls:
         """Return the account as the command calls it."""
-        return Calls(self.client, Pacer(lambda: self.time.now, self.time.sleep))
+        pacer = Pacer(lambda: self.time.now, self.time.sleep)
+        return Calls(self.client, pacer, PREFIX.split(":")[3], elsewhere=self._elsewhere)
+
+    def _elsewhere(self, region: str, role: str | None) -> Calls:
+        if (region, role) not in self.others:
+            raise NotAllowed(f"{role} may not be assumed")
+        return replace(self.others[region, role].calls, region=region)
 
     def reader(self, **more: Any) -> StateMachines:
         """Return what reads its state machines."""
@@ -113,14 +133,47 @@ def _missing(code: str, text: str = "is not there") -> ClientError:
 
 
 def _describe(account: Account, given: Mapping[str, Any]) -> Any:
-    name = given["stateMachineArn"].removeprefix(PREFIX)
-    if name not in account.machines:
+    name = _name_in(given["stateMachineArn"])
+    if account.others and not given["stateMachineArn"].startswith(PREFIX):
+        raise _missing("AccessDeniedException")
+    found = {**account.machines, **account.versions}
+    if name not in found:
         raise _missing("StateMachineDoesNotExist")
-    return account.machines[name]
+    return found[name]
+
+
+def _name_in(arn: str) -> str:
+    """Return the name, with the version or the alias."""
+    return arn.partition(":stateMachine:")[2]
+
+
+def _alias(account: Account, given: Mapping[str, Any]) -> Any:
+    name = _name_in(given["stateMachineAliasArn"])
+    if name not in account.aliases:
+        raise _missing("ResourceNotFound")
+    own = given["stateMachineAliasArn"].rpartition(":")[0]
+    routes = [
+        {"stateMachineVersionArn": f"{own}:{number}", "weight": weight} for number, weight in account.aliases[name]
+    ]
+    return {"routingConfiguration": routes}
 
 
 def _executions(account: Account, given: Mapping[str, Any]) -> Any:
-    return {"executions": account.runs.get(given["stateMachineArn"].removeprefix(PREFIX), [])[: given["maxResults"]]}
+    return {"executions": account.runs.get(_name_in(given["stateMachineArn"]), [])[: given["maxResults"]]}
+
+
+def _tags(account: Account, given: Mapping[str, Any]) -> Any:
+    tags = account.tags.get(given["resourceArn"], {})
+    return {"tags": [{"key": key, "value": value} for key, value in tags.items()]}
+
+
+def _stacks(account: Account, _given: Mapping[str, Any]) -> Any:
+    parameters = [{"ParameterKey": name, "ParameterValue": value} for name, value in account.settings.items()]
+    return {"Stacks": [{"Parameters": parameters}]}
+
+
+def _identity(_account: Account, _given: Mapping[str, Any]) -> Any:
+    return {"Account": PREFIX.split(":")[4]}
 
 
 def _execution(account: Account, given: Mapping[str, Any]) -> Any:
@@ -189,4 +242,8 @@ _ANSWERS: Final[Mapping[str, Callable[[Account, Mapping[str, Any]], Any]]] = {
     "tag_resource": _tag,
     "get_item": _item,
     "describe_stack_resource": _resource,
+    "describe_state_machine_alias": _alias,
+    "list_tags_for_resource": _tags,
+    "describe_stacks": _stacks,
+    "get_caller_identity": _identity,
 }

@@ -124,11 +124,13 @@ def test_a_person_is_asked_before_something_is_replaced(
         pytest.param(["wrap", "First"], {"AWS_REGION": ""}, 2, "no Region: add --region, or set AWS_REGION",
                      marks=long),
         (["wrap", "First"], {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 4,
-         "no credentials for AWS: sign in (`aws sso login`), add --profile, or set AWS_PROFILE"),
+         "no credentials for AWS: sign in (`aws sso login`, `aws login`, `aws configure`), add --profile, or set "
+         "AWS_PROFILE"),
         pytest.param(["--profile", "nobody", "wrap", "First"], {}, 4, "The config profile (nobody) could not be found: "
                      "`aws configure list-profiles` lists those there are", marks=long),
         (["wrap", "First"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3,
-         'AWS cannot be reached for stepfunctions:ListStateMachines: Could not connect to the endpoint URL: '
+         'AWS cannot be reached for stepfunctions:ListStateMachines: check the network, HTTPS_PROXY and --region: '
+         'Could not connect to the endpoint URL: '
          '"http://127.0.0.1:1/"'),
         pytest.param(["doctor"], {}, 2, "Check what? Write a FOLDER with manifests, or --endpoint NAME for what is "
                      "registered.", marks=long),

@@ -1,5 +1,6 @@
 """What would go wrong later, one line each: where, what, and what to do."""
 
+import json
 from typing import Any
 
 import pytest
@@ -159,8 +160,11 @@ def test_an_express_machine_that_may_take_longer_than_a_call_waits_is_one_line()
     assert "of type EXPRESS, and may run 2 minutes (TimeoutSeconds): a call waits 15 seconds" in line
 
 
-def test_a_version_is_described_and_an_alias_stands_for_its_machine() -> None:
-    account = account_of(state_machine=f"{PREFIX}Orders:live")
+@pytest.mark.parametrize("qualifier", ["live", "3"])
+def test_a_version_is_described_and_an_alias_stands_for_its_most_used_version(qualifier: str) -> None:
+    account = account_of(state_machine=f"{PREFIX}Orders:{qualifier}")
+    account.publish("Orders", "3", json.loads(account.machines["Orders"]["definition"]))
+    account.aliases["Orders:live"] = [("3", 100)]
 
     assert found_in(account) == []
 

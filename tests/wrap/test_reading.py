@@ -1,15 +1,11 @@
 """Reading an account: which state machines, within the quotas, and what is said if something is wrong."""
 
+import json
+
 import pytest
-from botocore.exceptions import (
-    EndpointConnectionError,
-    NoCredentialsError,
-    NoRegionError,
-    ProfileNotFound,
-)
+from botocore import exceptions
 from botocore.parsers import ResponseParserError
 
-from stepwire_cli.account.calls import told
 from stepwire_cli.account.errors import (
     AccountError,
     NoCredentials,
@@ -21,8 +17,10 @@ from stepwire_cli.account.errors import (
     Unreachable,
     Unreadable,
 )
+from stepwire_cli.account.faults import told
 from stepwire_cli.account.machines import Chosen, spread
 from stepwire_cli.account.pacing import Pacer, Quota
+from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, draft
 from tests.wrap.account import PREFIX, Account, Time
 
 # The smallest quotas of any Region: bucket and refill a second.
@@ -137,7 +135,8 @@ def test_machines_are_chosen_by_name_arn_tag_and_stack_each_once() -> None:
         (Chosen(["zzz"]), NotThere, "zzz: no state machine of this account and Region has that name; "
          "there are 1; check --region and --profile"),
         (Chosen(tag=("team", "z")), NotThere, "no state machine of this account and Region has the tag team=z"),
-        (Chosen(stack="gone"), NotThere, "gone: there is none in this account and Region"),
+        (Chosen(stack="gone"), NotThere, "there is no stack gone in this account and Region: check the name, "
+         "--region and --profile; `aws cloudformation describe-stacks --query 'Stacks[].StackName'` lists the stacks"),
         (Chosen(stack="empty"), NotThere, "the stack empty has no state machine"),
     ],
 )  # fmt: skip
@@ -160,7 +159,7 @@ def test_a_wrong_choice_is_one_line(chosen: Chosen, kind: type[AccountError], wo
          f"{PREFIX}Orders: these credentials may not states:DescribeStateMachine, and the key that encrypts it: "
          "add the permission"),
         ("ExpiredTokenException", NoCredentials,
-         "the credentials for AWS are not valid, or have expired: sign in again"),
+         "the credentials for AWS are not valid, or have expired (ExpiredTokenException): sign in again"),
         ("StateMachineDoesNotExist", NotThere, f"{PREFIX}Orders: there is none in this account and Region"),
         ("SomethingNew", AccountError,
          f"{PREFIX}Orders: stepfunctions:DescribeStateMachine was refused: SomethingNew: SomethingNew for you"),
@@ -198,17 +197,25 @@ def test_each_error_has_the_exit_code_of_the_command_s_own(kind: type[AccountErr
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (NoRegionError(), NoRegion, "no Region: add --region, or set AWS_REGION"),
-        (NoCredentialsError(), NoCredentials, "no credentials for AWS: sign in"),
-        (ProfileNotFound(profile="x"), NoCredentials, "`aws configure list-profiles` lists those there are"),
+        (exceptions.NoRegionError(), NoRegion, "no Region: add --region, or set AWS_REGION"),
+        (exceptions.InvalidRegionError(region_name="x y"), NoRegion, "correct --region or AWS_REGION"),
+        (exceptions.NoCredentialsError(), NoCredentials, "no credentials for AWS: sign in"),
+        (exceptions.PartialCredentialsError(provider="env", cred_var="x"), NoCredentials, "a part of the credentials"),
+        (exceptions.CredentialRetrievalError(provider="p", error_msg="e"), NoCredentials, "for AWS cannot be had: "),
+        (exceptions.UnauthorizedSSOTokenError(), NoCredentials, "the session with AWS is over: sign in"),
+        (exceptions.LoginRefreshRequired(), NoCredentials, "the session with AWS is over: sign in"),
+        (exceptions.ProfileNotFound(profile="x"), NoCredentials, "`aws configure list-profiles` lists those there are"),
         (ResponseParserError("<html>"), Unreachable, "what answers a:B is not AWS"),
-        (
-            EndpointConnectionError(endpoint_url="https://states"),
-            Unreachable,
-            "AWS cannot be reached for a:B: Could not",
-        ),
+        (exceptions.EndpointConnectionError(endpoint_url="u"), Unreachable, "AWS cannot be reached for a:B: check the"),
+        (exceptions.ConnectTimeoutError(endpoint_url="u"), Unreachable, "AWS cannot be reached for a:B: check the"),
+        (exceptions.ReadTimeoutError(endpoint_url="u"), Unreachable, "AWS cannot be reached for a:B: check the"),
+        (exceptions.SSLError(endpoint_url="u", error=OSError("e")), Unreachable, "AWS cannot be reached for a:B"),
+        (exceptions.ProxyConnectionError(proxy_url="u"), Unreachable, "the proxy cannot be reached: check HTTPS_PROXY"),
+        (exceptions.UnknownServiceError(service_name="s", known_service_names=""), AccountError,
+         "the configuration of AWS cannot be used for a:B"),
+        (ValueError("Invalid endpoint: x"), AccountError, "cannot be used for a:B: Invalid endpoint: x"),
     ],
-)
+)  # fmt: skip
 def test_a_fault_before_aws_answers_is_one_line(error: Exception, kind: type[AccountError], words: str) -> None:
     found = told(error, "a:B")
 
@@ -224,6 +231,25 @@ def test_a_definition_that_cannot_be_read_is_one_line(definition: str) -> None:
 
     with pytest.raises(Unreadable, match="Orders: its definition cannot be read: is it encrypted with a key of yours"):
         account.reader().read(f"{PREFIX}Orders")
+
+
+def test_a_definition_of_1_mb_is_read_and_becomes_a_manifest() -> None:
+    account = Account()
+    states = {
+        f"State{number}": {"Type": "Pass", "Next": f"State{number + 1}", "Comment": "x" * 440}
+        for number in range(2_000)
+    }
+    last = {"State2000": {"Type": "Pass", "InputPath": "$.order", "End": True}}
+    definition = json.dumps({"StartAt": "State0", "States": {**states, **last}})
+    assert 1_000_000 < len(definition) < 1_048_576
+    account.add("Orders", definition)
+
+    read = account.reader().read(f"{PREFIX}Orders")
+    made = draft("orders", read.machine, read.history)
+
+    assert read.problems == ()
+    assert made.manifest["input_schema"]["required"] == ["order"]
+    assert len(made.parameter().encode()) <= LARGEST_PARAMETER
 
 
 def test_runs_that_may_not_be_read_leave_the_definition_and_the_times() -> None:

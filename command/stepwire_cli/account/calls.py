@@ -1,52 +1,25 @@
 """Calls to AWS: paced, retried while they are throttled, and with errors in one line."""
 
-import re
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    NoCredentialsError,
-    NoRegionError,
-    PartialCredentialsError,
-    ProfileNotFound,
-    TokenRetrievalError,
-)
+from botocore import xform_name
+from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
 from stepwire.aws.throttling import THROTTLED
-from stepwire_cli.account.errors import (
-    AccountError,
-    NoCredentials,
-    NoRegion,
-    NotAllowed,
-    NotThere,
-    TooBusy,
-    Unreachable,
-)
+from stepwire_cli.account.errors import NotAllowed, TooBusy
+from stepwire_cli.account.faults import OF_AWS, code_of, told
 from stepwire_cli.account.pacing import Pacer
 
 _MOST_TRIES: Final = 8
-_DENIED: Final = frozenset(
-    {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "KmsAccessDeniedException"}
-)
-_EXPIRED: Final = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-        "InvalidSignatureException",
-    }
-)
-_MISSING: Final = frozenset(
-    {"StateMachineDoesNotExist", "ExecutionDoesNotExist", "ResourceNotFound", "InvalidArn", "ParameterNotFound"}
-)
-_NO_STACK: Final = re.compile(r"[Ss]tack.*does not exist")
-_LONGEST: Final = 200  # characters of AWS's own words
+
+
+def _nowhere(region: str, role: str | None) -> "Calls":
+    raise NotAllowed(f"{region} cannot be asked{f' as {role}' if role else ''}: this account alone is known")
 
 
 @dataclass(frozen=True)
@@ -56,7 +29,12 @@ class Calls:
     build_client: Callable[[str], Any]
     """Builds a client of boto3 for a service."""
     pacer: Pacer
-    _clients: dict[str, Any] = field(default_factory=dict[str, Any])
+    region: str | None = None
+    """Its Region, where it is known."""
+    elsewhere: "Callable[[str, str | None], Calls]" = _nowhere
+    """Returns the AWS of another Region, under a role if one is given."""
+    _clients: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def call(self, service: str, operation: str, **parameters: Any) -> Any:
         """Return the answer to one call.
@@ -71,20 +49,20 @@ class Calls:
         """
         name = f"{service}:{operation}"
         try:
-            act = partial(getattr(self._client(service), _method(operation)), **parameters)
+            act = partial(getattr(self._client(service), xform_name(operation)), **parameters)
             for _ in range(_MOST_TRIES):
                 self.pacer.take(name)
                 try:
                     answer = act()
                 except ClientError as error:
-                    if _code(error) not in THROTTLED:
+                    if code_of(error) not in THROTTLED:
                         raise
                     self.pacer.throttled(name)
                 else:
                     self.pacer.worked(name)
-                    return answer
-        except (BotoCoreError, ClientError, ResponseParserError) as error:
-            raise told(error, name, _subject(parameters)) from None
+                    return _of_aws(answer)
+        except OF_AWS as error:
+            raise told(error, name, parameters) from None
         raise TooBusy(
             f"AWS throttles {name} of this account: others use its quota; try again later, or with fewer names"
         )
@@ -106,56 +84,26 @@ class Calls:
                 return
             more = {token: page[token]}
 
+    def requests(self, service: str) -> dict[str, tuple[str, ...]]:
+        """Return the members of each request that the installed boto3 knows of a service, by operation."""
+        model = self._client(service).meta.service_model
+        shapes = {name: model.operation_model(name).input_shape for name in model.operation_names}
+        return {name: () if shape is None else tuple(shape.members) for name, shape in shapes.items()}
+
     def _client(self, service: str) -> Any:
-        if service not in self._clients:
-            self._clients[service] = self.build_client(service)
-        return self._clients[service]
+        with self._lock:  # boto3's sessions build one client at a time
+            if service not in self._clients:
+                self._clients[service] = self.build_client(service)
+            return self._clients[service]
 
 
-def told(error: Exception, operation: str, subject: str = "") -> AccountError:
-    """Return an error of boto3 as one line that says what to do."""
-    if isinstance(error, ClientError):
-        return _refused(error, operation, subject)
-    if isinstance(error, NoRegionError):
-        return NoRegion("no Region: add --region, or set AWS_REGION")
-    if isinstance(error, ProfileNotFound):
-        return NoCredentials(f"{error}: `aws configure list-profiles` lists those there are")
-    if isinstance(error, NoCredentialsError | PartialCredentialsError | TokenRetrievalError):
-        return NoCredentials("no credentials for AWS: sign in (`aws sso login`), add --profile, or set AWS_PROFILE")
-    if isinstance(error, ResponseParserError):
-        return Unreachable(f"what answers {operation} is not AWS: is there a proxy, or a wrong AWS_ENDPOINT_URL?")
-    words = " ".join(str(error).split())[:_LONGEST]
-    return Unreachable(f"AWS cannot be reached for {operation}: {words}")
+def _of_aws(answer: Any) -> Any:
+    """Return the answer; a web page is none, which boto3 takes for an empty one.
 
-
-def _refused(error: ClientError, operation: str, subject: str) -> AccountError:
-    code, words = _code(error), " ".join(str(error.response.get("Error", {}).get("Message", "")).split())[:_LONGEST]
-    if code in _EXPIRED:
-        return NoCredentials("the credentials for AWS are not valid, or have expired: sign in again")
-    if code in _DENIED:
-        key = ", and the key that encrypts it" if code.startswith("Kms") else ""
-        return NotAllowed(
-            f"{subject or 'the account'}: these credentials may not {_action(operation)}{key}: add the permission"
-        )
-    if code in _MISSING or _NO_STACK.search(words):
-        return NotThere(f"{subject}: there is none in this account and Region")
-    return AccountError(f"{subject or 'the account'}: {operation} was refused: {code}: {words}")
-
-
-def _action(operation: str) -> str:
-    service, _, name = operation.partition(":")
-    services = {"stepfunctions": "states", "resourcegroupstaggingapi": "tag"}
-    return f"{services.get(service, service)}:{name}"
-
-
-def _subject(parameters: dict[str, Any]) -> str:
-    names = ("stateMachineArn", "executionArn", "resourceArn", "StackName", "Name", "Path")
-    return next((str(parameters[name]) for name in names if name in parameters), "")
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _method(operation: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
+    Raises:
+        ResponseParserError: it is a web page.
+    """
+    headers: Mapping[str, str] = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    if headers.get("content-type", "").startswith("text/html"):
+        raise ResponseParserError
+    return answer

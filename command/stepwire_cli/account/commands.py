@@ -4,21 +4,19 @@ The rule: a manifest that is in the folder already is what its owner has reviewe
 written over.
 """
 
-import os
-import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import as_object
-from stepwire_cli.account.calls import Calls, told
+from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
-from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.registering import Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import Wrapped, wrapped
 from stepwire_cli.exits import Exit
@@ -26,7 +24,7 @@ from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
 from stepwire_cli.wrap.snippets import Tool, snippet
 
 THREADS: Final = 4
-_COLUMNS: Final = ("TOOL", "STATE MACHINE", "PROPERTIES", "REQUIRED", "RUNS")
+_COLUMNS: Final = ("tool", "state machine", "fields", "needed", "runs")
 
 
 class Screen(Protocol):
@@ -66,6 +64,8 @@ class Wrap:
     """Name of the endpoint's stack."""
     snippet: Tool | None = None
     samples: int = SAMPLES
+    role: str = ""
+    """ARN of the role that reaches state machines of another account or Region."""
     applies: bool = False
     is_dry: bool = False
     """Whether to show only what --apply would do."""
@@ -75,37 +75,23 @@ class Wrap:
     """Gets the number of state machines to read, and the name of each that was read."""
 
 
-def connected(profile: str | None, region: str | None) -> Calls:
-    """Return the AWS of a profile and a Region.
-
-    Raises:
-        AccountError: there is no such profile.
-    """
-    import boto3  # noqa: PLC0415 - other commands do without
-    from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
-
-    # Throttled calls are paced here; botocore tries again only if the network fails.
-    config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "total_max_attempts": 2})
-    try:
-        # boto3 knows only AWS_DEFAULT_REGION; the AWS CLI reads both.
-        session: Any = boto3.Session(profile_name=profile, region_name=region or os.environ.get("AWS_REGION"))
-    except BotoCoreError as error:
-        raise told(error, "") from None
-    return Calls(lambda service: session.client(service, config=config), Pacer(time.monotonic, time.sleep))
-
-
 def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     """Describe state machines as tools, and register them if asked to.
 
     Raises:
         AccountError: nothing could be done.
     """
-    machines = StateMachines(calls, options.samples)
+    if options.applies or options.is_dry:
+        Endpoint(calls, options.endpoint).check()
+    machines = StateMachines(calls, options.samples, options.role)
     arns = machines.arns(options.chosen)
     registry = Registry(calls, options.endpoint)
     registered = registry.registered() if options.applies or options.is_dry else []
-    watched = StateMachines(calls, options.samples, lambda name: options.watch(len(arns), name))
+
+    def watch(name: str) -> None:
+        options.watch(len(arns), name)
+
+    watched = replace(machines, watch=watch)
     found = wrapped(watched, arns, registered, threads=THREADS)
     made = [one.draft for one in found if one.draft is not None]
     written = _written(made, options.folder)
@@ -137,7 +123,7 @@ def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], 
     else:
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
-        screen.say(problem, "yellow")
+        screen.say(problem, "warning")
     kept = len(made) - len(written)
     screen.say(
         f"{_counted(len(written), 'manifest')} written to {options.folder}/{f', {kept} there already' if kept else ''}."
@@ -178,6 +164,10 @@ def _register(made: Sequence[Draft], registry: Registry, options: Wrap, screen: 
 
 
 def _carried_out(plan: Plan, registry: Registry, options: Wrap, screen: Screen) -> bool:
+    if plan.by_hand:
+        for line in plan.lines():
+            screen.error(line)
+        return False
     if options.is_dry:
         for line in plan.lines():
             screen.say(f"would do: {line}" if plan.changes else line)
@@ -213,7 +203,7 @@ def _reviewed(draft: Draft, folder: Path) -> Registration:
     except CatalogError as error:
         raise CatalogError(f"{path}: {' / '.join(str(error).split(chr(10)))}") from None
     _check(manifest, draft, path, text)
-    return Registration(draft.name, text, draft.machine.arn, draft.machine.name)
+    return registration_of(draft, text)
 
 
 def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
@@ -223,6 +213,9 @@ def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
         manifest.state_machine != draft.machine.name
     ):
         raise CatalogError(f"{path}: state_machine: {manifest.state_machine!r} is not {draft.machine.arn}")
+    if (manifest.role or "") != draft.machine.role:
+        wanted = draft.machine.role or "none"
+        raise CatalogError(f"{path}: role: {manifest.role or 'none'} is not {wanted}, as --role says")
     if len(text.encode()) > LARGEST_PARAMETER:
         raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
 
@@ -233,6 +226,7 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     Raises:
         AccountError: what is registered cannot be read.
     """
+    Endpoint(calls, endpoint).check()
     tools: list[str] = []
     found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=tools.append).findings())
     if screen.as_json:
@@ -241,7 +235,7 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     else:
         for one in found:
             screen.result(str(one))
-        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "red" if found else "green")
+        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "bad" if found else "good")
     return Exit.FAILED if found else Exit.DONE
 
 

@@ -1,8 +1,8 @@
 """The account side of `stepwire doctor`: every registered tool, held against its state machine."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.catalog.registration import CONSENT
@@ -11,12 +11,12 @@ from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.registering import Registered, Registry
 from stepwire_cli.wrap.findings import Finding, Severity, findings_of, findings_of_words
 
-_TABLE: Final = "TasksTable"
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
 
 
@@ -61,19 +61,20 @@ class Doctor:
         if manifest.name != one.tool:
             what = f"name: {manifest.name!r} is not the last part of the parameter's name"
             yield Finding(one.source, what, f"write name: {one.tool}", Severity.ERROR)
-        if manifest.role is not None:  # in another account or Region, which only the endpoint may read
-            yield from findings_of_words(one.source, manifest)
-            return
         try:
             arn = self._arn(manifest)
-            read = self.machines.read(arn)
+            read = replace(self.machines, role=manifest.role or "").read(arn)
         except NotThere as error:
             yield Finding(one.source, f"state_machine: {error}", "correct it, or remove the parameter", Severity.ERROR)
             return
         except AccountError as error:
-            yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
+            if manifest.role is None:
+                yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
+            else:  # in another account or Region, which perhaps only the endpoint may read
+                yield from findings_of_words(one.source, manifest)
             return
-        yield from self._consent(one, unqualified(arn)[0], endpoints)
+        if manifest.role is None:
+            yield from self._consent(one, unqualified(arn)[0], endpoints)
         yield from (Finding(one.source, problem, "times and inputs were not judged") for problem in read.problems)
         yield from findings_of(one.source, manifest, read.machine, read.history)
 
@@ -82,8 +83,7 @@ class Doctor:
         if name.startswith("arn:"):
             if not ARN_PATTERN.fullmatch(name):
                 raise NotThere(f"{name[:200]} is no ARN of a state machine")
-            machine, qualifier = unqualified(name)
-            return name if qualifier.isdecimal() else machine
+            return name
         return self.machines.arns_of([name])[0]
 
     def _consent(self, one: Registered, arn: str, endpoints: Mapping[str, str]) -> Iterator[Finding]:
@@ -117,12 +117,6 @@ class Doctor:
         return found
 
     def _refused(self) -> list[JsonObject]:
-        table = self.table or self._table()
+        table = self.table or Endpoint(self.calls, self.endpoint).table()
         item = self.calls.call("dynamodb", "GetItem", TableName=table, Key=_REFUSALS).get("Item")
         return as_object(load_json(item["refused"]["S"])).get("refused", []) if item else []
-
-    def _table(self) -> str:
-        answer: Any = self.calls.call(
-            "cloudformation", "DescribeStackResource", StackName=self.endpoint, LogicalResourceId=_TABLE
-        )
-        return answer["StackResourceDetail"]["PhysicalResourceId"]

@@ -2,14 +2,16 @@
 
 import difflib
 import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from stepwire.json_text import Json, as_object
+from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
-from stepwire_cli.account.errors import AccountError, NothingChosen, NotThere, Unreadable
+from stepwire_cli.account.errors import AccountError, NotAllowed, NothingChosen, NotThere, Unreadable
 from stepwire_cli.wrap.drafts import History, Machine
 from stepwire_cli.wrap.failures import Failure
 from stepwire_cli.wrap.samples import Seen
@@ -23,6 +25,12 @@ _STACK: Final = "AWS::CloudFormation::Stack"
 _NAMES_SHOWN: Final = 3
 _DEEPEST: Final = 5  # stacks inside stacks
 _STATES: Final = "stepfunctions"
+_REGION: Final = 3  # part of an ARN
+_ACCOUNT: Final = 4
+_ADD_ROLE: Final = (
+    "add --role ROLE_ARN, a role there that trusts you (docs/adopting.md, Another account), or use other credentials "
+    "and --region"
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +59,12 @@ class StateMachines:
 
     calls: Calls
     samples: int = SAMPLES
+    role: str = ""
+    """ARN of the role that reads state machines of another account or Region; empty: the credentials themselves."""
     watch: Callable[[str], None] = field(default=lambda _name: None)
     """Gets the name of each state machine that was read."""
+    _elsewhere: dict[tuple[str, str], Calls] = field(default_factory=dict[tuple[str, str], Calls], repr=False)
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def arns(self, chosen: Chosen) -> list[str]:
         """Return the state machines that were asked for, each once.
@@ -63,6 +75,8 @@ class StateMachines:
         """
         if not chosen.names and chosen.tag is None and chosen.stack is None:
             raise NothingChosen("name state machines, or choose them by --tag KEY=VALUE or --stack NAME")
+        if self.role and (chosen.tag or chosen.stack or not all(name.startswith("arn:") for name in chosen.names)):
+            raise NothingChosen("with --role, name state machines by their ARNs: the role lists none")
         found = list(self._named(chosen.names))
         if chosen.tag is not None:
             found += self._tagged(*chosen.tag)
@@ -84,8 +98,8 @@ class StateMachines:
         Raises:
             AccountError: it cannot be described.
         """
-        machine = self.describe(arn)
         problems: list[str] = []
+        machine = self.describe(arn, problems)
         history = History()
         if not machine.is_express:
             try:
@@ -95,40 +109,97 @@ class StateMachines:
         self.watch(machine.name)
         return Read(machine, history, tuple(problems))
 
-    def describe(self, arn: str) -> Machine:
-        """Return a state machine.
+    def describe(self, arn: str, problems: list[str] | None = None) -> Machine:
+        """Return a state machine, by its own ARN, a version's or an alias's.
+
+        Args:
+            arn: of the state machine.
+            problems: gets what its owner must know of an alias, one line each.
 
         Raises:
             NotThere: there is none.
             Unreadable: its definition is not readable.
         """
-        answer = self.calls.call(_STATES, "DescribeStateMachine", stateMachineArn=arn)
+        calls = self._calls_for(arn)
+        try:
+            version = self._version(calls, arn, [] if problems is None else problems)
+            answer = calls.call(_STATES, "DescribeStateMachine", stateMachineArn=version)
+        except (NotAllowed, NotThere) as error:
+            raise self._of_another_account(arn) or error from None
         definition = _json(answer.get("definition"))
         if not isinstance(definition, dict):
             raise Unreadable(f"{answer['name']}: its definition cannot be read: is it encrypted with a key of yours?")
-        return Machine(answer["stateMachineArn"], answer["name"], as_object(definition), answer["type"] == "EXPRESS")
+        return Machine(arn, answer["name"], as_object(definition), answer["type"] == "EXPRESS", self.role)
+
+    def _calls_for(self, arn: str) -> Calls:
+        """Return the AWS of a state machine.
+
+        Raises:
+            NotThere: it is of another Region, and no role is given.
+        """
+        region = f"{arn}::::".split(":")[_REGION]
+        if self.role:
+            with self._lock:  # each role is assumed once
+                if (region, self.role) not in self._elsewhere:
+                    self._elsewhere[region, self.role] = self.calls.elsewhere(region, self.role)
+                return self._elsewhere[region, self.role]
+        if self.calls.region and region and region != self.calls.region:
+            raise NotThere(f"{arn} is in {region}, and you ask {self.calls.region}: {_ADD_ROLE}")
+        return self.calls
+
+    def _version(self, calls: Calls, arn: str, problems: list[str]) -> str:
+        """Return what to describe: of an alias, which DescribeStateMachine does not know, its most used version."""
+        machine, qualifier = unqualified(arn)
+        if not qualifier or qualifier.isdecimal():
+            return arn
+        try:
+            answer = calls.call(_STATES, "DescribeStateMachineAlias", stateMachineAliasArn=arn)
+        except NotAllowed as error:
+            problems.append(f"{error}: what the state machine is now was read, not what {qualifier} serves")
+            return machine
+        routes = sorted(answer["routingConfiguration"], key=lambda one: -one["weight"])
+        version = routes[0]["stateMachineVersionArn"]
+        if len(routes) > 1:
+            shares = [f"{_number_of(one['stateMachineVersionArn'])} ({one['weight']} %)" for one in routes]
+            problems.append(f"{qualifier} serves versions {' and '.join(shares)}: {_number_of(version)} was read")
+        return version
+
+    def _of_another_account(self, arn: str) -> NotThere | None:
+        """Return why a state machine was not found or may not be read, if it is of another account."""
+        account = f"{arn}:::::".split(":")[_ACCOUNT]
+        if self.role or not account:
+            return None
+        try:
+            own = self.calls.call("sts", "GetCallerIdentity")["Account"]
+        except AccountError:
+            return None
+        return None if own == account else NotThere(f"{arn} is of account {account}, and you ask {own}: {_ADD_ROLE}")
 
     def history(self, machine: Machine, problems: list[str]) -> History:
         """Return the past runs of a state machine, newest first; what cannot be read is added to `problems`."""
-        listed = self.calls.call(_STATES, "ListExecutions", stateMachineArn=machine.arn, maxResults=_LISTED)[
-            "executions"
-        ]
+        calls = self._calls_for(machine.arn)
+        listed = _listed(calls, machine.arn)
+        whole, qualifier = unqualified(machine.arn)
+        if not listed and qualifier:
+            listed = _listed(calls, whole)
+            problems += [f"{qualifier} has no run yet: those of all versions were read"] if listed else []
         inputs, outputs = Seen(), Seen()
         succeeded = [one for one in listed if one["status"] == "SUCCEEDED"]
-        for run in self._described(spread(succeeded, self.samples), problems):
+        for run in self._described(calls, spread(succeeded, self.samples), problems):
             for name, seen in (("input", inputs), ("output", outputs)):
                 if (value := _json(run.get(name))) is not _NOT_JSON:
                     seen.add(value)
         failed = [one for one in listed if one["status"] in ("FAILED", "TIMED_OUT")][:_FAILURES]
         failures = [
-            Failure(str(run.get("error", "")), str(run.get("cause", ""))) for run in self._described(failed, problems)
+            Failure(str(run.get("error", "")), str(run.get("cause", "")))
+            for run in self._described(calls, failed, problems)
         ]
         return History(inputs, outputs, [_seconds(one) for one in listed if one.get("stopDate")], failures)
 
-    def _described(self, runs: Sequence[Any], problems: list[str]) -> Iterator[Any]:
+    def _described(self, calls: Calls, runs: Sequence[Any], problems: list[str]) -> Iterator[Any]:
         for one in runs:
             try:
-                yield self.calls.call(_STATES, "DescribeExecution", executionArn=one["executionArn"])
+                yield calls.call(_STATES, "DescribeExecution", executionArn=one["executionArn"])
             except AccountError as error:
                 problems.append(str(error))
                 return  # the next one would be refused too
@@ -139,10 +210,11 @@ class StateMachines:
             pages = self.calls.pages(_STATES, "ListStateMachines", "nextToken")
             by_name = {one["name"]: one["stateMachineArn"] for page in pages for one in page["stateMachines"]}
         for name in names:
+            own, colon, qualifier = name.partition(":")
             if name.startswith("arn:"):
                 yield name
-            elif name in by_name:
-                yield by_name[name]
+            elif own in by_name:
+                yield f"{by_name[own]}{colon}{qualifier}"
             else:
                 raise NotThere(_no_such(name, list(by_name)))
 
@@ -170,6 +242,14 @@ class StateMachines:
         if not found and not depth:
             raise NotThere(f"the stack {stack} has no state machine")
         return found
+
+
+def _number_of(version_arn: str) -> str:
+    return version_arn.rpartition(":")[2]
+
+
+def _listed(calls: Calls, arn: str) -> Any:
+    return calls.call(_STATES, "ListExecutions", stateMachineArn=arn, maxResults=_LISTED)["executions"]
 
 
 def spread(runs: Sequence[Any], number: int) -> list[Any]:

@@ -4,18 +4,22 @@ Idempotent: what is there already is not written again. What would replace somet
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.registration import CONSENT
 from stepwire.errors import CatalogError
+from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.errors import AccountError
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.snippets import parameter_name
 
 _TAGGING: Final = "resourcegroupstaggingapi"
+_REGION: Final = 3  # part of an ARN
 
 
 class Change(Enum):
@@ -46,14 +50,18 @@ class Registration:
     text: str
     """The manifest."""
     arn: str
-    """Of the state machine."""
+    """Of the state machine, without version and alias."""
     machine: str
     """Name of the state machine."""
+    role: str = ""
+    """ARN of the role that reaches it in another account or Region; empty: it is of this one."""
 
 
-def registration_of(draft: Draft) -> Registration:
-    """Return a draft as it is registered."""
-    return Registration(draft.name, draft.parameter(), draft.machine.arn, draft.machine.name)
+def registration_of(draft: Draft, text: str | None = None) -> Registration:
+    """Return a draft as it is registered, with another manifest where its owner has changed it."""
+    machine = draft.machine
+    arn = unqualified(machine.arn)[0]  # versions and aliases have no tags of their own
+    return Registration(draft.name, draft.parameter() if text is None else text, arn, machine.name, machine.role)
 
 
 @dataclass(frozen=True)
@@ -66,9 +74,13 @@ class Plan:
     putting: Change
     old_endpoint: str | None = None
     """The endpoint that the tag names now."""
+    by_hand: tuple[str, ...] = ()
+    """What somebody must do first, one line each: then nothing is changed here."""
 
     def lines(self) -> list[str]:
         """Return what is done, one line each."""
+        if self.by_hand:
+            return [f"{self.wanted.tool}: first, by hand: {one}" for one in self.by_hand]
         tag = {
             Change.NEW: "adds the tag",
             Change.SAME: "has the tag",
@@ -84,12 +96,12 @@ class Plan:
     @property
     def replaces(self) -> bool:
         """Whether something is lost that is there now."""
-        return Change.REPLACES in (self.tagging, self.putting)
+        return not self.by_hand and Change.REPLACES in (self.tagging, self.putting)
 
     @property
     def changes(self) -> bool:
         """Whether there is something to do."""
-        return self.tagging is not Change.SAME or self.putting is not Change.SAME
+        return not self.by_hand and (self.tagging is not Change.SAME or self.putting is not Change.SAME)
 
 
 @dataclass(frozen=True)
@@ -122,10 +134,17 @@ class Registry:
         """Return what registering these tools would change."""
         there = {one.tool: one for one in self.registered()}
         endpoints = self.endpoints()
-        return [self._plan(one, there.get(one.tool), endpoints.get(one.arn)) for one in wanted]
+        return [
+            self._plan_elsewhere(one, there.get(one.tool))
+            if one.role
+            else self._plan(one, there.get(one.tool), endpoints.get(one.arn))
+            for one in wanted
+        ]
 
     def apply(self, plan: Plan) -> None:
-        """Do what a plan says: first the tag, so that no manifest waits for it."""
+        """Do what a plan says: first the tag, so that no manifest waits for it; nothing that must be done by hand."""
+        if plan.by_hand:
+            return
         if plan.tagging is not Change.SAME:
             tags = [{"key": CONSENT, "value": self.endpoint}]
             self.calls.call("stepfunctions", "TagResource", resourceArn=plan.wanted.arn, tags=tags)
@@ -144,6 +163,35 @@ class Registry:
         putting = Change.NEW if there is None else Change.SAME if there.text == wanted.text else Change.REPLACES
         tagging = Change.NEW if endpoint is None else Change.SAME if endpoint == self.endpoint else Change.REPLACES
         return Plan(wanted, parameter_name(self.endpoint, wanted.tool), tagging, putting, endpoint)
+
+    def _plan_elsewhere(self, wanted: Registration, there: Registered | None) -> Plan:
+        """Plan for another account or Region: its owner consents there, and the operator allows the role here."""
+        by_hand = tuple(filter(None, (self._consent_elsewhere(wanted), self._role_allowed(wanted.role))))
+        plan = self._plan(wanted, there, self.endpoint)
+        return replace(plan, by_hand=by_hand)
+
+    def _consent_elsewhere(self, wanted: Registration) -> str:
+        region = wanted.arn.split(":")[_REGION]
+        command = (
+            f"aws stepfunctions tag-resource --resource-arn {wanted.arn} "
+            f"--tags key={CONSENT},value={self.endpoint} --region {region}"
+        )
+        try:
+            calls = self.calls.elsewhere(region, wanted.role)
+            found = calls.call("stepfunctions", "ListTagsForResource", resourceArn=wanted.arn)["tags"]
+        except AccountError as error:
+            return f"let the role read the tags ({error})"
+        if {"key": CONSENT, "value": self.endpoint} in found:
+            return ""
+        return f"the owner of {wanted.machine} consents, with credentials of its account: {command}"
+
+    def _role_allowed(self, role: str) -> str:
+        stack = Endpoint(self.calls, self.endpoint)
+        try:
+            allowed = role in stack.parameter("WorkflowRoleArns").split(",")
+        except AccountError as error:
+            return f"make sure that WorkflowRoleArns of the stack {self.endpoint} has {role} ({error})"
+        return "" if allowed else f"add {role} to WorkflowRoleArns of the stack {self.endpoint}, and deploy it"
 
 
 def names_in_use(registered: Iterable[Registered]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from stepwire_cli.account.machines import Read, StateMachines
 from stepwire_cli.account.registering import Registered, names_in_use
 from stepwire_cli.wrap.drafts import Draft, draft
 from stepwire_cli.wrap.names import tool_name
+from stepwire_cli.wrap.questions import asking_states
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,14 @@ def wrapped(
 
 def _wrapped(name: str, read: Read) -> Wrapped:
     machine = read.machine
+    if machine.is_express and machine.role:
+        reason = "of type EXPRESS: a tool of another account or Region must be of type STANDARD"
+        return Wrapped(machine.arn, None, (f"{machine.name}: {reason}",))
     made = draft(name, machine, read.history)
     told = [*read.problems, *made.conflicts]
+    if machine.role and (asking := asking_states(machine.definition)):
+        names = ", ".join(asking)
+        told.append(f"{names} asks its caller, which fails with ForeignQuestion in another account or Region")
     if machine.is_express:
         told.append("of type EXPRESS: a plain tool without tasks, inferred from the definition alone")
     elif not read.history.inputs.count and not read.problems:

@@ -1,20 +1,22 @@
 """Redeliver the messages in the dead-letter queue of a stack: `stepwire replay STACK`.
 
-boto3 finds credentials and Region as usual. Exit code 0 if the queue is empty afterwards, 1 if messages remain, 2, with
-a one-line reason, if AWS cannot be reached.
+Exit code 0 if the queue is empty afterwards, 1 if messages remain; if AWS cannot be asked, that of the `AccountError`.
 """
 
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from stepwire_cli.exits import Exit
+from stepwire_cli.account.connecting import Clients, session_of
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.faults import OF_AWS, told
+from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.replay.dead_letters import STAYS, Fate, Replay, stack_named
-from stepwire_cli.replay.faults import cure_of
+
+_LONGEST_INVOCATION: Final = 120  # seconds; the functions that take messages have shorter timeouts
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,28 @@ class Options:
 
 
 def replay(options: Options, profile: str | None = None, region: str | None = None) -> int:
-    """Deliver again what waits, and return the exit code."""
+    """Deliver again what waits, and return the exit code.
+
+    Raises:
+        CommandError: no stack is named, or AWS cannot be asked.
+    """
     if not options.stack:
-        return _failed("Which stack? Write `stepwire replay STACK`, or `make replay STACK=name`.")
+        raise CommandError("Which stack? Write `stepwire replay STACK`, or `make replay STACK=name`.")
     try:
         return _replayed(options, profile, region)
-    except (BotoCoreError, ClientError) as error:
-        return _failed(cure_of(error, options.stack))
+    except OF_AWS as error:
+        raise _fault(error, options.stack) from None
 
 
-def _failed(reason: str) -> int:
-    sys.stderr.write(f"error: {reason}\n")
-    return Exit.USAGE
+def _fault(error: Exception, stack: str) -> AccountError:
+    if not isinstance(error, ClientError):
+        return told(error, "")
+    about = {"StackName": stack} if error.operation_name == "DescribeStackResource" else {}
+    return told(error, error.operation_name, about)
 
 
 def _replayed(options: Options, profile: str | None, region: str | None) -> int:
-    session: Any = boto3.Session(profile_name=profile, region_name=region)
+    session = Clients(session_of(profile, region), _LONGEST_INVOCATION)
     stack = stack_named(options.stack, session.client("cloudformation"))
     fates = list(_shown(Replay(stack, session, options.dry_run, options.forget_lost)))
     sys.stdout.write(f"{len(fates)} messages, of which {sum(fate in STAYS for fate in fates)} stay in the queue.\n")

@@ -33,9 +33,12 @@ class Machine:
     """A state machine as Step Functions describes it."""
 
     arn: str
+    """With the version or the alias, where one was named."""
     name: str
     definition: JsonObject
     is_express: bool = False
+    role: str = ""
+    """ARN of the role that reaches it in another account or Region; empty: the endpoint's own."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ def draft(name: str, machine: Machine, history: History) -> Draft:
         "name": name,
         "description": description_of(machine.name, machine.definition),
         "state_machine": machine.arn,
+        **({"role": machine.role} if machine.role else {}),
         "input_schema": inferred.schema,
     }
     if (output := output_schema(analysis.output, history.outputs)) is not None:

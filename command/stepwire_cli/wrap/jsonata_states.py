@@ -1,19 +1,17 @@
 """One state whose query language is JSONata."""
 
 from dataclasses import replace
-from typing import Final
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.conditions import Opaque
 from stepwire_cli.wrap.expressions import condition_of, evaluated, expression_in, filled
-from stepwire_cli.wrap.reads import NUMBER, TEXT, WHOLE, Use
+from stepwire_cli.wrap.reads import Use
 from stepwire_cli.wrap.scopes import Scope
 from stepwire_cli.wrap.services import parameters_of
 from stepwire_cli.wrap.values import EACH, UNKNOWN, Value, part
 from stepwire_cli.wrap.visits import (
+    FIELDS,
     ITEMS,
-    MOST_BRANCHES,
-    Branch,
     Exit,
     Rule,
     Visit,
@@ -21,26 +19,15 @@ from stepwire_cli.wrap.visits import (
     listed,
     next_of,
     repeated,
+    side_by_side,
     takes_of,
 )
-
-_FIELDS: Final = {
-    "Seconds": Use(must=True, types=NUMBER, needed=True),
-    "Timestamp": Use(must=True, types=TEXT, needed=True, format="date-time"),
-    "TimeoutSeconds": Use(must=True, types=WHOLE, needed=True),
-    "HeartbeatSeconds": Use(must=True, types=WHOLE, needed=True),
-    "MaxConcurrency": Use(must=True, types=WHOLE, needed=True),
-    "ToleratedFailurePercentage": Use(must=True, types=NUMBER, needed=True),
-    "ToleratedFailureCount": Use(must=True, types=WHOLE, needed=True),
-    "Error": Use(types=TEXT),
-    "Cause": Use(types=TEXT),
-}
 
 
 def visited(state: JsonObject, scope: Scope) -> Visit:
     """Return what a state does, and note what it reads in the scope."""
     visit = Visit()
-    for name, use in _FIELDS.items():
+    for name, use in FIELDS.items():
         if (text := expression_in(state.get(name))) is not None:
             evaluated(text, scope, use)
     if state.get("Type") == "Choice":
@@ -65,8 +52,7 @@ def _worked(state: JsonObject, scope: Scope, visit: Visit) -> Value:
     given = filled(state["Arguments"], scope, takes_of(state)) if "Arguments" in state else scope.data
     filled(state.get("Credentials", {}), scope)
     if kind == "Parallel":
-        branches = listed(state.get("Branches"))[:MOST_BRANCHES]
-        visit.branches += [Branch(one, given, scope.variables, scope.item) for one in branches]
+        visit.branches += side_by_side(state, given, scope)
     elif kind == "Task" and "Arguments" not in state:
         scope.note(given, Use(passed_on=True))
     return scope.data if kind in ("Pass", "Wait", "Succeed") else UNKNOWN

@@ -7,14 +7,13 @@ from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.wrap import rules
 from stepwire_cli.wrap.paths import reference_of
 from stepwire_cli.wrap.payloads import dynamic, filled, read_path
-from stepwire_cli.wrap.reads import NUMBER, TEXT, WHOLE, Use
+from stepwire_cli.wrap.reads import Use
 from stepwire_cli.wrap.scopes import Scope
 from stepwire_cli.wrap.services import parameters_of
 from stepwire_cli.wrap.values import EACH, UNKNOWN, Value, literal, part, record, replaced
 from stepwire_cli.wrap.visits import (
+    FIELDS,
     ITEMS,
-    MOST_BRANCHES,
-    Branch,
     Exit,
     Rule,
     Visit,
@@ -22,20 +21,11 @@ from stepwire_cli.wrap.visits import (
     listed,
     next_of,
     repeated,
+    side_by_side,
     takes_of,
 )
 
-_PATHS: Final = {
-    "SecondsPath": Use(must=True, types=NUMBER, needed=True),
-    "TimestampPath": Use(must=True, types=TEXT, needed=True, format="date-time"),
-    "TimeoutSecondsPath": Use(must=True, types=WHOLE, needed=True),
-    "HeartbeatSecondsPath": Use(must=True, types=WHOLE, needed=True),
-    "MaxConcurrencyPath": Use(must=True, types=WHOLE, needed=True),
-    "ToleratedFailurePercentagePath": Use(must=True, types=NUMBER, needed=True),
-    "ToleratedFailureCountPath": Use(must=True, types=WHOLE, needed=True),
-    "ErrorPath": Use(types=TEXT),
-    "CausePath": Use(types=TEXT),
-}
+_PATHS: Final = {f"{name}Path": use for name, use in FIELDS.items()}
 
 
 def visited(state: JsonObject, scope: Scope) -> Visit:
@@ -69,8 +59,7 @@ def _worked(state: JsonObject, scope: Scope, visit: Visit) -> Value:
     elif kind == "Task":
         scope.note(given, Use(passed_on=True))
     if kind == "Parallel":
-        branches = listed(state.get("Branches"))[:MOST_BRANCHES]
-        visit.branches += [Branch(one, given, scope.variables, scope.item) for one in branches]
+        visit.branches += side_by_side(state, given, scope)
     filled(state.get("Credentials", {}), scope)
     if kind == "Pass":
         return literal(state["Result"]) if "Result" in state else given

@@ -15,6 +15,7 @@ from stepwire_cli.wrap.reads import Read, Reads, musts
 from stepwire_cli.wrap.scopes import Scope, Variables
 from stepwire_cli.wrap.values import EACH, INPUT, UNKNOWN, Path, Value, joined
 from stepwire_cli.wrap.visits import Branch, Visit
+from stepwire_cli.wrap.ways import unavoidable
 
 _JSONATA: Final = "JSONata"
 _JSONPATH: Final = "JSONPath"
@@ -92,10 +93,12 @@ class _Machine:
         entries = self._entries(entry, item)
         seen = {name: self._visit(name, one, item) for name, one in entries.items()}
         ends = self._ends(seen)
+        ways = {name: [way.to for way in one.visit.exits if way.to is not None] for name, one in seen.items()}
+        always = unavoidable(self._start, ways, ends)
         return Analysis(
             tuple(read for one in seen.values() for read in self._reads_of(one)),
-            self._required(seen, ends),
-            both(self._facts(name, one) for name, one in seen.items() if self._is_on_every_way(name, seen, ends)),
+            self._required(seen, ends, always),
+            both(self._facts(name, one) for name, one in seen.items() if name in always),
             self._output(seen),
             tuple(text for one in seen.values() for text in self._unreadable_in(one)),
         )
@@ -149,20 +152,20 @@ class _Machine:
         ends = frozenset(name for name, one in seen.items() if any(way.to is None for way in one.visit.exits))
         return ends or frozenset(name for name in seen if self._states[name].get("Type") == "Fail")
 
-    def _required(self, seen: Mapping[str, _Seen], ends: frozenset[str]) -> frozenset[Path]:
+    def _required(self, seen: Mapping[str, _Seen], ends: frozenset[str], always: frozenset[str]) -> frozenset[Path]:
         entering = {name: one.required(at_exit=False) for name, one in seen.items()}
         leaving = {name: one.required(at_exit=True) for name, one in seen.items()}
         paths = frozenset[Path]().union(*entering.values(), *leaving.values())
+        stops, lates = _by_path(entering), _by_path(leaving)
 
         def is_avoided(path: Path) -> bool:
-            stop = frozenset(name for name, found in entering.items() if _has(found, path))
-            late = frozenset(name for name, found in leaving.items() if _has(found, path))
-            return self._reaches(seen, ends, stop, late)
+            stop, late = stops.get(path, frozenset()), lates.get(path, frozenset())
+            if not always.isdisjoint(stop):
+                return False
+            # Only the searches that are needed: each may visit all states.
+            return (not late and len(stop) == 1) or self._reaches(seen, ends, stop, late)
 
         return frozenset(path for path in paths if not is_avoided(path))
-
-    def _is_on_every_way(self, name: str, seen: Mapping[str, _Seen], ends: frozenset[str]) -> bool:
-        return not self._reaches(seen, ends, frozenset({name}), frozenset())
 
     def _reaches(
         self, seen: Mapping[str, _Seen], ends: frozenset[str], stop: frozenset[str], late: frozenset[str]
@@ -212,9 +215,14 @@ class _Machine:
         return output
 
 
-def _has(found: Iterable[Path], path: Path) -> bool:
-    """Tell whether one of the paths is the path, or leads through it."""
-    return any(one[: len(path)] == path for one in found)
+def _by_path(found: Mapping[str, Iterable[Path]]) -> dict[Path, frozenset[str]]:
+    """Return the states that have each path, or one that leads through it."""
+    names: dict[Path, set[str]] = {}
+    for name, paths in found.items():
+        for path in paths:
+            for size in range(len(path) + 1):
+                names.setdefault(path[:size], set()).add(name)
+    return {path: frozenset(states) for path, states in names.items()}
 
 
 def _is_within(path: Path, items: Path | None) -> bool:

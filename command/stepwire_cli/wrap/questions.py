@@ -35,26 +35,31 @@ class BadQuestion:
     """A question that clients could not show."""
 
     state: str
+    """Name of the state that asks it."""
+    where: str
+    """The state's place in the definition."""
     fault: str
 
 
 def bad_questions(definition: JsonObject) -> list[BadQuestion]:
     """Return what is wrong with the questions of a definition."""
-    return [BadQuestion(name, fault) for name, state in _states(definition) for fault in _faults(state)]
+    return [BadQuestion(name, where, fault) for where, name, state in _states(definition) for fault in _faults(state)]
 
 
-def asks(definition: JsonObject) -> bool:
-    """Tell whether a definition asks anything."""
-    return any(_payload(state) is not None for _, state in _states(definition))
+def asking_states(definition: JsonObject) -> list[str]:
+    """Return the names of the states that ask through Stepwire."""
+    return [name for _, name, state in _states(definition) if _payload(state) is not None]
 
 
-def _states(definition: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def _states(definition: JsonObject, place: str = "") -> Iterator[tuple[str, str, JsonObject]]:
+    """Yield the place, the name and the members of each state, however deep."""
     for name, state in as_object(definition.get("States")).items():
-        members = as_object(state)
-        yield name, members
-        inner = as_object(members.get("ItemProcessor", members.get("Iterator")))
-        for one in (*listed(members.get("Branches")), inner):
-            yield from _states(one)
+        where, members = f"{place}States.{name}", as_object(state)
+        yield where, name, members
+        for number, one in enumerate(listed(members.get("Branches"))):
+            yield from _states(one, f"{where}.Branches[{number}].")
+        for inner in ("ItemProcessor", "Iterator"):
+            yield from _states(as_object(members.get(inner)), f"{where}.{inner}.")
 
 
 def _payload(state: JsonObject) -> JsonObject | None:

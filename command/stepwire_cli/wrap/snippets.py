@@ -7,6 +7,7 @@ from typing import Final
 
 from stepwire.catalog.registration import CONSENT
 from stepwire.json_text import write
+from stepwire.tasks.task import unqualified
 from stepwire_cli.wrap.drafts import Draft
 
 _INDENT: Final = "        "
@@ -29,7 +30,18 @@ def snippet(draft: Draft, endpoint: str, tool: Tool) -> str:
         endpoint: name of the endpoint's stack.
         tool: what makes the stack of the state machine.
     """
-    return _SNIPPETS[tool](draft, endpoint)
+    if not draft.machine.role:
+        return _SNIPPETS[tool](draft, endpoint)
+    mark = "//" if tool is Tool.CDK else "#"
+    machine = unqualified(draft.machine.arn)[0]
+    owner = f"{mark} Its owner tags {machine},\n{mark} in its own account and Region: {CONSENT}={endpoint}\n"
+    return f"{owner}{_of_the_tool(_SNIPPETS[tool](draft, endpoint), tool)}"
+
+
+def _of_the_tool(text: str, tool: Tool) -> str:
+    """Return the lines that register a tool, without those of its state machine, which is of another stack."""
+    start = {Tool.SAM: "\n\n", Tool.CDK: ";\n", Tool.TERRAFORM: "}\n\n", Tool.SERVERLESS: "\n\n"}[tool]
+    return text.partition(start)[2]
 
 
 def parameter_name(endpoint: str, tool: str) -> str:
@@ -129,7 +141,8 @@ def _escaped(text: str, mark: str, escaped: str) -> str:
 
 
 def _with_arn(text: str, draft: Draft, reference: str) -> str:
-    return text.replace(draft.machine.arn, reference, 1)
+    """Put a reference in the place of the ARN; a version or an alias stays behind it."""
+    return text if draft.machine.role else text.replace(unqualified(draft.machine.arn)[0], reference, 1)
 
 
 def _indented(text: str) -> str:

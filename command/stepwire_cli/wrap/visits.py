@@ -1,19 +1,31 @@
 """What one state does: its ways out, its conditions, and the states inside it. Shared by both query languages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.conditions import Condition
-from stepwire_cli.wrap.reads import LIST, Use
+from stepwire_cli.wrap.reads import LIST, NUMBER, TEXT, WHOLE, Use
 from stepwire_cli.wrap.scopes import Scope, Variables
 from stepwire_cli.wrap.services import Member, parameters_of
 from stepwire_cli.wrap.values import UNKNOWN, Path, Value, input_paths, is_input_alone, record
 
-MOST_BRANCHES: Final = 40
+_MOST_BRANCHES: Final = 40
 ITEMS: Final = Use(must=True, types=LIST, needed=True)
 """What a Map state does with its array."""
+FIELDS: Final[Mapping[str, Use]] = {
+    "Seconds": Use(must=True, types=NUMBER, needed=True),
+    "Timestamp": Use(must=True, types=TEXT, needed=True, format="date-time"),
+    "TimeoutSeconds": Use(must=True, types=WHOLE, needed=True),
+    "HeartbeatSeconds": Use(must=True, types=WHOLE, needed=True),
+    "MaxConcurrency": Use(must=True, types=WHOLE, needed=True),
+    "ToleratedFailurePercentage": Use(must=True, types=NUMBER, needed=True),
+    "ToleratedFailureCount": Use(must=True, types=WHOLE, needed=True),
+    "Error": Use(types=TEXT),
+    "Cause": Use(types=TEXT),
+}
+"""What a state does with a field that it may read from its input. In JSONPath, the field's name ends in `Path`."""
 Fill: TypeAlias = Callable[[Json, Scope], Value]
 
 
@@ -89,6 +101,12 @@ def _only_member(value: Value) -> Value:
     (made,) = value
     (member,) = getattr(made, "members", ((None, UNKNOWN),))
     return member[1]
+
+
+def side_by_side(state: JsonObject, given: Value, scope: Scope) -> list[Branch]:
+    """Return the branches of a Parallel state, each of which begins with what is given."""
+    branches = listed(state.get("Branches"))[:_MOST_BRANCHES]
+    return [Branch(one, given, scope.variables, scope.item) for one in branches]
 
 
 def repeated(state: JsonObject, given: Value, item: Value, items: Value, variables: Variables) -> Branch:

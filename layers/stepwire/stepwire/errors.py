@@ -65,6 +65,9 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, ClassVar, Final
 
+# API Gateway renames a function's www-authenticate; from this header, parameter mapping can make it again.
+CHALLENGE_HEADER: Final = "stepwire-challenge"
+
 
 class StepwireError(Exception):
     """Base of every error that Stepwire raises."""
@@ -304,13 +307,13 @@ class InsufficientScope(AccessDenied):
     """F6: the caller's token lacks a scope; the challenge names all required scopes."""
 
     def __init__(self, needed: tuple[str, ...], metadata_url: str) -> None:
-        """Build the challenge, as a header and as data, because API Gateway renames the header."""
+        """Build the challenge, as data and in two headers, because API Gateway renames the first one."""
         scope = " ".join(needed)
         message = f"Your sign-in does not allow this. Sign in again with the scopes: {scope}."
         challenge = {"error": "insufficient_scope", "scope": scope, "resource_metadata": metadata_url}
         super().__init__(message, challenge)
         parts = ", ".join(f'{key}="{value}"' for key, value in challenge.items())
-        self.headers = {"www-authenticate": f"Bearer {parts}"}
+        self.headers = dict.fromkeys(("www-authenticate", CHALLENGE_HEADER), f"Bearer {parts}")
 
 
 class IncompleteIdentity(AccessDenied):

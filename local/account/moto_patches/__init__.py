@@ -22,6 +22,7 @@ from local.account.moto_patches import (
     integrations,
     jsonata,
     streams,
+    stubs,
     versions,
 )
 
@@ -35,6 +36,7 @@ _ALL: tuple[Patch, ...] = (
     *callbacks.PATCHES,
     *branches.PATCHES,
     *integrations.PATCHES,
+    *stubs.PATCHES,
     *jsonata.PATCHES,
     *functions.PATCHES,
     *events.PATCHES,

@@ -1,6 +1,7 @@
 """Patch of Parallel and Map: how the error of a branch or an item reaches the state around it."""
 
 from collections.abc import Callable
+from typing import Any
 
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import (
     ILLEGAL_CUSTOM_ERROR_PREFIX,
@@ -24,9 +25,22 @@ def errors_of_branches_keep_their_names(replace: _Replace) -> None:
         replace(module, "CustomErrorName", _error_name)
 
 
+class FinalError(str):
+    """The name of an error that nothing catches: it stays one on its way out of branches."""
+
+    __slots__ = ()
+
+
+def final(name: Any, error: FinalError) -> Any:
+    """Return the name of an error, made final."""
+    name.error_name = error
+    return name
+
+
 def _error_name(error_name: str | None) -> ErrorName:
     if error_name is not None and error_name.startswith(ILLEGAL_CUSTOM_ERROR_PREFIX):
-        return StatesErrorName.from_name(error_name)
+        name = StatesErrorName.from_name(error_name)
+        return final(name, error_name) if isinstance(error_name, FinalError) else name
     return CustomErrorName(error_name)
 
 

@@ -1,14 +1,17 @@
-"""Patches of Systems Manager and Step Functions: changes of parameters and tags reach EventBridge."""
+"""Patches of Systems Manager and Step Functions: changes of parameters and tags reach EventBridge; limits of size."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from moto.events.models import events_backends
+from moto.ssm.exceptions import ValidationException
 from moto.ssm.models import SimpleSystemManagerBackend, ssm_backends
 from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 
 _Replace = Callable[[object, str, object], None]
+_SMALLEST_TIER = "Standard"
+_LARGEST_VALUES = {_SMALLEST_TIER: 4096, "Advanced": 8192, "Intelligent-Tiering": 8192}  # bytes
 
 
 def changes_of_parameters_are_events(replace: _Replace) -> None:
@@ -39,6 +42,25 @@ def changes_of_parameters_are_events(replace: _Replace) -> None:
     replace(SimpleSystemManagerBackend, "put_parameter", put_parameter)
     replace(SimpleSystemManagerBackend, "delete_parameter", delete_parameter)
     replace(SimpleSystemManagerBackend, "delete_parameters", delete_parameters)
+
+
+def values_of_parameters_have_a_limit(replace: _Replace) -> None:
+    """Patch: Refuse a value that is larger than its tier allows.
+
+    Defect: a value of any size is stored, and the deployment of a manifest that AWS refuses succeeds.
+    """
+    put: Any = SimpleSystemManagerBackend.put_parameter
+
+    def put_parameter(
+        self: Any, name: str, description: str, value: str, *rest: Any, tier: str | None, **named: Any
+    ) -> Any:
+        its_tier = tier or _SMALLEST_TIER
+        most = _LARGEST_VALUES[its_tier]
+        if len(value.encode()) > most:
+            raise ValidationException(f"{its_tier} tier parameters support a maximum parameter value of {most} bytes.")
+        return put(self, name, description, value, *rest, tier=tier, **named)
+
+    replace(SimpleSystemManagerBackend, "put_parameter", put_parameter)
 
 
 def changes_of_tags_are_events(replace: _Replace) -> None:
@@ -84,4 +106,4 @@ def forget(names: Iterable[str], account: str, region: str) -> None:
         parameters.pop(name, None)
 
 
-PATCHES = (changes_of_parameters_are_events, changes_of_tags_are_events)
+PATCHES = (changes_of_parameters_are_events, changes_of_tags_are_events, values_of_parameters_have_a_limit)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
+from botocore.exceptions import UnknownServiceError
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
 from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that calls boto_client_for
 from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
+from local.account.moto_patches.stubs import Answered
 from local.iam import permissions
 from local.iam.clients import plain_aws_client
 
@@ -64,7 +66,9 @@ def parameters_are_spelled_either_way(replace: _Replace) -> None:
         self: Any, response: Any, boto_service_name: str | None = None, service_action_name: str | None = None
     ) -> None:
         del service_action_name
-        if isinstance(response, dict) and (boto_service_name or self._get_boto_service_name()) == "stepfunctions":
+        # The answer of a stub stays as it is.
+        is_answered = isinstance(response, Answered) or not isinstance(response, dict)
+        if not is_answered and (boto_service_name or self._get_boto_service_name()) == "stepfunctions":
             _respell(cast("dict[str, Any]", response))
 
     replace(state_task_service.StateTaskService, "_normalise_parameters", normalise_parameters)
@@ -95,7 +99,10 @@ class _Client:
 
 
 def _input_shape(service: str, action: str) -> Mapping[str, Any]:
-    client = boto_client.boto_client_for(region="us-east-1", service=service)
+    try:
+        client = boto_client.boto_client_for(region="us-east-1", service=service)
+    except UnknownServiceError:  # of Step Functions alone, such as `http`; only a stub answers for it
+        return {}
     operation = client.meta.method_to_api_mapping.get(action)
     shape = client.meta.service_model.operation_model(operation).input_shape if operation else None
     return shape.members if shape else {}

@@ -2,17 +2,20 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from local.account.isolation import dummy_credentials
 from local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World, keep
 from local.cloudformation.resources.roles import check_allowed, role_of
-from local.errors import TemplateError
+from local.errors import FunctionLoadError, TemplateError
 from local.iam.actions import Need
 from local.lambdas.catalog import compile_catalog, list_release_tools
 from local.lambdas.environment import machine_variables
 from local.lambdas.functions import Function, FunctionSettings, register, unregister
+from local.stubs.owners import Owned
+from local.stubs.owners import register as own_stubs
 
 # An archive without files: the code is loaded from its folder.
 _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
@@ -20,62 +23,99 @@ _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 
 def _function(resource: Resource, world: World) -> Created:
     properties = resource.properties
-    if properties.get("PackageType", "Zip") != "Zip" or not str(properties.get("Runtime", "")).startswith("python"):
-        raise TemplateError(f"{resource.logical_id}: the local stack runs Python functions only.")
-    name: str = properties.get("FunctionName", world.name(resource))
-    settings = _settings(resource, world, name, _folder(resource, world))
+    name = _name(resource, world)
+    own_stubs(world.arn("lambda", f"function:{name}"), Owned(world.stubs, (resource.logical_id, name)))
+    settings = _settings(resource, world, name, _not_run(resource, world))
     if settings.dead_letters is not None:
         check_allowed(resource, settings.role, (Need("sqs:SendMessage", settings.dead_letters),))
     world.client("lambda").create_function(
         FunctionName=name,
-        Runtime=properties["Runtime"],
+        Runtime=properties.get("Runtime", "python3.13"),
         Role=properties["Role"],
         Handler=settings.handler,
         Timeout=int(settings.timeout),
         MemorySize=settings.memory,
         Code={"ZipFile": _EMPTY_ZIP},
     )
-    compile_catalog(resource.logical_id, settings.folder)
-    list_release_tools(resource.logical_id, settings.folder)
-    function = Function(settings, instances=world.instances, layers=world.layers)
+    if not settings.not_run:
+        compile_catalog(resource.logical_id, settings.folder)
+        list_release_tools(resource.logical_id, settings.folder)
+    function = _loaded(resource, settings, world)
     register(function)
     world.functions[resource.logical_id] = function
     return Created(name, {"Arn": settings.arn})
 
 
+def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Function:
+    """Return the function; without its code where only a package is missing, or where a stub answers anyway."""
+    try:
+        return Function(settings, instances=world.instances, layers=world.layers)
+    except FunctionLoadError as error:
+        missing = error.__cause__
+        is_theirs = isinstance(missing, ModuleNotFoundError) and not world.is_endpoint
+        if not is_theirs and not _stub(resource.logical_id, resource.properties, world):
+            raise
+        reason = f"{missing.name} is not installed here" if isinstance(missing, ModuleNotFoundError) else str(error)
+        return Function(replace(settings, not_run=reason), instances=world.instances)
+
+
+def _not_run(resource: Resource, world: World) -> str:
+    """Return why a function cannot run here; empty if it can."""
+    properties = resource.properties
+    if properties.get("PackageType", "Zip") != "Zip":
+        return "its code is a container image"
+    runtime = str(properties.get("Runtime", ""))
+    if not runtime.startswith("python"):
+        return f"its runtime is {runtime}" if runtime else "it names no runtime"
+    return "" if properties["Code"].get("S3Key", "") in world.folders else "its code is not in a folder on this disk"
+
+
+def _name(resource: Resource, world: World) -> str:
+    return resource.properties.get("FunctionName", world.name(resource))
+
+
+def _stub(logical_id: str, properties: Mapping[str, Any], world: World) -> str:
+    name = properties.get("FunctionName", f"{world.stack}-{logical_id}")
+    found = world.stubs.find([logical_id, name, world.arn("lambda", f"function:{name}")])
+    return str(found.path) if found else ""
+
+
 def _changed(change: Change, world: World) -> Created:
     """Load a function anew, in place: routes and streams refer to it."""
     resource, function = change.after, world.functions[change.after.logical_id]
-    name: str = resource.properties.get("FunctionName", world.name(resource))
-    settings = _settings(resource, world, name, _folder(resource, world))
+    settings = _settings(resource, world, _name(resource, world), _not_run(resource, world))
     if settings.arn != function.arn:
         raise TemplateError(f"{resource.logical_id}: its name changes by a restart only.")
-    compile_catalog(resource.logical_id, settings.folder)
-    function.replace(settings)
+    if not settings.not_run:
+        compile_catalog(resource.logical_id, settings.folder)
+    _reload(resource, function, settings, world)
     return change.created
+
+
+def _reload(resource: Resource, function: Function, settings: FunctionSettings, world: World) -> None:
+    try:
+        function.replace(settings)
+    except FunctionLoadError as error:
+        if not _stub(resource.logical_id, resource.properties, world):
+            raise
+        function.replace(replace(settings, not_run=str(error)))
 
 
 def _removed(resource: Resource, _created: Created, world: World) -> None:
     unregister(world.functions.pop(resource.logical_id))
 
 
-def _folder(resource: Resource, world: World) -> Path:
-    code: Mapping[str, Any] = resource.properties["Code"]
-    key: str = code.get("S3Key", "")
-    if key not in world.folders:
-        raise TemplateError(f"{resource.logical_id}: the local stack serves code from a folder on this disk only.")
-    return world.folders[key]
-
-
-def _settings(resource: Resource, world: World, name: str, folder: Path) -> FunctionSettings:
+def _settings(resource: Resource, world: World, name: str, not_run: str) -> FunctionSettings:
     properties = resource.properties
+    folder = Path() if not_run else world.folders[properties["Code"]["S3Key"]]
+    handler: str = properties.get("Handler", "") if not_run else properties["Handler"]
     timeout, memory = int(properties.get("Timeout", 3)), int(properties.get("MemorySize", 128))
     log_group = properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}")
     given: Mapping[str, Any] = properties.get("Environment", {}).get("Variables", {})
     runtime = {
         **machine_variables(),
         **dummy_credentials(),
-        "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties['Runtime']}",
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties.get('Runtime', 'image')}",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),
         "AWS_LAMBDA_FUNCTION_NAME": name,
         "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
@@ -84,7 +124,7 @@ def _settings(resource: Resource, world: World, name: str, folder: Path) -> Func
         "AWS_LAMBDA_LOG_STREAM_NAME": "local",
         "LAMBDA_TASK_ROOT": str(folder),
         "TZ": ":UTC",
-        "_HANDLER": properties["Handler"],
+        "_HANDLER": handler,
         # No X-Ray daemon runs here.
         "AWS_XRAY_SDK_ENABLED": "false",
         "POWERTOOLS_TRACE_DISABLED": "true",
@@ -93,13 +133,14 @@ def _settings(resource: Resource, world: World, name: str, folder: Path) -> Func
         name=name,
         arn=world.arn("lambda", f"function:{name}"),
         folder=folder,
-        handler=properties["Handler"],
+        handler=handler,
         timeout=timeout,
         memory=memory,
         log_group=log_group,
         variables=runtime | {key: _variable(value) for key, value in given.items()},
         dead_letters=properties.get("DeadLetterConfig", {}).get("TargetArn"),
         role=role_of(resource, properties["Role"], world),
+        not_run=not_run,
     )
 
 
@@ -153,6 +194,7 @@ KINDS = {
         note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
         update=_changed,
         remove=_removed,
+        stub=_stub,
     ),
     "AWS::Lambda::LayerVersion": Kind(
         _layer,

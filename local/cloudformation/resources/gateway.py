@@ -6,6 +6,7 @@ from typing import Any
 from local.cloudformation.resources.kinds import Created, Kind, Resource, World
 from local.errors import TemplateError
 from local.gateway.cors import Cors
+from local.gateway.header_changes import changes_of
 from local.gateway.http_api import Integration, Route
 from local.gateway.issuers import is_on_this_machine
 from local.gateway.jwt_tokens import JwtAuthorizer
@@ -53,10 +54,17 @@ def _integration(resource: Resource, world: World) -> Created:
     function = next((function for function in world.functions.values() if function.settings.arn in arn), None)
     if function is None:
         raise TemplateError(f"{resource.logical_id}: {arn} is not a function of this template.")
+    try:
+        changes = changes_of(properties.get("ResponseParameters") or {})
+    except ValueError as error:
+        raise TemplateError(f"{resource.logical_id}: ResponseParameters: {error}.") from error
     identifier = _identifier(resource, world, length=7)
-    world.integrations[identifier] = Integration(
-        function, int(properties.get("TimeoutInMillis", _LONGEST_TIMEOUT)) / 1000
-    )
+    timeout = int(properties.get("TimeoutInMillis", _LONGEST_TIMEOUT)) / 1000
+    world.integrations[identifier] = Integration(function, timeout, changes)
+    if changes:
+        world.notes.append(
+            f"{resource.logical_id}: ResponseParameters apply after headers are renamed, which is not documented"
+        )
     return Created(identifier)
 
 
@@ -111,7 +119,15 @@ KINDS = {
         note="stages: no throttling, no access logs",
     ),
     "AWS::ApiGatewayV2::Integration": Kind(
-        _integration, served=("ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis")
+        _integration,
+        served=(
+            "ApiId",
+            "IntegrationType",
+            "IntegrationUri",
+            "PayloadFormatVersion",
+            "ResponseParameters",
+            "TimeoutInMillis",
+        ),
     ),
     "AWS::ApiGatewayV2::Route": Kind(
         _route,

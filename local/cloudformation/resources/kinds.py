@@ -13,6 +13,7 @@ from local.iam.clients import aws_client
 from local.iam.permissions import Role
 from local.lambdas.functions import Function
 from local.streams.mappings import Mapping as StreamMapping
+from local.stubs.book import Book
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class World:
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
     routes: list[Route] = field(default_factory=list[Route])
     notes: list[str] = field(default_factory=list[str])
+    stubs: Book = field(default_factory=Book)
+    is_endpoint: bool = True  # the first stack, without whose functions nothing serves
 
     @property
     def stack_id(self) -> str:
@@ -97,6 +100,8 @@ class Kind:
     update: Callable[[Change, World], Created] | None = None
     # How it removes one; None: it stays, without effect.
     remove: Callable[[Resource, Created, World], None] | None = None
+    # Which stub stands for a resource: a text that changes with it; None: none ever does.
+    stub: Callable[[str, Mapping[str, Any], World], str] | None = None
 
     def ignored(self, resource: Resource) -> list[str]:
         """Return the properties of a resource that have no effect."""
@@ -104,6 +109,9 @@ class Kind:
 
 
 _WORDS = ("Description", "Tags")
+
+NOT_SERVED = "-is-not-served-locally"
+"""The end of what Ref and GetAtt give for a resource that is not served."""
 
 
 def keep(change: Change, _world: World) -> Created:

@@ -8,13 +8,18 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 from jsonata import JException, Jsonata  # pyright: ignore[reportMissingTypeStubs]
 
-from local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
+from local.account import stub_machines
+from local.cloudformation.resources.kinds import NOT_SERVED, Change, Created, Kind, Resource, World
 from local.cloudformation.resources.roles import role_of
 from local.errors import TemplateError
+from local.stubs.owners import Owned
+from local.stubs.owners import register as own_stubs
 
 
 def _state_machine(resource: Resource, world: World) -> Created:
     name = _name(resource, world)
+    stub_machines.make_room(world.arn("states", f"stateMachine:{name}"))
+    own_stubs(world.arn("states", f"stateMachine:{name}"), Owned(world.stubs, (resource.logical_id, name)))
     try:
         made = world.client("stepfunctions").create_state_machine(
             name=name,
@@ -54,12 +59,43 @@ def _removed(_resource: Resource, created: Created, world: World) -> None:
 def _settings(resource: Resource, world: World) -> dict[str, Any]:
     """Return the definition and the role, after checking both, and the encryption."""
     properties = resource.properties
-    definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
-    _check_transitions(resource.logical_id, definition)
-    _check_expressions(resource.logical_id, json.loads(definition))
+    is_stub = _stub(resource.logical_id, properties, world) or not _is_here(properties)
+    definition = stub_machines.definition() if is_stub else _checked(resource, world)
     role_of(resource, properties["RoleArn"], world)
     encryption = _encryption(properties.get("EncryptionConfiguration"))
     return {"definition": definition, "roleArn": properties["RoleArn"], **encryption}
+
+
+def _checked(resource: Resource, world: World) -> str:
+    properties = resource.properties
+    definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
+    _check_transitions(resource.logical_id, definition)
+    _check_expressions(resource.logical_id, json.loads(definition))
+    return _with_functions(definition, world)
+
+
+def _is_here(properties: Mapping[str, Any]) -> bool:
+    """Return whether the template has a definition, or names one on this disk."""
+    return bool({"DefinitionString", "Definition"} & set(properties))
+
+
+def _with_functions(definition: str, world: World) -> str:
+    """Let the Resource of a Task be an ARN where it belongs to what is not served: without one, no state is read."""
+    function = world.arn("lambda", "function:")
+    return re.sub(rf'("Resource":\s*")([^":]*{NOT_SERVED})"', rf'\1{function}\2"', definition)
+
+
+def _stub(logical_id: str, properties: Mapping[str, Any], world: World) -> str:
+    name = properties.get("StateMachineName", f"{world.stack}-{logical_id}")
+    found = world.stubs.find([logical_id, name, world.arn("states", f"stateMachine:{name}")])
+    return str(found.path) if found else ""
+
+
+def _activity(resource: Resource, world: World) -> Created:
+    name: str = resource.properties.get("Name", world.name(resource))
+    arn = world.arn("states", f"activity:{name}")
+    own_stubs(arn, Owned(world.stubs, (resource.logical_id, name)))
+    return Created(arn, {"Arn": arn, "Name": name})
 
 
 def _tags(resource: Resource) -> dict[str, str]:
@@ -172,6 +208,10 @@ KINDS = {
         note="state machines: no logs, no tracing, no redrive; a key only empties their events",
         update=_changed,
         remove=_removed,
+        stub=_stub,
+    ),
+    "AWS::StepFunctions::Activity": Kind(
+        _activity, served=("Name",), harmless=("EncryptionConfiguration",), note="activities: have no workers here"
     ),
     "AWS::StepFunctions::StateMachineVersion": Kind(
         _version, served=("StateMachineArn",), harmless=("StateMachineRevisionId",)

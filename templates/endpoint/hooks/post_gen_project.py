@@ -5,7 +5,16 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(r"{{ cookiecutter._repo_dir }}").resolve()
-PARTS = ("LICENSE", "functions", "layers", "local", "pyproject.toml", "requirements", "template.yaml")
+PARTS = (
+    "LICENSE",
+    "functions",
+    "layers",
+    "local",
+    "operations.yaml",
+    "pyproject.toml",
+    "requirements",
+    "template.yaml",
+)
 NOT_SOURCES = shutil.ignore_patterns("__pycache__", "catalog.json", ".*")
 
 

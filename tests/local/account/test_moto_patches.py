@@ -21,7 +21,7 @@ def test_every_patch_has_one_proof() -> None:
 
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=list(PATCHES))
 def test_every_patch_states_what_it_does_and_the_defect(patch: Patch) -> None:
-    assert re.fullmatch(r"Patch: \S[^\n]*\.\n\n\s+Defect: \S.*\.\s*", patch.__doc__ or "", re.DOTALL)
+    assert re.fullmatch(r"Patch: \S[^\n]*\.\n\n\s*Defect: \S.*\.\s*", patch.__doc__ or "", re.DOTALL)
 
 
 def test_the_patches_are_for_the_installed_version() -> None:

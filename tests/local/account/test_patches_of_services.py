@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from moto.dynamodb.models import DynamoDBBackend
 from moto.stepfunctions.parser.asl.utils import boto_client
 
@@ -151,6 +152,20 @@ def test_a_rule_matches_each_change_of_a_parameter(account: Account) -> None:
     parameters.delete_parameters(Names=[name])
 
     assert sorted(one["operation"] for one in read()) == ["Create", "Create", "Delete", "Delete", "Update"]
+
+
+@proof("values_of_parameters_have_a_limit")
+def test_a_value_that_is_larger_than_its_tier_allows_is_refused(account: Account) -> None:
+    parameters: Any = aws_client("ssm", "us-east-1")
+    name = f"/of/{uuid.uuid4()}"
+    sizes = {"Standard": 4096, "Advanced": 8192, "Intelligent-Tiering": 8192}
+
+    for tier, most in sizes.items():
+        parameters.put_parameter(Name=f"{name}/{tier}", Value="x" * most, Type="String", Tier=tier)
+        with pytest.raises(ClientError, match=f"maximum parameter value of {most}"):
+            parameters.put_parameter(Name=f"{name}/too-large/{tier}", Value="x" * (most + 1), Type="String", Tier=tier)
+    with pytest.raises(ClientError, match="Standard tier"):
+        parameters.put_parameter(Name=f"{name}/usual", Value="x" * 4097, Type="String")
 
 
 @proof("changes_of_tags_are_events")

@@ -53,12 +53,18 @@ def bench(tmp_path: Path) -> Bench:
         ({"Fn::If": ["IsOther", "yes", "no"]}, "no"),
         ({"Fn::GetAtt": ["Queue", "QueueName"]}, "the-queue"),
         ({"Fn::Sub": "${Queue.Arn}"}, "arn:aws:sqs:us-east-1:123456789012:the-queue"),
+        ({"Fn::FindInMap": ["Sizes", {"Ref": "Name"}, "size"]}, "large"),
+        ({"Fn::Select": [1, {"Fn::GetAZs": ""}]}, "us-east-1b"),
+        ({"Fn::Join": ["", {"Fn::GetAZs": "eu-west-1"}]}, "eu-west-1aeu-west-1beu-west-1c"),
+        ({"Fn::Base64": {"Ref": "Name"}}, "Z2l2ZW4="),
+        ({"Fn::ImportValue": {"Fn::Sub": "${Name}-role"}}, "given-role-is-not-served-locally"),
     ],
 )
 def test_intrinsic_functions_are_evaluated(bench: Bench, value: Any, result: str) -> None:
     outputs = bench.outputs(
         given={"Name": "given"},
         Parameters={"Name": {"Type": "String"}},
+        Mappings={"Sizes": {"given": {"size": "large"}}},
         Conditions={
             "IsGiven": {"Fn::Equals": [{"Ref": "Name"}, "given"]},
             "IsOther": {"Fn::And": [{"Condition": "IsGiven"}, {"Fn::Not": [{"Fn::Or": [{"Condition": "IsGiven"}]}]}]},
@@ -112,7 +118,8 @@ def test_a_circular_reference_is_named(bench: Bench) -> None:
     ("sections", "words"),
     [
         ({"Outputs": {"A": {"Value": {"Ref": "Nobody"}}}}, "refers to Nobody"),
-        ({"Outputs": {"A": {"Value": {"Fn::ImportValue": "x"}}}}, "Fn::ImportValue"),
+        ({"Outputs": {"A": {"Value": {"Fn::Transform": "x"}}}}, "Fn::Transform"),
+        ({"Outputs": {"A": {"Value": {"Fn::FindInMap": ["M", "a", "b"]}}}}, "no mapping M with a and b"),
         ({"Outputs": {"A": {"Value": {"Fn::If": ["Nothing", 1, 2]}}}}, "no condition Nothing"),
         ({"Outputs": {"A": {"Value": {"Fn::Select": [3, ["a"]]}}}}, "item 3 of 1"),
         ({"Resources": {"Queue": queue(QueueName="no spaces allowed")}}, "Queue: "),
@@ -195,6 +202,14 @@ def test_a_template_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_parameter_is_checked(declaration: dict[str, Any], value: str, words: str) -> None:
     with pytest.raises(TemplateError, match=words):
         parameter_values({"P": declaration}, {"P": value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("AWS::EC2::VPC::Id", "vpc-1, 2"), ("List<AWS::EC2::Subnet::Id>", ["vpc-1", "2"])],
+)
+def test_the_ids_of_resources_are_texts(kind: str, value: object) -> None:
+    assert parameter_values({"P": {"Type": kind}}, {"P": "vpc-1, 2"}) == {"P": value}
 
 
 def test_an_unknown_parameter_is_refused() -> None:

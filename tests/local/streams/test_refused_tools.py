@@ -43,6 +43,12 @@ def test_a_line_says_where_what_and_what_serves() -> None:
     ]
 
 
+def test_two_faults_of_one_manifest_are_told_apart_in_the_line() -> None:
+    (line,) = told(record(None, [{**SECOND, "reason": "description: is missing\ndescripton: unknown field"}]))
+
+    assert line.endswith("not listed: description: is missing; descripton: unknown field")
+
+
 def test_other_items_say_nothing() -> None:
     assert told(record(None, [FIRST], key="head")) == []
 

@@ -3,9 +3,9 @@
 //     node tasks.mjs URL LIBRARY
 //
 // LIBRARY is "sdk" (1.x, 2025-11-25), "ext-tasks-legacy" or "ext-tasks-auto" (over `client` 2.x, in either era).
-const MODERN = "2026-07-28";
+import { MODERN, connectedClient, connectedSdk, taskSession } from "./clients.mjs";
+
 const TASKS = "io.modelcontextprotocol/tasks";
-const ANYTHING = { "~standard": { version: 1, vendor: "stepwire", validate: (value) => ({ value }) } };
 const REFUND = { order_id: "A-1002", amount: "100.00", currency: "EUR", reason: "It wobbles." };
 const NEVER = { message: "never", seconds: 3600 };
 const url = new URL(process.argv[2]);
@@ -19,12 +19,7 @@ function answer(params) {
 }
 
 async function withSdk() {
-  const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
-  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
-  const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
-  const client = new Client(info, { capabilities: { elicitation: { form: {} } } });
-  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params));
-  await client.connect(new StreamableHTTPClientTransport(url));
+  const { client } = await connectedSdk(url, info, { elicitation: { form: {} } }, answer);
   await client.listTools();
   const { tasks } = client.experimental;
   // Goes through a call's messages; `seen` gets the task's id, and may end the loop by returning true.
@@ -48,36 +43,13 @@ async function withSdk() {
   };
 }
 
-async function dispatch(envelope) {
-  const { method, params } = envelope;
-  const name = params.taskId ?? params.name;
-  const headers = {
-    "content-type": "application/json",
-    accept: "application/json, text/event-stream",
-    "mcp-protocol-version": MODERN,
-    "mcp-method": method,
-    ...(name === undefined ? {} : { "mcp-name": name }),
-  };
-  const body = JSON.stringify({ jsonrpc: "2.0", id: envelope.id ?? crypto.randomUUID(), method, params });
-  const answered = await (await fetch(url, { method: "POST", headers, body })).json();
-  return answered.error ? { kind: "error", error: answered.error } : { kind: "result", result: answered.result };
-}
-
 async function session(mode) {
-  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  const { createTaskSessionFromClient } = await import("@modelcontextprotocol/ext-tasks/client");
   const extensions = mode === "auto" ? { extensions: { [TASKS]: {} } } : {};
   const capabilities = { elicitation: { form: {} }, ...extensions };
-  const client = new Client(info, { capabilities, versionNegotiation: { mode } });
-  client.setRequestHandler("elicitation/create", async ({ params }) => answer(params));
-  await client.connect(new StreamableHTTPClientTransport(url));
-  const framing = { protocolVersion: MODERN, clientInfo: info, clientCapabilities: capabilities };
-  const more = mode === "auto" ? { rawDispatch: dispatch, v2RequestFraming: framing } : {};
-  const onInputRequest = async (request) => answer(request.params);
-  const tasks = createTaskSessionFromClient(client, { endpointId: "stepwire", onInputRequest, ...more });
-  const { tools } = await client.request({ method: "tools/list", params: {} }, ANYTHING);
-  const declarations = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
-  return { client, tasks, declarations };
+  const { client, request } = await connectedClient(url, info, mode, capabilities, answer);
+  const tasks = await taskSession(client, url, info, mode, capabilities, answer);
+  const { tools } = await request("tools/list", {});
+  return { client, tasks, declarations: Object.fromEntries(tools.map((tool) => [tool.name, tool])) };
 }
 
 async function withExtTasks(mode) {

@@ -6,11 +6,9 @@ from typing import Final
 import pytest
 
 from stepwire.catalog.additions import NOTHING_ADDED, Additions, Context
-from stepwire.catalog.compiled import Compiled, entries_in
 from stepwire.catalog.manifests import compile_directory, read_manifest
-from stepwire.catalog.tools import FORMAT, SHAPED_FORMAT, Tool, read_catalog
+from stepwire.catalog.tools import Tool, read_catalog
 from stepwire.errors import CatalogError
-from stepwire.json_text import load_json, write
 from tests.kits import state_machine_arn
 
 BASE: Final = """\
@@ -103,32 +101,3 @@ def test_a_schema_that_offers_what_the_server_sets_in_any_way_is_refused(more: s
 )
 def test_a_default_that_its_own_schema_refuses_is_a_fault(schema: str, words: str) -> None:
     assert words in fault("", f"input_schema: {{type: object, {schema}}}\n")
-
-
-def test_a_tool_whose_input_is_shaped_is_not_served_by_a_version_that_does_not_shape_it(tmp_path: Path) -> None:
-    plain = load_json(compile_directory(folder_with(tmp_path / "a", "")))
-    shaped = load_json(compile_directory(folder_with(tmp_path / "b", "context: caller")))
-    assert (plain["format"], shaped["format"]) == (FORMAT, SHAPED_FORMAT)
-
-    entries = {"plain": {**plain["tools"][0], "name": "plain"}, "shaped": {**shaped["tools"][0], "name": "shaped"}}
-    shards = Compiled(entries).shards()
-
-    assert [(load_json(shard)["format"], list(entries_in(shard))) for shard in shards] == [
-        (FORMAT, ["plain"]),
-        (SHAPED_FORMAT, ["shaped"]),
-    ]
-
-
-def test_a_catalog_of_an_earlier_version_is_still_read(tmp_path: Path) -> None:
-    earlier = load_json(compile_directory(folder_with(tmp_path, "")))
-    assert earlier["format"] == 2
-
-    (tool,) = read_catalog(write(earlier), {"Settle": state_machine_arn("Settle")}).in_order
-
-    assert tool.additions is NOTHING_ADDED
-
-
-def folder_with(folder: Path, lines: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "settle.yaml").write_text(BASE + SCHEMA + lines, encoding="utf-8")
-    return folder

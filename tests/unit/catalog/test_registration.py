@@ -109,6 +109,11 @@ BROKEN: Final[dict[str, tuple[Registered, str]]] = {
     ),
     "a Lambda function": (registered(state_machine="arn:aws:lambda:eu-central-1:123456789012:function:f"), "neither"),
     "an internal field": (registered(confirm={"message": "Sure?", "key": "a b"}), "confirm.key"),
+    "the type of its state machine": (registered(express=True), "express: unknown field"),
+    "what names its version": (registered(digest="0" * 32), "digest: unknown field"),
+    "where it comes from": (registered(source="functions/mcp/tools/a.yaml"), "source: unknown field"),
+    "a time in the compiled form": (registered(ttl_ms=1), "ttl_ms: unknown field"),
+    "a bucket by its URL": (registered(result_bucket="s3://internal"), "result_bucket: must be the name of a bucket"),
 }
 
 

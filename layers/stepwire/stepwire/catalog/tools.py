@@ -25,9 +25,12 @@ from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
 
 FORMAT: Final = 2
-"""The oldest format that a version must read to serve a tool of it: 3, if what it is sent or returns is shaped."""
+"""The format of a tool that every version of Stepwire can serve."""
 SHAPED_FORMAT: Final = 3
-FORMATS: Final = (FORMAT, SHAPED_FORMAT)
+"""The format of a tool whose input or result a version must know how to shape."""
+RUN_FORMAT: Final = 4
+"""The format of a tool that a version must know how to run: EXPRESS, or by a role."""
+FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT)
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -38,6 +41,7 @@ LIST_TOOL: Final = "task_list"
 OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
 """The names of Stepwire's own tools, for clients without tasks; no manifest may take one."""
 _SHAPING: Final = frozenset({"input", "context", "output"})
+_RUNNING: Final = frozenset({"express", "role"})
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 
 
@@ -215,7 +219,9 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
 
 
 def format_of(entry: JsonObject) -> int:
-    """Return the format of a compiled tool. An earlier version, which would not shape its input, does not serve it."""
+    """Return the format of a compiled tool. A version that does not know its fields must not serve it."""
+    if not _RUNNING.isdisjoint(entry):
+        return RUN_FORMAT
     return FORMAT if _SHAPING.isdisjoint(entry) else SHAPED_FORMAT
 
 

@@ -27,12 +27,13 @@ from stepwire.aws.storage.items import (
     task_of,
     usage_key,
 )
+from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import RECLAIM_PAUSE, Limits, Usage, admit, is_idle
+from stepwire.tasks.usage import RECLAIM_PAUSE, Limits, Usage, admit
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -47,14 +48,9 @@ _IS_NOT_CANCELLED: Final = "attribute_not_exists(cancelled)"
 _IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
 _IS_RESERVED: Final = "contains(active, :text)"
 _MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
-_IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
-_IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
 _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
-# A caller changes between idle and busy rarely; more retries than this mean a fault of ours.
-_MOST_TRIES: Final = 5
 _PAGE: Final = 100  # tasks
 _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal has this form
-_USAGE_RETENTION: Final = timedelta(days=31)  # longer than any task
 
 
 @dataclass(frozen=True)
@@ -121,7 +117,7 @@ class DynamoDbTaskStore:
     def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
         """Reserve an active slot unless the owner is at a limit. Idempotent per task."""
         usage = Usage()
-        for _ in range(_MOST_TRIES):
+        for _ in range(MOST_TRIES):
             try:
                 self._client.update_item(**self._reservation(key, limits, usage, at))
             except ClientError as error:
@@ -138,32 +134,16 @@ class DynamoDbTaskStore:
         raise StoreBusy
 
     def _reservation(self, key: TaskKey, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
-        """Return the conditional update that reserves a slot.
-
-        A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
-        """
-        now, pace = milliseconds_of(at), limits.pace // timedelta(milliseconds=1)
-        values: dict[str, Any] = {
+        """Return the conditional update that reserves a slot and counts the call."""
+        update = counting(self.table_name, key.owner, limits, usage, at)
+        update["UpdateExpression"] += " ADD active :id"
+        update["ConditionExpression"] += f" AND {_HAS_A_SLOT}"
+        update["ExpressionAttributeValues"] |= {
             ":id": {"SS": [key.task_id]},
             ":text": {"S": key.task_id},
             ":most": {"N": str(limits.active)},
-            ":now": {"N": str(now)},
-            ":expires": {"N": str(seconds_of(at + _USAGE_RETENTION))},
         }
-        if is_idle(usage, at):
-            paced, condition = ":next", _IS_IDLE
-            values[":next"] = {"N": str(now + pace)}
-        else:
-            paced, condition = "paced_until + :pace", _IS_IN_PACE
-            values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + 60_000 - pace)}}
-        return {
-            "TableName": self.table_name,
-            "Key": usage_key(key.owner),
-            "UpdateExpression": f"SET paced_until = {paced}, expires_at = :expires ADD active :id",
-            "ConditionExpression": f"{condition} AND {_HAS_A_SLOT}",
-            "ExpressionAttributeValues": values,
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
+        return update
 
     def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
         """Free the slots of tasks. Idempotent."""
@@ -221,7 +201,7 @@ class DynamoDbTaskStore:
         keys: Any = [item_key(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
         wanted: dict[str, Any] = {self.table_name: {"Keys": keys, "ConsistentRead": True}}
         tasks: dict[TaskId, Task] = {}
-        for _ in range(_MOST_TRIES):  # one response holds 16 MB; the rest is requested again
+        for _ in range(MOST_TRIES):  # one response holds 16 MB; the rest is requested again
             answer = self._client.batch_get_item(RequestItems=wanted)
             found = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
             tasks |= {task.task_id: task for task in found}
@@ -363,14 +343,6 @@ class DynamoDbTaskStore:
         last = cast(Item | None, response.get("LastEvaluatedKey"))
         tasks = tuple(task_of(cast(Item, item)) for item in response["Items"])
         return TaskPage(tasks, task_key_from_item(last).task_id if last else None)
-
-
-def usage_of(item: Item) -> Usage:
-    """Return a caller's usage from its item, which may be empty."""
-    paced, reclaimed = (
-        moment_of(int(item[name]["N"]) / 1000) if name in item else None for name in ("paced_until", "reclaimed_at")
-    )
-    return Usage(frozenset(map(TaskId, item.get("active", {}).get("SS", ()))), paced, reclaimed)
 
 
 def _item_of_claim(claim: KeyClaim) -> Item:

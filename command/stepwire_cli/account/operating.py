@@ -1,0 +1,205 @@
+"""What a task waits for, and what its operator may do next.
+
+Pure. Each next step is words, with a command that can be pasted into a shell. The rule: no argument, question, answer
+or result of the caller is in what these functions return.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from stepwire.tasks.inputs import InputRequest, Mode, mode_of
+from stepwire.tasks.lifecycle import as_of
+from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task
+from stepwire_cli.account.histories import OpenState
+from stepwire_cli.account.tasks import Fate, Items, Run
+
+_REGION: Final = 3  # part of an ARN
+_KINDS: Final[Mapping[Mode, str]] = {
+    Mode.FORM: "a form",
+    Mode.URL: "a page to open",
+    Mode.SAMPLING: "a question to the client's model",
+    Mode.ROOTS: "the client's roots",
+}
+_CONSOLES: Final[Mapping[str, str]] = {
+    "aws-cn": "console.amazonaws.cn",
+    "aws-us-gov": "console.amazonaws-us-gov.com",
+}
+
+
+@dataclass(frozen=True)
+class Where:
+    """The endpoint, as commands name it."""
+
+    stack: str
+    profile: str | None = None
+    region: str | None = None
+    """None: the usual one."""
+    url: str = ""
+    """Of the endpoint, where it is known."""
+    sweep: str = ""
+    """Name of the function, where it is known."""
+
+    def aws(self, *words: str, region: str | None = None) -> str:
+        """Return a command of the AWS CLI, by default in the endpoint's Region."""
+        return shlex.join(("aws", *words, *_options(profile=self.profile, region=region or self.region)))
+
+    def stepwire(self, *words: str) -> str:
+        """Return a command of ours."""
+        return shlex.join(("stepwire", *words, *_options(profile=self.profile, region=self.region)))
+
+
+def _options(**given: str | None) -> list[str]:
+    return [word for name, value in given.items() if value for word in (f"--{name}", value)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that may be done."""
+
+    words: str
+    command: str = ""
+
+
+def console_url(execution_arn: str) -> str:
+    """Return the page of an execution in the AWS console."""
+    _, partition, _, region, *_ = execution_arn.split(":")
+    host = _CONSOLES.get(partition, "console.aws.amazon.com")
+    return f"https://{region}.{host}/states/home?region={region}#/v2/executions/details/{execution_arn}"
+
+
+def status_of(task: Task, at: datetime) -> str:
+    """Return a task's status as clients read it, and what they do not see."""
+    if at >= task.expires_at:
+        return "expired"
+    match as_of(task, at).status:
+        case InputRequired():
+            return "input_required"
+        case Completed(result):
+            return "completed, with an error of the tool" if result.is_error else "completed"
+        case Failed(error):
+            return f"failed ({error.code})"
+        case Cancelled():
+            return "cancelled"
+        case _:
+            return "working"
+
+
+def waits_for(task: Task, run: Run | None, at: datetime) -> list[str]:
+    """Return what a task waits for, one line each; nothing once it has ended.
+
+    Args:
+        task: as it is stored.
+        run: its execution; None: it was not looked for.
+        at: the time.
+    """
+    task = as_of(task, at)
+    if task.has_ended or at >= task.expires_at:
+        return []
+    if task.awaits_confirmation:
+        return [f"its caller's confirmation{_until(task.input_requests[0])}: nothing has been started"]
+    found = [_question(one) for one in task.input_requests]
+    if task.inputs.undelivered:
+        found.append("the workflow to take an answer that was given: the next poll, or the sweep, delivers it")
+    return [*found, *_of_the_run(run)]
+
+
+def _question(request: InputRequest) -> str:
+    again = ", asked again, because the last answer did not fit" if request.refusal else ""
+    kind = _KINDS[mode_of(request.asked)]
+    return f"its caller's answer to question {request.number}: {kind}, key {request.key}{_until(request)}{again}"
+
+
+def _until(request: InputRequest) -> str:
+    return "" if request.expires_at is None else f", until {request.expires_at:%Y-%m-%d %H:%M:%S}Z"
+
+
+def _of_the_run(run: Run | None) -> list[str]:
+    if run is None or run.fate is Fate.UNKNOWN:
+        return []
+    if run.fate is Fate.MISSING:
+        return ["its start: there is no execution yet; the next poll, or the sweep, starts it"]
+    if run.fate.has_ended:
+        ended = "" if run.ended is None else f" at {run.ended:%Y-%m-%d %H:%M:%S}Z"
+        return [f"the news of its end: the execution ended{ended}; the next poll, or the sweep, finds that out"]
+    if run.fate is Fate.PENDING_REDRIVE:
+        return ["the execution to be redriven"]
+    open_states = [_doing(one, run.maps) for one in run.history.open_states]
+    return open_states or ["the execution, which runs"]
+
+
+def _doing(state: OpenState, maps: Mapping[str, Items]) -> str:
+    since = f"since {state.since:%Y-%m-%d %H:%M:%S}Z"
+    if state.map_run is not None and (items := maps.get(state.map_run)) is not None:
+        failed = f", {items.failed:,} of them failed" if items.failed else ""
+        return (
+            f"state {state.name} (Distributed Map), {since}: {items.done:,} of {items.total:,} items are done{failed}"
+        )
+    if state.awaits_callback:
+        return (
+            f"state {state.name}, {since}: whoever {state.doing.partition('.')[0]} was called for, to return the token"
+        )
+    call = f": {state.doing}" if state.doing else ""
+    return f"state {state.name} ({state.kind}), {since}{call}"
+
+
+def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[Step]:
+    """Return what may be done next, the most useful first.
+
+    Args:
+        task: as it is stored.
+        run: its execution; None: it was not looked for.
+        where: what commands name.
+        at: the time.
+    """
+    task = as_of(task, at)
+    is_over = task.has_ended or at >= task.expires_at
+    steps = [] if is_over else [*_of_an_open_task(task, run, where)]
+    if run is not None and run.fate is Fate.RUNNING:
+        steps.append(_stop(task, run, where, is_over=is_over))
+    if is_over:
+        steps.append(Step("Nothing changes this task any more: its caller calls the tool again."))
+    if run is not None and run.fate not in (Fate.MISSING, Fate.UNKNOWN):
+        steps.append(_events(run, where))
+    steps.append(Step("See the caller's arguments, questions and result:", _again(task, where, "--data")))
+    return steps
+
+
+def _of_an_open_task(task: Task, run: Run | None, where: Where) -> Iterator[Step]:
+    if task.awaits_confirmation:
+        yield Step("Nothing: without a confirmation, the task ends by itself.")
+        return
+    if task.input_requests:
+        server = ("--url", where.url) if where.url else ()
+        yield Step("Only its caller can answer, signed in as before:",
+                   shlex.join(("stepwire", "tasks", "answer", task.task_id, *server)))  # fmt: skip
+    is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended)
+    if is_late:
+        yield Step("Look for its event in the dead-letter queue:", where.stepwire("replay", where.stack, "--dry-run"))
+    if (is_late or task.inputs.undelivered) and where.sweep:
+        yield Step(
+            "Run the sweep now, which repairs what has not been checked for some minutes:",
+            where.aws("lambda", "invoke", "--function-name", where.sweep, "/dev/null"),
+        )
+    if run is not None and run.fate is Fate.UNKNOWN:
+        yield Step("Look at its execution with credentials that may read it:", _again(task, where))
+
+
+def _again(task: Task, where: Where, *flags: str) -> str:
+    return where.stepwire("task", task.task_id, "--stack", where.stack, "--principal", task.owner, *flags)
+
+
+def _stop(task: Task, run: Run, where: Where, *, is_over: bool) -> Step:
+    effect = "nobody waits for it any more" if is_over else "the task becomes cancelled, as its caller sees at a poll"
+    who = ", with credentials of its account" if task.work.role else ""
+    command = ("stepfunctions", "stop-execution", "--execution-arn", run.arn, "--error", "Operator")
+    cause = ("--cause", "Stopped by an operator.")
+    return Step(f"Stop its execution{who}; {effect}:", where.aws(*command, *cause, region=run.arn.split(":")[_REGION]))
+
+
+def _events(run: Run, where: Where) -> Step:
+    region = run.arn.split(":")[_REGION]
+    command = ("stepfunctions", "get-execution-history", "--execution-arn", run.arn, "--no-include-execution-data")
+    return Step("List all events of its execution:", where.aws(*command, "--output", "table", region=region))

@@ -1,0 +1,181 @@
+"""A task as its operator reads it: lines for a terminal, and JSON for programs.
+
+Pure. The rule: what its caller sent or received is under `data`, and is left out unless it was asked for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from stepwire.json_text import Json, load_json
+from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
+from stepwire.tasks.task import Completed, Failed, InputRequired, Task, ToolResult
+from stepwire_cli.account.histories import Line
+from stepwire_cli.account.operating import Step, Where, console_url, next_steps, status_of, waits_for
+from stepwire_cli.account.tasks import Fate, Run
+
+_WIDTH: Final = 11  # of the names in front of values
+_FATES: Final = {
+    Fate.MISSING: "not there: not started yet, or gone after 90 days",
+    Fate.UNKNOWN: "not readable with these credentials",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is known of a task."""
+
+    task: Task
+    run: Run | None
+    """None: it has no execution, because it was never confirmed."""
+    where: Where
+    at: datetime
+    """The time now."""
+    lines: int = 20
+    """How many lines of its history to show."""
+    with_data: bool = False
+
+    @property
+    def status(self) -> str:
+        """Its status, as clients read it."""
+        return status_of(self.task, self.at)
+
+    @property
+    def waits(self) -> list[str]:
+        """What it waits for."""
+        return waits_for(self.task, self.run, self.at)
+
+    @property
+    def steps(self) -> list[Step]:
+        """What may be done next."""
+        return next_steps(self.task, self.run, self.where, self.at)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read."""
+        return () if self.run is None else self.run.problems
+
+    def history(self) -> list[Line]:
+        """Return what happened, oldest first: the task's own times between the events of its execution."""
+        task, events = self.task, () if self.run is None else self.run.history.lines
+        own = [Line(task.created_at, f"the task was created, by a call of {task.work.tool}")]
+        if task.last_updated_at > task.created_at:
+            own.append(Line(task.last_updated_at, f"the task changed last: {self.status}"))
+        if self.at >= task.expires_at:
+            own.append(Line(task.expires_at, "the task expired"))
+        return sorted((*own, *events), key=lambda line: line.at)
+
+    def data(self) -> dict[str, Json]:
+        """Return what the caller sent and received."""
+        status = self.task.status
+        found: dict[str, Json] = {"arguments": load_json(self.task.work.input), "message": status.message}
+        if isinstance(status, InputRequired):
+            found["questions"] = [
+                {"key": one.key, "kind": mode_of(one.asked).value, "params": params_of(one.asked)}
+                for one in status.requests
+            ]
+        if self.task.inputs.undelivered:
+            found["answers"] = [_answer(one) for one in self.task.inputs.undelivered]
+        if isinstance(status, Completed):
+            found["result"] = status.result.value() if isinstance(status.result, ToolResult) else None
+        if isinstance(status, Failed):
+            found["error"] = {"code": status.error.code, "message": status.error.message, "data": status.error.data}
+        if self.run is not None and self.run.output is not None:
+            found["output"] = _read(self.run.output)
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _answer(one: UndeliveredAnswer) -> Json:
+    return None if isinstance(one.answer, Unanswerable) else load_json(one.answer.text())
+
+
+def _read(text: str) -> Json:
+    try:
+        return load_json(text)
+    except ValueError:
+        return text
+
+
+def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
+    """Yield a name and a value for each fact of the task."""
+    task = shown.task
+    yield "task", task.task_id
+    yield "tool", task.work.tool
+    yield "caller", f"principal {task.owner}"
+    yield "status", shown.status
+    yield "created", _moment(task.created_at)
+    yield "changed", _moment(task.last_updated_at)
+    yield "expires", _moment(task.expires_at)
+    if task.needs_checks:
+        yield "checked", f"{_moment(task.checked_at)}, against Step Functions"
+    if shown.run is not None:
+        yield "execution", _standing(shown.run)
+        yield "", shown.run.arn
+        yield "", console_url(shown.run.arn)
+
+
+def text_rows(shown: Shown) -> list[str]:
+    """Return the facts as lines with their names in front."""
+    return [f"{name:<{_WIDTH}}{value}" for name, value in rows_of(shown)]
+
+
+def history_rows(shown: Shown) -> list[str]:
+    """Return the newest lines of the history, with causes if data are shown."""
+    lines = shown.history()
+    is_cut = len(lines) > shown.lines or (shown.run is not None and shown.run.history.is_cut)
+    rows = ["..."] if is_cut else []
+    for line in lines[-shown.lines :] if shown.lines else ():
+        rows.append(f"{_moment(line.at)}  {line.words}")
+        if shown.with_data and line.cause:
+            rows.append(f"{'':<22}{' '.join(line.cause.split())}")
+    return rows
+
+
+def as_json(shown: Shown) -> dict[str, Any]:
+    """Return all of it as JSON."""
+    task, run = shown.task, shown.run
+    found: dict[str, Any] = {
+        "taskId": task.task_id,
+        "tool": task.work.tool,
+        "principal": task.owner,
+        "status": shown.status,
+        "createdAt": task.created_at.isoformat(),
+        "lastUpdatedAt": task.last_updated_at.isoformat(),
+        "expiresAt": task.expires_at.isoformat(),
+        "execution": None if run is None else _run_json(run),
+        "waitsFor": shown.waits,
+        "history": [_line_json(line, with_cause=shown.with_data) for line in shown.history()],
+        "next": [{"what": step.words, "command": step.command or None} for step in shown.steps],
+        "problems": list(shown.problems),
+    }
+    return {**found, "data": shown.data()} if shown.with_data else found
+
+
+def _run_json(run: Run) -> dict[str, Any]:
+    return {
+        "arn": run.arn,
+        "console": console_url(run.arn),
+        "status": run.fate.value,
+        "startedAt": None if run.began is None else run.began.isoformat(),
+        "stoppedAt": None if run.ended is None else run.ended.isoformat(),
+        "redrives": run.redrives,
+    }
+
+
+def _line_json(line: Line, *, with_cause: bool) -> dict[str, str]:
+    cause = {"cause": line.cause} if with_cause and line.cause else {}
+    return {"at": line.at.isoformat(), "what": line.words, **cause}
+
+
+def _standing(run: Run) -> str:
+    if run.fate in _FATES:
+        return _FATES[run.fate]
+    began = "" if run.began is None else f" since {_moment(run.began)}"
+    ended = "" if run.ended is None else f", ended {_moment(run.ended)}"
+    redrives = f", redriven {run.redrives} times" if run.redrives else ""
+    return f"{run.fate.value}{began if not run.fate.has_ended else ''}{ended}{redrives}"
+
+
+def _moment(value: datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S}Z"

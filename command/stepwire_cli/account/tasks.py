@@ -1,0 +1,248 @@
+"""A task of any caller, read as its operator: the item in the endpoint's table, and its execution.
+
+The rule: nothing is written, and no data of the caller is read from Step Functions unless it is asked for.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from itertools import chain
+from typing import Any, Final, cast
+
+from stepwire.aws.storage.items import NEGLECTED_INDEX, SHARDS, TASK_PREFIX, Item, item_key, task_of
+from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.principal import Principal
+from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
+from stepwire.tasks.task import Task
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError, NotThere
+from stepwire_cli.account.histories import Event, History, history_of
+from stepwire_cli.exits import CommandError
+
+_STATES: Final = "stepfunctions"
+_REGION: Final = 3  # part of an ARN
+_PAGE: Final = 200  # events
+
+
+class Fate(Enum):
+    """How an execution stands, as far as it is known."""
+
+    RUNNING = "RUNNING"
+    PENDING_REDRIVE = "PENDING_REDRIVE"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    TIMED_OUT = "TIMED_OUT"
+    ABORTED = "ABORTED"
+    MISSING = "MISSING"
+    """There is none of this name: it has not been started, or it ended more than 90 days ago."""
+    UNKNOWN = "UNKNOWN"
+    """It may not be read."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether it will do no more."""
+        return self in (Fate.SUCCEEDED, Fate.FAILED, Fate.TIMED_OUT, Fate.ABORTED)
+
+
+@dataclass(frozen=True)
+class Items:
+    """How far a Distributed Map is."""
+
+    done: int
+    total: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """A task's execution."""
+
+    arn: str
+    fate: Fate
+    began: datetime | None = None
+    ended: datetime | None = None
+    redrives: int = 0
+    output: str | None = None
+    """JSON text, if it was asked for."""
+    history: History = field(default_factory=History)
+    maps: dict[str, Items] = field(default_factory=dict[str, Items])
+    """The Distributed Maps of open states, by the ARNs of their Map Runs."""
+    problems: tuple[str, ...] = ()
+    """What could not be read, one line each."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """The tasks of an endpoint."""
+
+    calls: Calls
+    table: str
+    watch: Callable[[int], None] = lambda _items: None
+    """Gets how many items of the table have been searched."""
+
+    def find(self, text: str, owner: str | None = None) -> Task:
+        """Return a task by its id, or by the name or the ARN of its execution.
+
+        Args:
+            text: the id, the name or the ARN.
+            owner: the principal that called the tool; without it, the table is searched.
+
+        Raises:
+            CommandError: it is none of these.
+            NotThere: there is no such task.
+            AccountError: the table may not be read.
+        """
+        key = _key_of(text)
+        if owner is not None:
+            key = TaskKey(Principal(owner), key.task_id)
+        if not key.owner:
+            key = self._searched(key.task_id)
+        item = self._call("GetItem", Key=item_key(key), ConsistentRead=True).get("Item")
+        if item is None:
+            raise NotThere(_no_such(key.task_id, self.table))
+        return task_of(cast(Item, item))
+
+    def _searched(self, task_id: TaskId) -> TaskKey:
+        """Find the owner: in the index of the tasks that have not ended, then in the whole table."""
+        for item in chain(self._open(task_id), self._all(task_id)):
+            return TaskKey(Principal(item["pk"]["S"]), task_id)
+        raise NotThere(_no_such(task_id, self.table))
+
+    def _open(self, task_id: TaskId) -> Iterator[Item]:
+        for shard in SHARDS:
+            values = {":shard": {"S": shard}, ":sk": {"S": TASK_PREFIX + task_id}}
+            yield from self._pages(
+                "Query",
+                IndexName=NEGLECTED_INDEX,
+                KeyConditionExpression="#open = :shard",
+                FilterExpression="sk = :sk",
+                ExpressionAttributeNames={"#open": "open"},
+                ExpressionAttributeValues=values,
+            )
+
+    def _all(self, task_id: TaskId) -> Iterator[Item]:
+        yield from self._pages(
+            "Scan",
+            ConsistentRead=True,
+            FilterExpression="sk = :sk",
+            ProjectionExpression="pk, sk",
+            ExpressionAttributeValues={":sk": {"S": TASK_PREFIX + task_id}},
+        )
+
+    def _pages(self, operation: str, **given: Any) -> Iterator[Item]:
+        more: dict[str, Any] = {}
+        searched = 0
+        while True:
+            page = self._call(operation, **given, **more)
+            searched += int(page.get("ScannedCount", 0))
+            self.watch(searched)
+            yield from page["Items"]
+            if not page.get("LastEvaluatedKey"):
+                return
+            more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def _call(self, operation: str, **given: Any) -> Any:
+        return self.calls.call("dynamodb", operation, TableName=self.table, **given)
+
+
+def _key_of(text: str) -> TaskKey:
+    """Return the key that a text has; the owner is empty where the text does not say it."""
+    name = text.rpartition(":")[2]
+    if (key := task_key_from_execution(name)) is not None:
+        return key
+    if (task_id := task_id_of(text)) is not None:
+        return TaskKey(Principal(""), task_id)
+    raise CommandError(
+        f"{text[:100]!r} is no id of a task: it has 36 digits and small letters. The name or the ARN of an execution "
+        "that Stepwire started will do too."
+    )
+
+
+def _no_such(task_id: str, table: str) -> str:
+    return (
+        f"there is no task {task_id} in the table {table}: it has expired, or is of another endpoint (--stack), "
+        "account or Region"
+    )
+
+
+@dataclass(frozen=True)
+class Executions:
+    """Reads the executions of tasks, also those of other accounts and Regions."""
+
+    calls: Calls
+    lines: int = 20
+    """How many events to read at least, if there are as many."""
+
+    def read(self, task: Task, *, with_output: bool = False) -> Run:
+        """Return a task's execution with its newest events; what cannot be read is told."""
+        arn = execution_arn_of(task.execution)
+        problems: list[str] = []
+        try:
+            calls = self._calls_for(task)
+            answer = self._described(calls, arn, with_output=with_output)
+        except NotThere:
+            return Run(arn, Fate.MISSING)
+        except AccountError as error:
+            return Run(arn, Fate.UNKNOWN, problems=(str(error),))
+        history = self._history(calls, arn, problems)
+        maps = self._maps(calls, history, problems)
+        return Run(
+            arn,
+            Fate(answer["status"]),
+            _in_utc(answer.get("startDate")),
+            _in_utc(answer.get("stopDate")),
+            int(answer.get("redriveCount", 0)),
+            answer.get("output"),
+            history,
+            maps,
+            tuple(problems),
+        )
+
+    def _calls_for(self, task: Task) -> Calls:
+        if not task.work.role:
+            return self.calls
+        return self.calls.elsewhere(task.work.state_machine_arn.split(":")[_REGION], task.work.role)
+
+    def _described(self, calls: Calls, arn: str, *, with_output: bool) -> Any:
+        wanted = "ALL_DATA" if with_output else "METADATA_ONLY"
+        return calls.call(_STATES, "DescribeExecution", executionArn=arn, includedData=wanted)
+
+    def _history(self, calls: Calls, arn: str, problems: list[str]) -> History:
+        """Return the newest events: at least so many lines need, and always some hundreds."""
+        events: list[Event] = []
+        more: dict[str, Any] = {}
+        try:
+            while True:
+                page = calls.call(
+                    _STATES,
+                    "GetExecutionHistory",
+                    executionArn=arn,
+                    reverseOrder=True,
+                    maxResults=max(_PAGE, self.lines),
+                    includeExecutionData=False,
+                    **more,
+                )
+                events += page["events"]
+                more = {"nextToken": page["nextToken"]} if page.get("nextToken") else {}
+                if not more or len(events) >= self.lines:
+                    return history_of(events, is_cut=bool(more))
+        except AccountError as error:
+            problems.append(str(error))
+            return history_of(events, is_cut=True)
+
+    def _maps(self, calls: Calls, history: History, problems: list[str]) -> dict[str, Items]:
+        found: dict[str, Items] = {}
+        for arn in filter(None, (one.map_run for one in history.open_states)):
+            try:
+                counts = calls.call(_STATES, "DescribeMapRun", mapRunArn=arn)["itemCounts"]
+            except AccountError as error:
+                problems.append(str(error))
+                break
+            failed = counts["failed"] + counts["timedOut"] + counts["aborted"]
+            found[arn] = Items(counts["succeeded"] + failed, counts["total"], failed)
+        return found
+
+
+def _in_utc(at: datetime | None) -> datetime | None:
+    return None if at is None else at.astimezone(UTC)

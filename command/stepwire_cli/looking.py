@@ -1,0 +1,95 @@
+"""`stepwire task ID` at a terminal: one task of any caller, for the operator of its endpoint."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from stepwire.principal import PRINCIPAL_PATTERN
+from stepwire_cli.account.connecting import connected
+from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.operating import Step, Where
+from stepwire_cli.account.showing import Shown, as_json, history_rows, text_rows
+from stepwire_cli.account.tasks import Executions, Tasks
+from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.screen import Screen
+from stepwire_cli.settings import Settings
+
+_MANY: Final = 1_000  # items of the table, before a search is worth a line
+
+
+def show(settings: Settings, task_id: str, stack: str, principal: str | None, *, lines: int, with_data: bool) -> int:
+    """Print what is known of a task.
+
+    Args:
+        settings: the options of every command.
+        task_id: the task's id, or the name or the ARN of its execution.
+        stack: name of the endpoint's stack.
+        principal: of the caller, if it is known; otherwise the table is searched.
+        lines: how many lines of its history to print.
+        with_data: whether to print what the caller sent and received.
+
+    Raises:
+        CommandError: the task cannot be found, or AWS cannot be asked.
+    """
+    if principal is not None and not PRINCIPAL_PATTERN.fullmatch(principal):
+        raise CommandError(f"{principal[:100]!r} is no principal: it has 32 hexadecimal digits, as in the log.")
+    screen = Screen(as_json=settings.as_json)
+    calls = connected(settings.profile, settings.region, lambda own: Endpoint(own, stack).output("ExternalId") or None)
+    endpoint = Endpoint(calls, stack)
+
+    def watch(items: int) -> None:
+        if items > _MANY:
+            screen.progress("searching", f"{items:,} items of the table")
+
+    task = Tasks(calls, endpoint.table(), watch).find(task_id, principal)
+    screen.pause()
+    run = None if task.awaits_confirmation else Executions(calls, lines).read(task, with_output=with_data)
+    where = _where(endpoint, settings)
+    _print(Shown(task, run, where, datetime.now(UTC), lines, with_data), screen)
+    return Exit.DONE
+
+
+def _where(endpoint: Endpoint, settings: Settings) -> Where:
+    """Return how commands name the endpoint; what cannot be found out is left out of them."""
+    url = _if_allowed(endpoint.output, "McpEndpoint")
+    sweep = _if_allowed(endpoint.physical_id, "SweepFunction")
+    return Where(endpoint.name, settings.profile, settings.region, url, sweep)
+
+
+def _if_allowed(ask: Callable[[str], str], name: str) -> str:
+    try:
+        return ask(name)
+    except AccountError:
+        return ""
+
+
+def _print(shown: Shown, screen: Screen) -> None:
+    if screen.as_json:
+        screen.json(as_json(shown))
+        return
+    for line in text_rows(shown):
+        screen.result(line)
+    _section(screen, "It waits for", shown.waits)
+    _section(screen, "What happened", history_rows(shown))
+    if shown.with_data:
+        _section(screen, "What its caller sent and received", _indented(shown))
+    _section(screen, "What may be done", [row for step in shown.steps for row in _rows_of(step)])
+    for problem in shown.problems:
+        screen.say(problem, "warning")
+
+
+def _section(screen: Screen, title: str, rows: Sequence[str]) -> None:
+    if rows:
+        screen.heading(title)
+    for row in rows:
+        screen.result(f"  {row}")
+
+
+def _rows_of(step: Step) -> list[str]:
+    return [step.words, f"  {step.command}"] if step.command else [step.words]
+
+
+def _indented(shown: Shown) -> list[str]:
+    return json.dumps(shown.data(), indent=2, ensure_ascii=False).splitlines()

@@ -1,0 +1,93 @@
+"""What issuers do differently, as far as clients and this endpoint notice. Data only; docs/sign_in.md has the sources.
+
+A shape is named after the product that it resembles, as its documents described it in November 2026, with the settings
+that this endpoint needs. It is no copy of that product.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+OIDC: Final = "openid-configuration"
+OAUTH: Final = "oauth-authorization-server"
+
+_ALL: Final = frozenset({"documents", "registration"})
+_API: Final = "api://stepwire"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How an issuer behaves."""
+
+    path: str = ""
+    """Path of the issuer's URL; `/` for one whose `iss` ends in a slash."""
+    metadata: tuple[str, ...] = (OIDC, OAUTH)
+    """The well-known documents that it has."""
+    endpoints: str = ""
+    """Path before `/authorize`, `/token` and `/register`."""
+    lists_s256: bool = True
+    lists_none: bool = True
+    """Whether its metadata say that public clients and PKCE with S256 are supported; they always are."""
+    becomes_client_by: frozenset[str] = frozenset()
+    """`documents`: client ID metadata documents; `registration`: dynamic registration. A given id always works."""
+    audience: tuple[str, ...] = ("{resource}",)
+    """The audiences of a token; `{resource}` is the one that was asked for, or none. Several are a list."""
+    refuses_resource: bool = False
+    """Whether it answers `invalid_target` to a request with `resource`."""
+    scope_claim: str = "scope"
+    """The claim of the scopes: `scope`, one text; `scp`, one text without the prefix; `scp[]`, a list."""
+    scope_prefix: str = ""
+    """What clients must write before each scope; tokens lack it."""
+    answers_with_iss: bool = False
+    """Whether it says who answers (RFC 9207)."""
+    key: str = "RSA"
+    """The type of its key: RSA or EC."""
+
+    def parameters(self, issuer: str, endpoint: str, scope: str = "") -> Mapping[str, str]:
+        """Return the template's parameters for the URLs of an issuer of this shape and of an endpoint.
+
+        Tokens must have the scope, unless that is empty or the issuer has a prefix.
+        """
+        audience = next((one for one in self.audience if "{" not in one), endpoint)
+        # With a prefix, clients must ask for another text than the one that the token has.
+        scopes = (
+            {"OfferedScopes": f"{self.scope_prefix}{scope or 'call'}"}
+            if self.scope_prefix
+            else {"RequiredScope": scope}
+        )
+        return {
+            "Authorizer": "jwt",
+            "JwtIssuer": issuer,
+            "JwtAudience": audience,
+            "EndpointUrl": endpoint,
+            **scopes,
+            **({"SignInUrl": f"{issuer.removesuffix(self.path)}"} if self.endpoints == "/oauth2" else {}),
+        }
+
+
+SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
+    {
+        "strict": Shape(becomes_client_by=_ALL, answers_with_iss=True),
+        "lax": Shape(lists_s256=False, lists_none=False, becomes_client_by=frozenset({"registration"})),
+        "auth0": Shape(path="/", audience=("{resource}", "https://auth0.example/userinfo"), becomes_client_by=_ALL),
+        "cognito": Shape(
+            path="/eu-central-1_local", metadata=(OIDC,), endpoints="/oauth2", lists_s256=False, lists_none=False
+        ),
+        "entra": Shape(
+            path="/tenant/v2.0",
+            metadata=(OIDC,),
+            lists_s256=False,
+            audience=(_API,),
+            refuses_resource=True,
+            scope_claim="scp",
+            scope_prefix=f"{_API}/",
+        ),
+        "keycloak": Shape(
+            path="/realms/stepwire", audience=(_API, "account"), becomes_client_by=frozenset({"registration"})
+        ),
+        "okta": Shape(path="/oauth2/default", audience=(_API,), scope_claim="scp[]"),
+        "workos": Shape(metadata=(OAUTH, OIDC), becomes_client_by=frozenset({"documents"})),
+        "elliptic": Shape(becomes_client_by=_ALL, key="EC"),
+    }
+)

@@ -1,0 +1,1 @@
+"""Workflows that the local stack cannot run by itself, and their stubs."""

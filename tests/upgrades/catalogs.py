@@ -1,0 +1,54 @@
+"""The catalog of registered tools as this version publishes it: one tool for each kind of thing a version must know."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from stepwire.catalog.compiled import Compiled, Endpoint
+from stepwire.catalog.examination import Examined, Kind
+from stepwire.catalog.registration import Compiler, Registered
+from stepwire.json_text import JsonObject, load_json, write
+from tests.kits import state_machine_arn
+
+ROLE: Final = "arn:aws:iam::222222222222:role/stepwire"
+EXPRESS: Final = state_machine_arn("Express")
+MANIFESTS: Final[dict[str, JsonObject]] = {
+    "plain": {},
+    "with_context": {"context": {"input_key": "caller", "claims": ["email"]}},
+    "with_constants": {"input": {"constants": {"region": "eu"}}},
+    "with_a_form": {"output": {"structured": "@"}},
+    "express": {"state_machine": EXPRESS},
+    "express_with_a_form": {"state_machine": EXPRESS, "output": {"structured": "@"}},
+    "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
+}
+"""What each tool's manifest has beside the necessary."""
+_NECESSARY: Final[JsonObject] = {
+    "description": "Settles.",
+    "state_machine": "Settle",
+    "input_schema": {"type": "object"},
+}
+
+
+@dataclass(frozen=True)
+class _Machines:
+    """State machines whose owners all consent; the one named `EXPRESS` is of that type."""
+
+    def has_consent(self, arn: str, role: str) -> bool:
+        return True
+
+    def examine(self, arn: str, role: str) -> Examined:
+        return Examined(Kind.EXPRESS if arn == EXPRESS else Kind.STANDARD, write({"States": {}}))
+
+
+def published(previous: dict[str, JsonObject] | None = None) -> Compiled:
+    """Compile `MANIFESTS`; `previous` are the tools that have served until now, by name."""
+    registered = [
+        Registered(name, f"/stepwire/mine/tools/{name}", write({"name": name, **_NECESSARY, **more}))
+        for name, more in MANIFESTS.items()
+    ]
+    endpoint = Endpoint("mine", state_machine_arn(""), checks_scopes=True, roles=(ROLE,))
+    return Compiler(endpoint, _Machines(), recheck=False).compile(registered, previous or {})
+
+
+def catalog_shards() -> list[JsonObject]:
+    """Return the shards of the catalog, parsed."""
+    return [load_json(shard) for shard in published().shards()]
