@@ -4,6 +4,7 @@ Each module opens and closes it, because other tests check that it is closed.
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,13 +20,18 @@ from tests.waiting import PATIENT
 functions.timeout_scale = PATIENT
 
 
-@pytest.fixture(scope="package", autouse=True)
-def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Build the adapters' clients from the models in the layer, as in Lambda."""
+@pytest.fixture(scope="session")
+def folder_of_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     cut(folder)
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(folder_of_models: Path) -> Iterator[None]:
+    """Build the adapters' clients from the models in the layer, as in Lambda. Other modules of tests use boto3's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clients, "MODELS", folder)
+        patch.setattr(clients, "MODELS", folder_of_models)
         clients.builder.cache_clear()
         yield
     clients.builder.cache_clear()

@@ -63,7 +63,7 @@ def test_an_option_without_its_value_is_refused(option: list[str], words: str) -
 
 def test_make_run_passes_the_option_on() -> None:
     told = subprocess.run(
-        ["make", "-n", "run", "ARGS=--stub sns:publish=answer.json"],
+        ["make", "--no-print-directory", "-n", "run", "ARGS=--stub sns:publish=answer.json"],
         cwd=ROOT,
         capture_output=True,
         text=True,
