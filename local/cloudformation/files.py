@@ -5,7 +5,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 # What running and compiling leave behind.
-_MADE_HERE = ("__pycache__", "catalog.json")
+_MADE_HERE = ("__pycache__", "catalog.json", "release_tools.json")
 
 
 def signature(folder: Path) -> str:
