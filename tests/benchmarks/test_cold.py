@@ -63,6 +63,7 @@ def found() -> Iterator[Mapping[Tools, Place]]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name.startswith("tools/list")])
 def test_function_mcp_lists_its_tools_with_at_most_the_calls_of_the_floor(
     found: Mapping[Tools, Place], name: str
@@ -77,6 +78,7 @@ def test_function_mcp_lists_its_tools_with_at_most_the_calls_of_the_floor(
     assert all(len(one.aws_calls) <= len(least.aws_calls) for one in ours)
 
 
+@pytest.mark.long
 def test_a_contender_that_answers_with_an_error_stops_the_measurement(found: Mapping[Tools, Place]) -> None:
     function = found[Tools.TABLE].forms[0]
 

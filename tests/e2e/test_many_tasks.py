@@ -14,6 +14,7 @@ pytestmark = pytest.mark.anyio
 OF_EACH_ERA = 25
 
 
+@pytest.mark.long
 async def test_fifty_concurrent_tasks_complete_each_with_its_own_result(url: str, legacy_command: list[str]) -> None:
     modern: dict[str, Any] = {}
     legacy: dict[str, Any] = {}

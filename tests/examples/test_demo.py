@@ -120,6 +120,7 @@ def test_an_unreachable_endpoint_fails_the_demo(capsys: pytest.CaptureFixture[st
     assert "Connect" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_markup_in_a_file_is_shown_and_not_interpreted(
     stack: LocalStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

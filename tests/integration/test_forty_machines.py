@@ -134,6 +134,7 @@ def called(client: ModernClient, tool: str) -> Any:
     return client.task("get", task_id).result["result"]
 
 
+@pytest.mark.long
 def test_one_team_s_template_is_wrong_and_the_others_are_served(tmp_path: Path) -> None:
     templates = write_templates(tmp_path)
     text = templates[0].read_text(encoding="utf-8")

@@ -106,6 +106,7 @@ class TestTheFileOfVariables:
         assert settings.count('env_vars = ".aws-sam/local-env.json"') == 2
 
 
+@pytest.mark.long
 class TestStartApi:
     def test_converts_a_request_to_an_event_and_the_answer_to_a_response(self, open_services: LocalStack) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

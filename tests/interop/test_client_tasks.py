@@ -75,6 +75,7 @@ def test_the_results_of_client_tasks_are_the_answers(
     assert work.world.faults == []
 
 
+@pytest.mark.long
 @each_library
 def test_a_failed_client_task_fails_the_state(work: AskingWork, url: str, library: str) -> None:
     seen = seen_by(library, url, "fails")
@@ -91,6 +92,7 @@ def test_a_cancelled_client_task_cancels_the_question(work: AskingWork, url: str
     assert work.world.faults == []
 
 
+@pytest.mark.long
 @each_library
 def test_a_question_whose_client_task_was_lost_is_asked_again_without_a_task(
     work: AskingWork, url: str, library: str

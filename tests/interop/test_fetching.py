@@ -72,7 +72,7 @@ def check(seen: Json, work: LongWork) -> None:
     assert work.world.faults == []
 
 
-@each_name
+@pytest.mark.parametrize("name", [pytest.param(COMES_BACK, marks=pytest.mark.long), OF_UNKNOWN_NAME])
 def test_mcp_1(work: LongWork, url: str, name: str) -> None:
     check(seen_by("mcp_1.py", LEGACY_PYTHON, url, plan_for(name)), work)
 

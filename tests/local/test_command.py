@@ -124,6 +124,7 @@ def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signal
     assert "Setting: AWS::SNS::Topic is not served" in rest
 
 
+@pytest.mark.long
 def test_with_an_issuer_it_requires_sign_in_and_says_how(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

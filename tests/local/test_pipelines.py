@@ -177,6 +177,7 @@ def stub(folder: Path, name: str, answer: Any) -> Path:
     return path
 
 
+@pytest.mark.long
 async def test_a_state_machine_of_another_account_is_served_by_a_stub(tmp_path: Path) -> None:
     arns = {"itself": FOREIGN, "an_alias": f"{FOREIGN}:live", "a_version": f"{FOREIGN}:3"}
     resources = {f"Tool{at}": tool(name, arns[name], role=FOREIGN_ROLE) for at, name in enumerate(arns)}
@@ -193,6 +194,7 @@ async def test_a_state_machine_of_another_account_is_served_by_a_stub(tmp_path: 
     assert faults == ("Foreign: no rule reports its end; a poll after RepairAfterSeconds or the sweep finds it",)
 
 
+@pytest.mark.long
 async def test_a_state_machine_of_the_template_can_be_a_stub_as_a_whole(tmp_path: Path) -> None:
     afar = {"DefinitionUri": "s3://bucket/key.json", "Tags": {"stepwire:endpoint": {"Ref": "Endpoint"}}}
     template = beside(
@@ -301,6 +303,7 @@ def test_a_python_function_without_its_package_needs_a_stub(tmp_path: Path) -> N
     assert (changed, answer) == (["F"], {"stubbed": True})
 
 
+@pytest.mark.long
 async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -> None:
     send = machine(Type="Task", Resource="arn:aws:states:::sns:publish", Parameters={"Message": "x"})
     billing = tool("billing", "OldBilling")

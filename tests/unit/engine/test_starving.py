@@ -214,7 +214,7 @@ RESERVED: Final = {EVENTS: 20}
 @pytest.mark.parametrize(
     ("limit", "waits", "reserved"),
     [
-        pytest.param(NEW_ACCOUNT, WaitLimits(), {}, id="a new account, with the defaults"),
+        pytest.param(NEW_ACCOUNT, WaitLimits(), {}, id="a new account, with the defaults", marks=pytest.mark.long),
         pytest.param(
             ORDINARY_ACCOUNT, WaitLimits(), {}, id="an ordinary account, with the defaults", marks=pytest.mark.long
         ),
