@@ -10,11 +10,10 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
+from local.http_server import LoopbackServer, QuietHandler
 from stepwire.catalog.manifests import compile_directory
 from tests.adopted import write_manifests
 from tests.recorded import recorded
@@ -69,25 +68,14 @@ def always_succeeding_aws() -> Generator[Aws]:
     """Serve a fake AWS on this machine that answers every call with an empty success."""
     signed_by: list[str] = []
 
-    class Answer(BaseHTTPRequestHandler):
+    class Answer(QuietHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
+            self.body()
             signed_by.append(self.headers["authorization"].partition("Credential=")[2].partition("/")[0])
-            self.send_response(200)
-            self.send_header("content-length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
+            self.reply(200, b"{}")
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield Aws(server.server_address[1], signed_by)
-    finally:
-        server.shutdown()
-        server.server_close()
+    with LoopbackServer(Answer) as server:
+        yield Aws(server.port, signed_by)
 
 
 def write_catalog(folder: Path) -> None:

@@ -6,9 +6,9 @@ It runs in the process that measures, so its time is nobody's. No TLS: a handsha
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, Final
+
+from local.http_server import LoopbackServer, QuietHandler
 
 EXECUTION: Final = "arn:aws:states:eu-central-1:123456789012:execution:Work:1"
 
@@ -52,23 +52,12 @@ def _key(item: dict[str, Any]) -> str:
 def serving(aws: Aws) -> Generator[Aws]:
     """Serve it at its endpoint, a URL."""
 
-    class Answer(BaseHTTPRequestHandler):
+    class Answer(QuietHandler):
         def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            request = json.loads(self.body())
             body = json.dumps(aws.answer(self.headers["x-amz-target"].rpartition(".")[2], request)).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(200, body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        aws.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+    with LoopbackServer(Answer) as server:
+        aws.endpoint = server.origin
         yield aws
-    finally:
-        server.shutdown()
-        server.server_close()

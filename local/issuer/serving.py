@@ -10,9 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import jwt
@@ -21,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import generate_private_key as
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as rsa_key
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from local.http_server import LoopbackServer, QuietHandler
 from local.issuer.grants import Client, Form, Grants, Refused
 from local.issuer.shapes import Shape
 
@@ -38,7 +37,7 @@ class Answer(NamedTuple):
     location: str = ""
 
 
-class LocalIssuer:
+class LocalIssuer(LoopbackServer):
     """An issuer of a shape.
 
     Args:
@@ -62,21 +61,10 @@ class LocalIssuer:
         self.asked: list[tuple[str, Form]] = []
         """The paths and parameters of requests to the endpoints."""
         self._turn = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler_of(self))
-        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(_handler_of(self), port)
         self.url = self.origin + shape.path
         self._key: Any = rsa_key(65537, 2048) if shape.key == "RSA" else ec_key(SECP256R1())
         self.grants = Grants(shape, self.url, self.sign, time.time)
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
     def sign(self, claims: Mapping[str, Any]) -> str:
         """Return a token with these claims, signed with the issuer's key."""
@@ -190,13 +178,13 @@ def _basic(authorization: str) -> dict[str, str]:
     return {"client_id": unquote(name), "client_secret": unquote(secret)}
 
 
-def _handler_of(issuer: LocalIssuer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler_of(issuer: LocalIssuer) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             self._reply(b"")
 
         def do_POST(self) -> None:
-            self._reply(self.rfile.read(min(int(self.headers.get("content-length", 0)), _LONGEST)))
+            self._reply(self.body(_LONGEST))
 
         def _reply(self, body: bytes) -> None:
             parts = urlsplit(self.path)
@@ -204,18 +192,8 @@ def _handler_of(issuer: LocalIssuer) -> type[BaseHTTPRequestHandler]:
             parameters = dict(parse_qsl(text, keep_blank_values=True))
             authorization = self.headers.get("authorization", "")
             answer = issuer.answer(self.command, parts.path, parameters, body, authorization)
-            sent = json.dumps(answer.document).encode()
-            self.send_response(answer.status)
-            if answer.location:
-                self.send_header("location", answer.location)
-            self.send_header("content-type", "application/json")
-            self.send_header("cache-control", "no-store")
-            self.send_header("access-control-allow-origin", "*")
-            self.send_header("content-length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # theirs
-            """Say nothing."""
+            location = {"location": answer.location} if answer.location else {}
+            headers = {"cache-control": "no-store", "access-control-allow-origin": "*", **location}
+            self.reply(answer.status, json.dumps(answer.document).encode(), headers)
 
     return Handler

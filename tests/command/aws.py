@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
+
+from local.http_server import LoopbackServer, QuietHandler
 
 CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": "any",
@@ -55,28 +55,13 @@ class Aws:
 def aws_at(aws: Aws) -> Generator[str]:
     """Serve it, and yield its URL."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", "0")))
-            status, kind, text = _response(aws, self.headers.get("x-amz-target", ""), body)
-            content = text.encode()
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            status, kind, text = _response(aws, self.headers.get("x-amz-target", ""), self.body())
+            self.reply(status, text.encode(), {"content-type": kind})
 
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with LoopbackServer(Handler) as server:
+        yield server.origin
 
 
 def _response(aws: Aws, target: str, body: bytes) -> tuple[int, str, str]:

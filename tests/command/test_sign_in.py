@@ -7,13 +7,12 @@ import socket
 import tomllib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
 
+from local.http_server import LoopbackServer, QuietHandler
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
@@ -33,25 +32,20 @@ def pages(changes: dict[str, Any] | None = None, *, sends_iss: bool = True) -> G
     """Serve an endpoint and its issuer on one port; a path's value is JSON, or a status."""
     answers: dict[str, Any] = {}
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.body()
             self.do_GET()
 
         def do_GET(self) -> None:
             found = answers.get(self.path, 404)
-            body = b"{}" if isinstance(found, int) else json.dumps(found).encode()
-            self.send_response(found if isinstance(found, int) else 200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            if isinstance(found, int):
+                self.reply(found, b"{}")
+            else:
+                self.reply(200, json.dumps(found).encode())
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server names it so
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    origin = f"http://127.0.0.1:{server.server_port}"
+    server = LoopbackServer(Handler)
+    origin = server.origin
     issuer = {name: value for name, value in GOOD.items() if name != "registration_endpoint"}
     answers.update(
         {
@@ -67,12 +61,8 @@ def pages(changes: dict[str, Any] | None = None, *, sends_iss: bool = True) -> G
             **(changes or {}),
         }
     )
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
+    with server:
         yield origin + MCP
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -21,6 +20,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from local import LocalStack
+from local.http_server import LoopbackServer, QuietHandler
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.browser import in_the_browser
@@ -38,19 +38,14 @@ LISTING: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 HEADERS: Final = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
 
 
-class Consent:
+class Consent(LoopbackServer):
     """The issuer's pages: a user who consents, and the token endpoint (authorization code with PKCE, S256)."""
 
     def __init__(self, issuer: TestIssuer) -> None:
         self.asked: list[dict[str, str]] = []
         self._issuer = issuer
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
-        issuer.documents[DISCOVERY]["token_endpoint"] = f"http://127.0.0.1:{self._server.server_port}/token"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_handler_of(self))
+        issuer.documents[DISCOVERY]["token_endpoint"] = f"{self.origin}/token"
 
     async def authorize(self, url: str) -> None:
         """Act as the browser at the authorization URL."""
@@ -70,19 +65,10 @@ class Consent:
         return {"access_token": token, "token_type": "Bearer", "expires_in": 600, "scope": asked["scope"]}
 
 
-def _handler_of(consent: Consent) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler_of(consent: Consent) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
-            body = json.dumps(consent.token(form)).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - theirs
-            """Log nothing."""
+            self.reply(200, json.dumps(consent.token(parse_qs(self.body().decode()))).encode())
 
     return Handler
 
@@ -116,9 +102,8 @@ def issuer() -> Iterator[TestIssuer]:
 
 @pytest.fixture(scope="module")
 def consent(issuer: TestIssuer) -> Iterator[Consent]:
-    consent = Consent(issuer)
-    yield consent
-    consent.close()
+    with Consent(issuer) as consent:
+        yield consent
 
 
 @pytest.fixture(scope="module")

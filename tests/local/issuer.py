@@ -10,19 +10,18 @@ second.
 
 import hmac
 import json
-import threading
 import time
 from collections.abc import Mapping
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 from jwt.utils import base64url_decode, base64url_encode
+
+from local.http_server import LoopbackServer, QuietHandler
 
 AUDIENCE: Final = "test"
 KID: Final = "the-key"
@@ -41,7 +40,7 @@ def unknown_key() -> RSAPrivateKey:
     return generate_private_key(65537, 2048)
 
 
-class TestIssuer:
+class TestIssuer(LoopbackServer):
     """An issuer; it serves while its block runs.
 
     `documents` maps paths to their contents, and may be changed; `asked` lists the requested paths with their queries.
@@ -54,8 +53,8 @@ class TestIssuer:
         self.documents: dict[str, Any] = {}
         self.redirects: dict[str, str] = {}
         self.asked: list[str] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(_handler_of(self))
+        self.url = self.origin
         self.documents[DISCOVERY] = {
             "issuer": self.url,
             "authorization_endpoint": f"{self.url}/authorize",
@@ -65,16 +64,6 @@ class TestIssuer:
             "code_challenge_methods_supported": ["S256"],
         }
         self.documents["/keys"] = {"keys": [public_jwk(own_key(), KID)]}
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
     def claims(self, **changes: Any) -> dict[str, Any]:
         """Return the claims of a valid token with these changes; None removes a claim."""
@@ -140,22 +129,13 @@ def public_jwk(key: RSAPrivateKey, kid: str) -> dict[str, Any]:
     return RSAAlgorithm.to_jwk(key.public_key(), as_dict=True) | {"kid": kid, "use": "sig", "alg": "RS256"}
 
 
-def _handler_of(issuer: TestIssuer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler_of(issuer: TestIssuer) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             issuer.asked.append(self.path)
             path = self.path.partition("?")[0]
             document, location = issuer.documents.get(path), issuer.redirects.get(path)
-            body = json.dumps(document).encode()
-            self.send_response(302 if location is not None else 404 if document is None else 200)
-            if location is not None:
-                self.send_header("location", location)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # theirs
-            """Say nothing."""
+            status = 302 if location is not None else 404 if document is None else 200
+            self.reply(status, json.dumps(document).encode(), None if location is None else {"location": location})
 
     return Handler
