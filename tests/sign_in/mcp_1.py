@@ -1,23 +1,21 @@
 """Print what `mcp` 1.30 sees when it signs in with nothing but the URL.
 
-It runs in a separate environment, without our code.
+It runs in a separate environment, without our code but `browsing`, which is beside it.
 
 .venv-legacy/bin/python tests/sign_in/mcp_1.py URL < plan.json
 
 The plan is that of mcp_2.py.
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
-# pyright: reportPrivateImportUsage=false
+# pyright: reportMissingImports=false, reportPrivateImportUsage=false
 
 import json
 import logging
 import sys
-import time
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import anyio
-import httpx
+from browsing import Browser, Clock, innermost
 from mcp import ClientSession
 from mcp.client.auth import OAuthClientProvider, oauth2
 from mcp.client.streamable_http import streamable_http_client
@@ -28,35 +26,13 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 logging.disable()
 
 
-class Clock:
-    """What the library takes for the time: an hour more with each call, if the plan says `hours`."""
-
-    def __init__(self) -> None:
-        self.passed = 0.0  # seconds
-
-    def time(self) -> float:
-        """Return the seconds since 1970."""
-        return time.time() + self.passed
-
-
-class Browser:
-    """A user agent that follows the redirect to the callback."""
-
-    def __init__(self) -> None:
-        self.came: dict[str, list[str]] = {}
-
-    async def open(self, url: str) -> None:
-        """Open the authorization URL."""
-        async with httpx.AsyncClient(trust_env=False) as agent:
-            answer = await agent.get(url)
-        assert answer.is_redirect, answer.text
-        self.came = parse_qs(urlsplit(answer.headers["location"]).query)
+class Returning(Browser):
+    """A browser that hands the callback to the library."""
 
     async def came_back(self) -> tuple[str, str | None]:
         """Return what the callback got."""
-        if "error" in self.came:
-            raise PermissionError(self.came["error"][0])
-        return self.came["code"][0], self.came["state"][0]
+        got = self.callback()
+        return got["code"], got["state"]
 
 
 class Storage:
@@ -90,7 +66,7 @@ class Storage:
 
 async def seen_of(url: str, plan: dict[str, Any]) -> dict[str, Any]:
     """Sign in, list the tools and make the calls; return what was seen, or the innermost error."""
-    storage, browser, clock = Storage(plan), Browser(), Clock()
+    storage, browser, clock = Storage(plan), Returning(), Clock()
     oauth2.time = auth_utils.time = clock
     metadata = {"redirect_uris": [plan["callback"]], "token_endpoint_auth_method": "none"}
     auth = OAuthClientProvider(
@@ -116,13 +92,6 @@ async def seen_of(url: str, plan: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001  # what the library raises is what the test is about
         seen["error"] = innermost(error)
     return seen | {"client_id": storage.client.client_id if storage.client else None}
-
-
-def innermost(error: BaseException) -> str:
-    """Return the type and the text of an error that may be in groups."""
-    while getattr(error, "exceptions", None):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

@@ -4,11 +4,8 @@ A plan: `way` (`id`, `documents`, `registration`), `callback`, `client_id`, `doc
 of tools), and optionally `tokens`, which the client has from an earlier run, and `hours`: one passes before each call.
 """
 
-import time
-from typing import Any, Literal, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, Literal
 
-import httpx
 import pytest
 from mcp.client import Client
 from mcp.client.auth import OAuthClientProvider, oauth2
@@ -19,40 +16,19 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
+from tests.sign_in.browsing import Browser, Clock, innermost
+
 Json = dict[str, Any]
 Method = Literal["client_secret_basic", "client_secret_post"]
 
 
-class Clock:
-    """What the library takes for the time: an hour more with each call, if the plan says `hours`."""
-
-    def __init__(self) -> None:
-        self.passed = 0.0  # seconds
-
-    def time(self) -> float:
-        """Return the seconds since 1970."""
-        return time.time() + self.passed
-
-
-class Browser:
-    """A user agent that follows the redirect to the callback."""
-
-    def __init__(self) -> None:
-        self._came: dict[str, list[str]] = {}
-
-    async def open(self, url: str) -> None:
-        """Open the authorization URL."""
-        async with httpx.AsyncClient(trust_env=False) as agent:
-            answer = await agent.get(url)
-        assert answer.is_redirect, answer.text
-        self._came = parse_qs(urlsplit(answer.headers["location"]).query)
+class Returning(Browser):
+    """A browser that hands the callback to the library."""
 
     async def came_back(self) -> AuthorizationCodeResult:
         """Return what the callback got."""
-        first = {name: values[0] for name, values in self._came.items()}
-        if "error" in first:
-            raise PermissionError(first["error"])
-        return AuthorizationCodeResult(code=first["code"], state=first.get("state"), iss=first.get("iss"))
+        got = self.callback()
+        return AuthorizationCodeResult(code=got["code"], state=got.get("state"), iss=got.get("iss"))
 
 
 class Storage:
@@ -98,7 +74,7 @@ async def seen_by_a_machine(url: str, client_id: str, secret: str, method: Metho
 
 async def seen_by_mcp_2(url: str, plan: Json) -> Json:
     """Sign in, list the tools and make the calls; return what was seen, or the innermost error."""
-    storage, browser, clock = Storage(plan), Browser(), Clock()
+    storage, browser, clock = Storage(plan), Returning(), Clock()
     auth = OAuthClientProvider(
         url,
         OAuthClientMetadata(redirect_uris=[AnyUrl(plan["callback"])], token_endpoint_auth_method="none"),
@@ -121,12 +97,7 @@ async def seen_by_mcp_2(url: str, plan: Json) -> Json:
                 clock.passed += 3600 if plan.get("hours") else 0
                 seen["results"].append((await client.call_tool(name, {})).structured_content)
     except Exception as error:  # noqa: BLE001  # what the library raises is what the test is about
-        seen["error"] = _innermost(error)
+        seen["error"] = innermost(error)
     finally:
         patched.undo()
     return seen | {"client_id": storage.client.client_id if storage.client else None}
-
-
-def _innermost(error: BaseException) -> str:
-    inner = cast("tuple[BaseException, ...]", getattr(error, "exceptions", ()))
-    return _innermost(inner[0]) if inner else f"{type(error).__name__}: {error}"
