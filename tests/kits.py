@@ -24,6 +24,7 @@ from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
+from tests.fake_events import InMemoryEventStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
@@ -165,6 +166,7 @@ class World:
     catalog: Catalog = field(default_factory=lambda: catalog_of(*TOOLS))
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
+    event_store: InMemoryEventStore = field(default_factory=InMemoryEventStore)
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     faults: list[Exception] = field(default_factory=list[Exception])
@@ -206,6 +208,7 @@ class World:
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
             express=self.express.run,
+            events=lambda: self.event_store,
         )
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 

@@ -36,6 +36,8 @@ METHODS = (
     "tasks/update",
     "server/discover",
     "subscriptions/listen",
+    "events/list",
+    "events/poll",
     "notifications/cancelled",
     "notifications/initialized",
 )
@@ -45,6 +47,7 @@ RIGHT: Json = {"approval": ACCEPT, "model": SAMPLED, "folders": LISTED}
 TASKS: Json = {"cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}}
 EVERYTHING: Json = {**ASKING_CAPABILITY, "sampling": {}, "roots": {}, "tasks": TASKS}
 """The capabilities of a client that can be asked everything, and that creates tasks for the answers (2025-11-25)."""
+EVENT: Json = {"name": "task.finished", "arguments": {"tool": "optional", "taskId": TASK_ID}, "maxEvents": 5}
 CLIENT_TASK: Json = {"taskId": "a-task", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
 
 
@@ -88,7 +91,7 @@ IN_SESSION = {**PLAIN_HEADERS, "mcp-protocol-version": LEGACY, "mcp-session-id":
 
 def valid_requests() -> list[Sent]:
     """Return one valid request for each method of each version."""
-    params: Json = {
+    every: Json = {
         "name": "optional",
         "arguments": {"text": "hello"},
         "taskId": TASK_ID,
@@ -101,6 +104,7 @@ def valid_requests() -> list[Sent]:
     }
     sent: list[Sent] = []
     for method in METHODS:
+        params = {**every, **(EVENT if method.startswith("events/") else {})}
         message: Json = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "task": {"ttl": 60_000}}}
         sent += [
             Sent(message, {**PLAIN_HEADERS, "mcp-protocol-version": version})

@@ -101,7 +101,7 @@ def test_a_method_that_the_modern_era_added_is_not_found_in_legacy(world: World,
 def test_a_modern_client_gets_the_extension_and_not_the_legacy_capability(modern: ModernClient) -> None:
     capabilities = modern.ask("server/discover").result["capabilities"]
 
-    assert capabilities["extensions"] == {TASKS_EXTENSION: {}}
+    assert capabilities["extensions"][TASKS_EXTENSION] == {}
     assert "tasks" not in capabilities
 
 

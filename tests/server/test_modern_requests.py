@@ -5,6 +5,7 @@ import pytest
 from stepwire import __version__
 from tests.kits import World
 from tests.server.clients import SERVER_INFO, TASKS_EXTENSION, ModernClient
+from tests.wire_oracle.events import EVENTS_EXTENSION
 
 METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel")
 
@@ -14,7 +15,11 @@ def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: Mo
     result = modern.ask("server/discover").result
 
     assert result["supportedVersions"] == ["2026-07-28"]
-    assert result["capabilities"] == {"tools": {}, "extensions": {TASKS_EXTENSION: {}}}
+    assert result["capabilities"] == {
+        "tools": {},
+        "events": {},
+        "extensions": {TASKS_EXTENSION: {}, EVENTS_EXTENSION: {}},
+    }
     assert result["instructions"]
     assert result["_meta"] == {SERVER_INFO: {"name": "stepwire", "title": "Stepwire", "version": __version__}}
 

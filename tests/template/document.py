@@ -86,8 +86,13 @@ def statements() -> list[Statement]:
         Statement(holder.logical_id, body)
         for holder in resources(FUNCTION, ROLE_POLICY)
         for document in _documents(holder)
-        for body in listed(document.get("Statement") or [])
+        for body in map(_granted, listed(document.get("Statement") or []))
     ]
+
+
+def _granted(statement: dict[str, Any]) -> dict[str, Any]:
+    """Return a statement that a condition grants as if it were granted always."""
+    return statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
 def references(value: Any) -> set[str]:

@@ -32,7 +32,7 @@ from stepwire.tasks.task import (
 from tests.kits import World
 from tests.recorded import recorded
 from tests.template.chosen import Stack, stack
-from tests.template.document import ROOT, resource, resources, statements, template
+from tests.template.document import ROOT, resource, resources, template
 
 Record = dict[str, Any]
 REQUEST: Final = InputRequest("key", 1, UrlElicitation("m", "https://sign.example"), Callback("token"))
@@ -109,7 +109,7 @@ def test_every_change_of_a_status_reaches_the_function() -> None:
     assert [one for one in told if not reaches_the_function(one)] == []
 
 
-def test_progress_and_removals_of_ended_tasks_cost_no_invocation() -> None:
+def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
     silent = [one for one in RECORDS if status_change_of(one) is None and reaches_the_function(one)]
 
     assert silent == [record("MODIFY", LIVELY[1], LIVELY[1])], (
@@ -143,14 +143,15 @@ def test_events_that_cannot_be_published_go_to_the_queue() -> None:
 # ------------------------------------------------------------------------------------ what is deployed, and may do what
 
 
-def test_optional_resources_are_not_deployed_by_default() -> None:
-    silent, told, called = stack("none"), stack("none", EventBus="default"), stack("none", **WEBHOOK)
+def test_optional_resources_are_not_deployed_without_need() -> None:
+    silent, told = stack("none", Events="off"), stack("none", Events="off", EventBus="default")
+    called = stack("none", **WEBHOOK)
 
     def parts(made: Stack) -> set[str]:
         return {name for name in template()["Resources"] if name.startswith(("Status", "Webhook")) and made.has(name)}
 
     assert parts(silent) == set()
-    assert parts(told) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}
+    assert parts(told) == parts(stack("none")) == {"StatusChangesFunction", "StatusChanges", "StatusChangesLogs"}
     assert parts(called) - parts(told) == {"WebhookConnection", "WebhookDestination", "WebhookRule", "WebhookRole"}
 
 
@@ -171,11 +172,13 @@ def test_the_function_may_publish_to_the_named_bus_only(bus: str, arn: str) -> N
     (allowed,) = [one for one in properties["Policies"][0]["Statement"] if one["Action"] == "events:PutEvents"]
 
     assert allowed["Resource"] == arn
-    assert properties["Environment"]["Variables"] == {"EVENT_BUS": bus}
+    assert properties["Environment"]["Variables"] == {"EVENT_BUS": bus, "EVENTS": "on", "TABLE_NAME": "TasksTable"}
 
 
-def test_the_function_may_neither_read_nor_write_the_table() -> None:
-    actions = {action for one in statements() if one.holder == "StatusChangesFunction" for action in one.actions}
+def test_without_events_the_function_may_neither_read_nor_write_the_table() -> None:
+    made = stack("none", EventBus="default", Events="off").properties("StatusChangesFunction")
+    allowed = [one["Action"] for one in made["Policies"][0]["Statement"]]
+    actions = {action for one in allowed for action in ([one] if isinstance(one, str) else one)}
 
     assert actions == {
         "events:PutEvents",

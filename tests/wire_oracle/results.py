@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from mcp_types import jsonrpc
 from pydantic import BaseModel
 
+from stepwire.json_text import as_object
 from tests.wire_oracle.comparisons import (
     JSON_RPC_CODES,
     LEGACY,
@@ -28,6 +29,7 @@ from tests.wire_oracle.comparisons import (
     check_times,
     is_object,
 )
+from tests.wire_oracle.events import EVENT_CODES, EVENT_RESULTS, EVENTS_EXTENSION, without_events
 from tests.wire_oracle.questions import check_input_requests, declared_tasks
 
 
@@ -82,7 +84,9 @@ def _check_error(response: Json, version: str) -> None:
         _MODERN_ERROR_DATA[code](error.get("data"))
         return
     # M27: no code of our own in the reserved range, and no retired code.
-    assert code in JSON_RPC_CODES or code not in RESERVED_CODES, f"error code {code} is not defined in {version}"
+    assert code in JSON_RPC_CODES | EVENT_CODES or code not in RESERVED_CODES, (
+        f"error code {code} is not defined in {version}"
+    )
 
 
 def _check_mismatch_data(_data: Any) -> None:
@@ -131,6 +135,9 @@ def _check_empty(exchange: Exchange) -> None:
 
 
 def _check_initialize(exchange: Exchange) -> None:
+    declared = as_object(exchange.params.get("capabilities"))
+    if "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions")):
+        exchange = without_events(exchange)
     check_core(exchange)
     assert exchange.result["protocolVersion"] == exchange.version, (
         "protocolVersion must be the version that was agreed on"
@@ -142,6 +149,7 @@ def _check_initialize(exchange: Exchange) -> None:
 
 
 def _check_discover(exchange: Exchange) -> None:
+    exchange = without_events(exchange)
     check_core(exchange)
     capabilities = exchange.result["capabilities"]
     assert "tasks" not in capabilities, "only the legacy era has capabilities.tasks"  # A4
@@ -261,6 +269,7 @@ _LEGACY_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/result": _check_legacy_task_result,
         "tasks/list": _check_legacy_task_list,
         "tasks/cancel": _legacy_task("CancelTaskResult", mcp_types.CancelTaskResult),
+        **EVENT_RESULTS,
     }
 )
 
@@ -272,5 +281,6 @@ _MODERN_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/get": _check_modern_task,
         "tasks/update": _check_modern_acknowledgement,
         "tasks/cancel": _check_modern_acknowledgement,
+        **EVENT_RESULTS,
     }
 )

@@ -82,6 +82,7 @@ def test_a_complete_environment_is_read() -> None:
         waits=WaitLimits(all=5, per_caller=3),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),
+        events=False,
     )
 
 

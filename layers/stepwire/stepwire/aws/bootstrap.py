@@ -6,9 +6,8 @@ Importing a handler builds nothing. The first event, `warm` or `prepare` builds 
 
 import importlib
 import os
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +18,7 @@ from stepwire.aws.clients import (
     secrets_manager_client,
     step_functions_client,
 )
+from stepwire.aws.clock import SystemClock
 from stepwire.aws.gateway.http_events import request_of, response_of
 from stepwire.aws.publishing.audit_log import write_audit_entry
 from stepwire.aws.s3 import PresignedUrls
@@ -49,20 +49,9 @@ if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
     from stepwire.engine.express import ExpressCalls
+    from stepwire.subscriptions.ports import EventStore
 
 _LINK_LIFETIME: Final = timedelta(minutes=15)
-
-
-class SystemClock:
-    """The system's clock."""
-
-    def now(self) -> datetime:
-        """Return the current time."""
-        return datetime.now(UTC)
-
-    def sleep(self, seconds: float) -> None:
-        """Block for that many seconds."""
-        time.sleep(seconds)
 
 
 def client_elsewhere(region: str, role: str) -> "SFNClient":
@@ -153,6 +142,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second, recorder.clock),
             report=self._report,
             access=settings.access,
+            events=cache(self._events) if settings.events else None,
         )
         return McpServer(kit, settings.allowed_origins, self._report_failure)
 
@@ -161,6 +151,12 @@ class McpHandler:
             return self._built_in
         published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)
         return LiveCatalog(self._built_in, published, recorder.now, self._report)
+
+    def _events(self) -> "EventStore":
+        """Build what MCP Events need; most requests need none of it."""
+        from stepwire.aws.storage.event_store import DynamoDbEventStore  # noqa: PLC0415
+
+        return DynamoDbEventStore(self._settings.table_name, dynamodb_client)
 
     def _express(self, operations: Operations) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""

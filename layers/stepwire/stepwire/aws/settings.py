@@ -56,6 +56,8 @@ class McpSettings:
     secret_arn: str
     """ARN of the secret that authenticates state held by clients."""
     catalog: Path
+    events: bool
+    """Whether MCP Events are on."""
 
 
 def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
@@ -97,6 +99,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         ),
         secret_arn=_text(environment, "SECRET_ARN"),
         catalog=Path(_text(environment, TASK_ROOT)) / "catalog.json",
+        events=read_events(environment),
     )
 
 
@@ -180,12 +183,13 @@ def read_external_id(environment: Mapping[str, str]) -> str:
 
 
 def read_event_bus(environment: Mapping[str, str]) -> str:
-    """Return the name or ARN of the event bus for status change events.
+    """Return the name or ARN of the event bus for status change events; empty: there is none."""
+    return environment.get("EVENT_BUS", "")
 
-    Raises:
-        SettingsError: it is missing.
-    """
-    return _text(environment, "EVENT_BUS")
+
+def read_events(environment: Mapping[str, str]) -> bool:
+    """Tell whether MCP Events are on."""
+    return environment.get("EVENTS") == "on"
 
 
 def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:

@@ -10,6 +10,7 @@ from enum import Enum
 
 from stepwire.json_text import JsonObject
 from stepwire.rendering import modern_status, timestamp, tool_failed
+from stepwire.subscriptions.changes import Change
 from stepwire.tasks.task import Completed, Task
 
 
@@ -66,3 +67,21 @@ def change_on_removal(last: Task, why: Removal, at: datetime) -> TaskStatusChang
     if last.has_ended:
         return None
     return TaskStatusChange(last, why.value, modern_status(last.status), last.version + 1, at)
+
+
+def change_of(change: TaskStatusChange) -> Change:
+    """Return a change of status as it is recorded for the task's caller."""
+    task = change.task
+    is_removal = change.status in {why.value for why in Removal}
+    return Change(
+        task.task_id,
+        task.work.tool,
+        change.status,
+        change.previous_status,
+        change.version,
+        change.at if is_removal else task.last_updated_at,
+        task.created_at,
+        task.last_updated_at,
+        task.expires_at,
+        is_error=tool_failed(task.status) if isinstance(task.status, Completed) else None,
+    )

@@ -10,6 +10,7 @@ LEGACY_WITH_TASKS: Final = LEGACY_VERSIONS[0]
 ASSUMED_VERSION: Final = LEGACY_VERSIONS[-1]
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 MODEL_IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from stepwire import __version__
 from stepwire.catalog.access import Access, Scopes
@@ -22,6 +22,9 @@ from stepwire.protocol.sessions import Session
 from stepwire.protocol.versions import LEGACY_WITH_TASKS
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
+
+if TYPE_CHECKING:
+    from stepwire.subscriptions.ports import EventStore
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 _START_ONCE: Final = (
@@ -77,6 +80,9 @@ class Kit:
     """Runs a tool whose state machine is of type EXPRESS, until the given deadline."""
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
     """Returns further keys that may have signed a requestState, before or after a rotation."""
+
+    events: "Callable[[], EventStore] | None" = None
+    """Returns the record of changes for MCP Events; None: this server has no events."""
 
     def resumes(self, call: "Call") -> Resumes:
         """Return which responses a client resumes; all others are sent as JSON."""

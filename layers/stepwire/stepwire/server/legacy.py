@@ -13,14 +13,14 @@ from stepwire.engine.arguments import checked_arguments
 from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol import params as read
 from stepwire.protocol.resumption import NEVER, Resumes, resume_parameter
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of
 from stepwire.protocol.tracing import trace_header_of
-from stepwire.protocol.versions import LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
+from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
 from stepwire.rendering import legacy_result, legacy_task, legacy_tool, mark_repeated
-from stepwire.server import fetch_tools
+from stepwire.server import event_methods, fetch_tools
 from stepwire.server.fetch_tools import Era, FetchTool
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened
 from stepwire.server.pages import next_cursor, task_cursor, tools_page
@@ -45,14 +45,22 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
     version = requested if requested in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
     listing: JsonObject = {"list": {}} if kit.access.knows_callers else {}  # T21
     tasks: JsonObject = {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}  # T1
+    events = event_methods.events_capabilities(kit) if _asks_for_events(call, version) else {}
     result: JsonObject = {
         "protocolVersion": version,
-        "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {})},
+        "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {}), **events},
         "serverInfo": SERVER_INFO,
         "instructions": kit.instructions,
     }
     random = kit.operations.randomness(RANDOM_BYTES)
     return SessionOpened(result, session_id_of(version, call.params, random, _decided(kit, call, version)))
+
+
+def _asks_for_events(call: Call, version: str) -> bool:
+    """The schema of 2025-11-25 has no extensions: only a client that names this one is told of it."""
+    declared = as_object(call.params.get("capabilities"))
+    is_asked = "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions"))
+    return is_asked and version == LEGACY_WITH_TASKS
 
 
 def ping(_kit: Kit, _call: Call) -> JsonObject:
@@ -224,6 +232,7 @@ _TASKS: Final[dict[str, Method]] = {
     "tasks/result": get_task_result,
     "tasks/list": list_tasks,
     "tasks/cancel": cancel_task,
+    **event_methods.METHODS,
 }
 
 METHODS: Final = MappingProxyType(

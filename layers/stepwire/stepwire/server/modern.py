@@ -24,6 +24,8 @@ from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import complete_result, modern_answer, modern_requests, modern_task, modern_tool
+from stepwire.server import event_methods
+from stepwire.server.event_methods import events_capabilities
 from stepwire.server.fetch_tools import offered
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Stream
 from stepwire.server.modern_calls import TASKS_CAPABILITY, call_tool
@@ -41,11 +43,17 @@ def discover(kit: Kit, _call: Call) -> JsonObject:
     """Return the supported versions and capabilities (M30, X1), without the legacy `tasks` capability (A4)."""
     return {
         "supportedVersions": list(MODERN_VERSIONS),
-        "capabilities": {"tools": {}, **TASKS_CAPABILITY},
+        "capabilities": _capabilities(kit),
         "instructions": kit.instructions,
         "ttlMs": CACHE_TTL_MS,
         "cacheScope": "public",
     }
+
+
+def _capabilities(kit: Kit) -> JsonObject:
+    events = events_capabilities(kit)
+    extensions = {**TASKS_CAPABILITY["extensions"], **events.get("extensions", {})}
+    return {"tools": {}, **events, "extensions": extensions}
 
 
 def list_tools(kit: Kit, call: Call) -> JsonObject:
@@ -161,6 +169,7 @@ _METHODS: Final[dict[str, Method]] = {
     "tasks/update": update_task,
     "tasks/cancel": cancel_task,
     "subscriptions/listen": listen,
+    **event_methods.METHODS,
 }
 
 METHODS: Final = MappingProxyType(dict.fromkeys(MODERN_VERSIONS, _METHODS))

@@ -13,14 +13,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
 
-from stepwire.aws.clients import events_client
+from stepwire.aws.clients import events_client, patient_dynamodb_client
+from stepwire.aws.clock import SystemClock
 from stepwire.aws.publishing.event_bus import EventBus
-from stepwire.aws.settings import read_event_bus
+from stepwire.aws.settings import read_event_bus, read_events, read_table_name
+from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import moment_of, task_of
 from stepwire.aws.storage.table_stream import is_expiry
-from stepwire.background.status_changes import Removal, TaskStatusChange, change_on_removal, change_on_save
+from stepwire.background.status_changes import (
+    Removal,
+    TaskStatusChange,
+    change_of,
+    change_on_removal,
+    change_on_save,
+)
+from stepwire.rendering import modern_status
+from stepwire.subscriptions.changes import progress_of
+from stepwire.subscriptions.recording import OwnedChange, Recording
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
 
 _RECORDS_SECOND: Final = timedelta(seconds=1)
@@ -39,34 +51,85 @@ def status_change_of(record: dict[str, Any]) -> TaskStatusChange | None:
     return change_on_save(before, task_of(images["NewImage"]), at)
 
 
+def progress_change_of(record: dict[str, Any]) -> OwnedChange | None:
+    """Return the progress in a record about a task whose status is unchanged; None if it is not worth telling."""
+    images = record["dynamodb"]
+    if record["eventName"] != "MODIFY":
+        return None
+    before, after = task_of(images["OldImage"]), task_of(images["NewImage"])
+    change = progress_of(before, after, modern_status(after.status))
+    return None if change is None else OwnedChange(after.owner, change)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What one record says."""
+
+    number: str
+    """Its sequence number."""
+    change: TaskStatusChange | None
+    event: OwnedChange | None
+
+
+def heard(record: dict[str, Any]) -> Heard:
+    """Return what a record says; nothing that is rendered later can fail."""
+    change = status_change_of(record)
+    if change is None:
+        return Heard(record["dynamodb"]["SequenceNumber"], None, progress_change_of(record))
+    change.detail()
+    return Heard(record["dynamodb"]["SequenceNumber"], change, OwnedChange(change.task.owner, change_of(change)))
+
+
 @dataclass(frozen=True)
 class StatusChangesHandler:
-    """Handles the stream of the task table: puts status change events on an event bus."""
+    """Handles the stream of the task table: records events for callers, and puts changes of status on an event bus."""
 
     build_client: "Callable[[], EventBridgeClient]" = events_client
+    build_table_client: "Callable[[], DynamoDBClient]" = patient_dynamodb_client
 
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Process a batch; records from the first failure on are delivered again."""
-        numbers, changes, failed = list[str](), list[TaskStatusChange](), list[str]()
+        found, failed = list[Heard](), list[str]()
         for record in event["Records"]:
-            number: str = record["dynamodb"]["SequenceNumber"]
             try:
-                change = status_change_of(record)
-                if change is not None:
-                    change.detail()  # a record that cannot be rendered fails here, before the others are put
+                found.append(heard(record))
             except Exception as fault:  # noqa: BLE001 - the records before it are published, and it is delivered again
                 Logger().error("a change of a task could not be read", fault=type(fault).__name__)
-                failed.append(number)
+                failed.append(record["dynamodb"]["SequenceNumber"])
                 break
-            if change is not None:
-                numbers.append(number)
-                changes.append(change)
-        taken = self._bus.put(changes)
-        if taken < len(changes):
-            Logger().error("the event bus did not take all changes of status", left=len(changes) - taken)
         # Lambda continues at the first of these.
-        return {"batchItemFailures": [{"itemIdentifier": number} for number in [*numbers[taken:], *failed][:1]]}
+        left = [*(self._unrecorded(found) or self._unpublished(found)), *failed]
+        return {"batchItemFailures": [{"itemIdentifier": number} for number in left[:1]]}
+
+    def _unrecorded(self, found: list[Heard]) -> list[str]:
+        """Record the events of a batch, and return the records that must be delivered again: all, or none."""
+        events = [one.event for one in found if one.event is not None]
+        if self._recording is None or not events:
+            return []
+        try:
+            self._recording.record(events)
+        except Exception as fault:  # noqa: BLE001 - it is delivered again
+            Logger().error("the events of callers could not be recorded", fault=type(fault).__name__)
+            return [one.number for one in found]
+        return []
+
+    def _unpublished(self, found: list[Heard]) -> list[str]:
+        """Put the changes of status on the bus, and return the records whose changes it did not take."""
+        told = [(one.number, one.change) for one in found if one.change is not None]
+        if self._bus is None or not told:
+            return []
+        taken = self._bus.put([change for _, change in told])
+        if taken < len(told):
+            Logger().error("the event bus did not take all changes of status", left=len(told) - taken)
+        return [number for number, _ in told[taken:]]
 
     @cached_property
-    def _bus(self) -> EventBus:
-        return EventBus(read_event_bus(os.environ), self.build_client)
+    def _bus(self) -> EventBus | None:
+        name = read_event_bus(os.environ)
+        return EventBus(name, self.build_client) if name else None
+
+    @cached_property
+    def _recording(self) -> Recording | None:
+        if not read_events(os.environ):
+            return None
+        return Recording(DynamoDbEventStore(read_table_name(os.environ), self.build_table_client), SystemClock())

@@ -1,0 +1,176 @@
+"""The record of a caller's changes in DynamoDB: one item for the record, and one for each change.
+
+    pk  the caller's principal   sk  "events#record"             number, since, until, expires_at
+    pk  the caller's principal   sk  "change#" + 15 digits       change, at, expires_at
+
+A change is written only if its number is free, and numbers follow one another. So a reader that has seen a number has
+seen all before it. The numbers of a record begin with the time at which it was opened, in milliseconds: an older record
+of the same caller has smaller ones.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from botocore.exceptions import ClientError
+
+from stepwire.aws.storage.conditions import is_failed_condition, item_found
+from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of
+from stepwire.errors import StoreBusy
+from stepwire.principal import Principal
+from stepwire.subscriptions.changes import Change, change_of_text
+from stepwire.subscriptions.ports import Recorded
+from stepwire.subscriptions.positions import LARGEST_NUMBER, RETENTION, Head
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+RECORD: Final = "events#record"
+_CHANGE: Final = "change#"
+_DIGITS: Final = len(str(LARGEST_NUMBER))
+_MOST_TRIES: Final = 200  # numbers that other writers have taken
+_IS_FREE: Final = "attribute_not_exists(pk)"
+_IS_AS_SEEN: Final = "attribute_not_exists(pk) OR #until = :seen"
+_IS_BEHIND: Final = "#number < :number"
+
+
+@dataclass(frozen=True)
+class DynamoDbEventStore:
+    """The records in a DynamoDB table. The client is built on the first call."""
+
+    table_name: str
+    build_client: "Callable[[], DynamoDBClient]"
+
+    @cached_property
+    def _client(self) -> "DynamoDBClient":
+        return self.build_client()
+
+    def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
+        """Record the caller's changes until a time, at least; return the end of the record."""
+        item = self._record(owner)
+        if item is None or _moment(item, "until") <= at:
+            return self._begin(owner, item, at, until)
+        if _moment(item, "until") - at < (until - at) / 2:  # most polls write nothing
+            self._write(owner, {"until": until}, None)
+        return _head(item)
+
+    def _begin(self, owner: Principal, seen: Item | None, at: datetime, until: datetime) -> Head:
+        head = Head(milliseconds_of(at), at)
+        try:
+            self._write(owner, {"until": until, "since": at}, seen, number=head.number)
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+            return _head(cast(Item, self._record(owner)))  # another request has opened it just now
+        return head
+
+    def _write(
+        self, owner: Principal, moments: dict[str, datetime], seen: Item | None, number: int | None = None
+    ) -> None:
+        values = {name: milliseconds_of(moment) for name, moment in moments.items()}
+        values |= {} if number is None else {"number": number}
+        # Kept longer than it records, so that its cursors are known to be old and not foreign.
+        values["expires_at"] = seconds_of(moments["until"] + RETENTION)
+        condition: dict[str, Any] = {} if number is None else {"ConditionExpression": _IS_FREE}
+        names = {f"#{name}": name for name in values}
+        attributes: dict[str, Any] = {f":{name}": {"N": str(value)} for name, value in values.items()}
+        if seen is not None:
+            condition = {"ConditionExpression": _IS_AS_SEEN}
+            attributes[":seen"] = seen["until"]
+        self._client.update_item(
+            TableName=self.table_name,
+            Key=_record_key(owner),
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=attributes,
+            **condition,
+        )
+
+    def head(self, owner: Principal, at: datetime) -> Head | None:
+        """Return the end of the record; None if the caller's changes are not recorded."""
+        item = self._record(owner)
+        return None if item is None or _moment(item, "until") <= at else _head(item)
+
+    def _record(self, owner: Principal) -> Item | None:
+        found = self._client.get_item(TableName=self.table_name, Key=_record_key(owner), ConsistentRead=True)
+        return cast(Item | None, found.get("Item"))
+
+    def append(self, owner: Principal, head: Head, changes: Sequence[Change]) -> None:
+        """Add changes to the record. A retry may add them twice."""
+        number = head.number
+        for change in changes:
+            number = self._append(owner, number, change)
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_record_key(owner),
+                UpdateExpression="SET #number = :number",
+                ConditionExpression=_IS_BEHIND,
+                ExpressionAttributeNames={"#number": "number"},
+                ExpressionAttributeValues={":number": {"N": str(number)}},
+            )
+        except ClientError as error:
+            if not is_failed_condition(error):
+                raise
+
+    def _append(self, owner: Principal, last: int, change: Change) -> int:
+        """Write a change with the next free number, and return the number."""
+        text = change.text()
+        for number in range(last + 1, last + 1 + _MOST_TRIES):
+            item: Item = {
+                **_change_key(owner, number),
+                "change": {"S": text},
+                "at": {"N": str(milliseconds_of(change.at))},
+                "expires_at": {"N": str(seconds_of(change.at + RETENTION))},
+            }
+            try:
+                self._client.put_item(
+                    TableName=self.table_name,
+                    Item=item,
+                    ConditionExpression=_IS_FREE,
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
+            except ClientError as error:
+                if not is_failed_condition(error):
+                    raise
+                if item_found(error).get("change") != item["change"]:
+                    continue  # of another writer
+            return number
+        raise StoreBusy
+
+    def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
+        """Return up to `most` changes after a number, oldest first."""
+        page = self._client.query(
+            TableName=self.table_name,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":pk": {"S": owner},
+                ":first": _change_key(owner, after + 1)["sk"],
+                ":last": _change_key(owner, LARGEST_NUMBER)["sk"],
+            },
+            ConsistentRead=True,
+            Limit=most,
+        )
+        return [_recorded(item) for item in cast(list[Item], page["Items"])]
+
+
+def _record_key(owner: Principal) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": RECORD}}
+
+
+def _change_key(owner: Principal, number: int) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": f"{_CHANGE}{number:0{_DIGITS}}"}}
+
+
+def _recorded(item: Item) -> Recorded:
+    return Recorded(int(item["sk"]["S"].removeprefix(_CHANGE)), change_of_text(item["change"]["S"]))
+
+
+def _head(item: Item) -> Head:
+    return Head(int(item["number"]["N"]), _moment(item, "since"))
+
+
+def _moment(item: Item, name: str) -> datetime:
+    return moment_of(int(item[name]["N"]) / 1000)

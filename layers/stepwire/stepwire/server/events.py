@@ -1,0 +1,69 @@
+"""What the methods of MCP Events do: read the parameters, call the room of subscriptions, return the result."""
+
+from datetime import timedelta
+from typing import Final
+
+from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams
+from stepwire.json_text import JsonObject
+from stepwire.protocol import params as read
+from stepwire.server.kit import Call, Kit
+from stepwire.subscriptions.event_types import EVENT_NAMES, POLL, Filter, filter_of, listed
+from stepwire.subscriptions.polling import USUAL_EVENTS, Poll, poll
+from stepwire.subscriptions.ports import EventStore
+from stepwire.subscriptions.positions import position_of
+
+_LONGEST_NAME: Final = 40  # characters of a wrong name in an error
+_LONGEST_AGE: Final = timedelta(days=365)
+
+
+def list_events(_kit: Kit, _store: EventStore, call: Call) -> JsonObject:
+    """Return the types of events; they fit on one page."""
+    if read.cursor(call.params) is not None:
+        raise InvalidCursor
+    return {"events": listed((POLL,))}
+
+
+def poll_events(kit: Kit, store: EventStore, call: Call) -> JsonObject:
+    """Return the caller's events since a cursor, or a first cursor."""
+    kit.polls.check(call.owner, "events/poll")
+    wanted = _wanted(call)
+    position = position_of(call.owner, read.cursor(call.params))
+    asked = Poll(call.owner, wanted, position, _longest(call), _most(call))
+    if wanted.task_id is None and not kit.access.knows_callers:
+        raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
+    if position is None:
+        _check_known(kit, call, wanted)
+    return poll(store, asked, kit.now())
+
+
+def _wanted(call: Call) -> Filter:
+    name = read.text(call.params, "name")
+    if name not in EVENT_NAMES:
+        known = ", ".join(EVENT_NAMES)
+        raise EntityNotFound(f"Unknown event {name[:_LONGEST_NAME]!r}. There are: {known}.", "event")
+    return filter_of(name, call.params.get("arguments"))
+
+
+def _check_known(kit: Kit, call: Call, wanted: Filter) -> None:
+    """Refuse a filter that cannot match; another caller's task is as unknown as one that never was."""
+    if wanted.tool is not None:
+        kit.access.check_tool(kit.catalog.find(wanted.tool), call.scopes, kit.catalog)
+    if wanted.task_id is not None:
+        kit.operations.recorder.require(call.owner, wanted.task_id)
+
+
+def _longest(call: Call) -> timedelta | None:
+    milliseconds = read.optional_milliseconds(call.params, "maxAgeMs", "params.maxAgeMs")
+    return None if milliseconds is None else timedelta(milliseconds=min(milliseconds, _LONGEST_AGE // _MILLISECOND))
+
+
+def _most(call: Call) -> int:
+    value = call.params.get("maxEvents")
+    if value is None:
+        return USUAL_EVENTS
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidParams("params.maxEvents must be a whole number, 1 or more.")
+    return value
+
+
+_MILLISECOND: Final = timedelta(milliseconds=1)

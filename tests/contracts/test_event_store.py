@@ -1,0 +1,120 @@
+"""The record of a caller's changes, in memory and in DynamoDB."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from stepwire.aws.clients import dynamodb_client
+from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.subscriptions.changes import Change
+from stepwire.subscriptions.ports import EventStore
+from stepwire.tasks.task import Progress
+from tests.contracts.task_stores import a_task
+from tests.fake_events import InMemoryEventStore
+from tests.fakes import START_OF_TIME as NOW
+from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table
+
+HOUR = timedelta(hours=1)
+TASK = a_task()
+CHANGE = Change(
+    TASK.task_id, "tool", "completed", "working", 2, NOW, NOW, NOW + HOUR, NOW + 7 * HOUR, is_error=True
+)  # fmt: skip
+
+
+def in_memory() -> EventStore:
+    return InMemoryEventStore()
+
+
+def on_dynamodb() -> EventStore:
+    return DynamoDbEventStore(new_table(), dynamodb_client)
+
+
+def on_dynamodb_without_http() -> EventStore:
+    return DynamoDbEventStore(new_table(), quick_dynamodb_client)
+
+
+@pytest.fixture(params=[in_memory, on_dynamodb, on_dynamodb_without_http])
+def events(request: pytest.FixtureRequest, aws: None) -> EventStore:
+    build: Callable[[], EventStore] = request.param
+    return build()
+
+
+def versions(events: EventStore, after: int, most: int = 10) -> list[int]:
+    return [one.change.version for one in events.read(ALICE, after, most)]
+
+
+def append(events: EventStore, *changes: Change) -> None:
+    head = events.head(ALICE, NOW)
+    assert head is not None
+    events.append(ALICE, head, changes)
+
+
+def test_nothing_is_recorded_before_the_record_is_open(events: EventStore) -> None:
+    assert events.head(ALICE, NOW) is None
+    assert events.read(ALICE, 0, 10) == []
+
+
+def test_a_record_is_open_until_its_time_and_for_its_caller_alone(events: EventStore) -> None:
+    opened = events.open_record(ALICE, NOW, NOW + HOUR)
+
+    assert opened == events.head(ALICE, NOW + HOUR - timedelta(seconds=1))
+    assert opened.since == NOW
+    assert events.head(ALICE, NOW + HOUR) is None
+    assert events.head(BOB, NOW) is None
+
+
+def test_opening_again_keeps_the_record_and_its_beginning(events: EventStore) -> None:
+    first = events.open_record(ALICE, NOW, NOW + HOUR)
+    later = NOW + timedelta(minutes=50)
+
+    assert events.open_record(ALICE, later, later + HOUR) == first
+    assert events.head(ALICE, later + HOUR - timedelta(seconds=1)) == first
+
+
+def test_a_record_that_was_closed_begins_anew_with_higher_numbers(events: EventStore) -> None:
+    first = events.open_record(ALICE, NOW, NOW + HOUR)
+    append(events, CHANGE)
+    later = NOW + 2 * HOUR
+
+    again = events.open_record(ALICE, later, later + HOUR)
+
+    assert again.since == later
+    assert again.number > first.number + 1
+    assert events.read(ALICE, again.number, 10) == []
+
+
+def test_changes_are_read_whole_and_in_order_after_a_number(events: EventStore) -> None:
+    head = events.open_record(ALICE, NOW, NOW + HOUR)
+    changes = [replace(CHANGE, version=number, progress=Progress(1.5, 4), is_error=None) for number in range(12)]
+
+    append(events, *changes[:5])
+    append(events, *changes[5:])
+
+    found = events.read(ALICE, head.number, 100)
+    assert [one.change for one in found] == changes
+    assert [one.number for one in found] == [head.number + count for count in range(1, 13)]
+    assert versions(events, head.number + 3, most=4) == [3, 4, 5, 6]
+    assert events.head(ALICE, NOW) == replace(head, number=head.number + 12)
+
+
+def test_a_change_has_all_its_members(events: EventStore) -> None:
+    head = events.open_record(ALICE, NOW, NOW + HOUR)
+    append(events, CHANGE)
+
+    (found,) = events.read(ALICE, head.number, 1)
+    assert found.change == CHANGE
+
+
+def test_a_writer_with_an_old_head_overwrites_nothing(aws: None) -> None:
+    events = on_dynamodb_without_http()
+    head = events.open_record(ALICE, NOW, NOW + HOUR)
+    events.append(ALICE, head, [CHANGE])
+
+    events.append(ALICE, head, [replace(CHANGE, version=3)])
+    events.append(ALICE, head, [CHANGE])
+
+    assert versions(events, head.number) == [2, 3]
