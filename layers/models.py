@@ -18,6 +18,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject",),
     "secretsmanager": ("GetSecretValue",),
+    "sqs": ("ChangeMessageVisibility", "SendMessageBatch"),
     "ssm": ("GetParametersByPath",),
     "stepfunctions": (
         "DescribeExecution",

@@ -86,6 +86,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         stubs=options.stub,
         stub_seconds=options.stub_seconds,
         services_at=host,
+        local_webhooks=options.local_webhooks,
     )
     stack.watcher = screen
     with kept_in(options.logs, "run") as output:
@@ -168,6 +169,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"require sign-in, at a test issuer that lets everybody in as alice: {', '.join(sorted(SHAPES))}",
     )
     _add_stubs(parser)
+    parser.add_argument(
+        "--local-webhooks", action="store_true", help="let callers subscribe with http:// addresses of this machine"
+    )
     parser.add_argument("--verbose", action="store_true", help="list every difference from AWS")
     _add_services(parser)
     return parser

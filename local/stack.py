@@ -34,6 +34,7 @@ from local.lambdas.functions import Failed, Function
 from local.streams.expiry import ExpiryPolicy, Sweeper
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
+from local.streams.queues import QueueMapping
 from local.streams.refused_tools import RefusalWatch
 from local.streams.task_changes import TaskChange, TaskWatch
 from local.stubs import owners
@@ -95,6 +96,8 @@ class LocalStack:
         stub_seconds: The time that a stub's script may take.
         services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
             API, which another program serves: `sam local start-api`, on its default port.
+        local_webhooks: Let callers subscribe with plain HTTP addresses of this machine. The public internet is not
+            reached from tests: without it, nothing is delivered.
 
     Raises:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
@@ -114,6 +117,7 @@ class LocalStack:
         stubs: Given = (),
         stub_seconds: float = LIMIT,
         services_at: str | None = None,
+        local_webhooks: bool = False,
     ) -> None:
         self._paths = [Path(template), *map(Path, others)]
         self._name = name
@@ -123,6 +127,7 @@ class LocalStack:
         self._given_stubs = tuple(stubs)
         self._scripts = Scripts(stub_seconds)
         self._services_at = services_at
+        self._variables = {"LOCAL_WEBHOOKS": "on"} if local_webhooks else {}
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
         self.events = events
         self.expiry = expiry
@@ -276,7 +281,15 @@ class LocalStack:
     def _world(self, endpoint: str, name: str, path: Path, *, is_endpoint: bool) -> World:
         stubs = Book(self._given_stubs, path.parent, endpoint, self._scripts)
         stubs.read()
-        return World(name, ACCOUNT, REGION, instances=self._instances, stubs=stubs, is_endpoint=is_endpoint)
+        return World(
+            name,
+            ACCOUNT,
+            REGION,
+            instances=self._instances,
+            stubs=stubs,
+            variables=self._variables,
+            is_endpoint=is_endpoint,
+        )
 
     def _stand_in(self) -> None:
         """Create the state machines that are known by the name of a stub alone."""
@@ -297,7 +310,7 @@ class LocalStack:
         elsewhere = {name for one in self.deployments[1:] for name in one.declared()} - declared
         return {name: value for name, value in self._given.items() if name not in elsewhere}
 
-    def _mappings(self) -> list[StreamMapping]:
+    def _mappings(self) -> list[StreamMapping | QueueMapping]:
         return [mapping for one in self.deployments for mapping in one.world.mappings]
 
     def _follow(self) -> None:

@@ -1,13 +1,17 @@
-"""The record of changes in memory; `tests/contracts/test_event_store.py` holds for it as for the adapter."""
+"""The ports of MCP Events in memory; the contract tests of `tests/contracts` hold for them as for the adapters."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from stepwire.json_text import Json
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
-from stepwire.subscriptions.ports import Recorded
-from stepwire.subscriptions.positions import Head
+from stepwire.subscriptions.event_types import Filter
+from stepwire.subscriptions.ports import Answer, Busy, NotReached, Recorded
+from stepwire.subscriptions.positions import SLACK, Head
+from stepwire.subscriptions.subscription import Subscription
 
 
 @dataclass
@@ -27,8 +31,9 @@ class InMemoryEventStore:
     def open_record(self, owner: Principal, at: datetime, until: datetime) -> Head:
         record = self._records.get(owner)
         if record is None or record.until <= at:
-            record = self._records[owner] = _Record(at, until, int(at.timestamp() * 1000))
-        record.until = max(record.until, until)
+            record = self._records[owner] = _Record(at, until + SLACK, int(at.timestamp() * 1000))
+        if record.until < until:
+            record.until = until + SLACK
         return Head(record.number, record.since)
 
     def head(self, owner: Principal, at: datetime) -> Head | None:
@@ -44,3 +49,112 @@ class InMemoryEventStore:
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
         record = self._records.get(owner)
         return [one for one in record.changes if one.number > after][:most] if record else []
+
+    def forget(self, owner: Principal, count: int) -> None:
+        """Lose the oldest changes, as when their time is over."""
+        del self._records[owner].changes[:count]
+
+
+class InMemorySubscriptionStore:
+    """Subscriptions in a dictionary."""
+
+    def __init__(self) -> None:
+        self.all: dict[tuple[Principal, str], Subscription] = {}
+        self._busy_until: dict[tuple[Principal, str], datetime] = {}
+        self._verified: dict[tuple[Principal, str], datetime] = {}
+
+    def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
+        return self.all.get((owner, subscription_id))
+
+    def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
+        return {key[1]: one.wanted for key, one in self.all.items() if key[0] == owner and one.expires_at > at}
+
+    def begin(self, subscription: Subscription) -> None:
+        self.all[subscription.owner, subscription.id] = subscription
+        self._busy_until.pop((subscription.owner, subscription.id), None)
+
+    def refresh(self, subscription: Subscription) -> None:
+        key = (subscription.owner, subscription.id)
+        self.all[key] = replace(subscription, position=self.all.get(key, subscription).position)
+
+    def delete(self, owner: Principal, subscription_id: str) -> bool:
+        return self.all.pop((owner, subscription_id), None) is not None
+
+    def claim(
+        self, owner: Principal, subscription_id: str, at: datetime, until: datetime
+    ) -> Subscription | Busy | None:
+        key = (owner, subscription_id)
+        found = self.all.get(key)
+        if found is None or found.expires_at <= at:
+            return None
+        if self._busy_until.get(key, at) > at:
+            return Busy()
+        self._busy_until[key] = until
+        return found
+
+    def finish(self, subscription: Subscription, until: datetime) -> None:
+        key = (subscription.owner, subscription.id)
+        if self._busy_until.get(key) == until and key in self.all:
+            del self._busy_until[key]
+            self.all[key] = replace(self.all[key], position=subscription.position, standing=subscription.standing)
+
+    def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
+        return (owner, url) in self._verified and self._verified[owner, url] > at
+
+    def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
+        self._verified[owner, url] = until
+
+
+@dataclass(frozen=True)
+class Post:
+    """One POST to an endpoint."""
+
+    url: str
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def body(self) -> Json:
+        return json.loads(self.text)
+
+
+def echo(post: Post) -> Answer:
+    """Answer as a receiver does that wants everything."""
+    return Answer(200, json.dumps({"challenge": post.body.get("challenge")}).encode())
+
+
+class FakeEndpoints:
+    """Receivers by URL; one that is not named echoes challenges and takes all events."""
+
+    def __init__(self) -> None:
+        self.posts: list[Post] = []
+        """All that arrived, in order."""
+        self.answers: dict[str, Callable[[Post], Answer]] = {}
+        self.down: dict[str, str] = {}
+        """Why a receiver is not reached."""
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        if url in self.down:
+            raise NotReached(self.down[url])
+        post = Post(url, dict(headers), body.decode())
+        self.posts.append(post)
+        return self.answers.get(url, echo)(post)
+
+    def events(self, url: str | None = None) -> list[Post]:
+        """Return the events that arrived."""
+        return [post for post in self.posts if "eventId" in post.body and url in (None, post.url)]
+
+
+@dataclass
+class FakeQueue:
+    """The doorbells that were rung."""
+
+    rung: list[tuple[Principal, str]] = field(default_factory=list[tuple[Principal, str]])
+
+    def ring(self, owner: Principal, subscription_ids: Iterable[str]) -> None:
+        self.rung += [(owner, one) for one in subscription_ids]
+
+    def take(self) -> list[tuple[Principal, str]]:
+        """Return what was rung since the last time."""
+        taken, self.rung = self.rung, []
+        return taken

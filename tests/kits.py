@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.audit import AuditEntry
+from stepwire.aws.publishing.signatures import sign
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
@@ -21,10 +22,13 @@ from stepwire.principal import Principal, principal_of
 from stepwire.protocol.resumption import resuming_clients
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
+from stepwire.subscriptions.delivering import Delivering
+from stepwire.subscriptions.recording import Recording
+from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.task import Origin, Progress, Task
 from stepwire.tasks.usage import Limits
-from tests.fake_events import InMemoryEventStore
+from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
@@ -167,6 +171,11 @@ class World:
     clock: FixedClock = field(default_factory=FixedClock)
     store: InMemoryTaskStore = field(default_factory=InMemoryTaskStore)
     event_store: InMemoryEventStore = field(default_factory=InMemoryEventStore)
+    subscriptions: InMemorySubscriptionStore = field(default_factory=InMemorySubscriptionStore)
+    endpoints: FakeEndpoints = field(default_factory=FakeEndpoints)
+    queue: FakeQueue = field(default_factory=FakeQueue)
+    verifications: list[Principal] = field(default_factory=list[Principal])
+    """Who has caused a challenge."""
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
     faults: list[Exception] = field(default_factory=list[Exception])
@@ -198,6 +207,17 @@ class World:
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
         self.events = ExecutionEvents(self.recorder, self.workflows)
         self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
+        self.subscribing = Subscribing(
+            self.event_store,
+            self.subscriptions,
+            self.endpoints,
+            sign,
+            self.queue.ring,
+            counting(),
+            self.verifications.append,
+        )
+        self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock)
+        self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
         self.kit = Kit(
             self.catalog,
             self.operations,
@@ -208,7 +228,7 @@ class World:
             PollLimit(self.polls_per_second, self.clock),
             self.troubles.append,
             express=self.express.run,
-            events=lambda: self.event_store,
+            events=lambda: Events(self.event_store, self.subscribing),
         )
         self.server = McpServer(self.kit, frozenset({ALLOWED_ORIGIN}), self.faults.append)
 

@@ -144,6 +144,8 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "ssm.GetParametersByPath": _path,
     "sts.AssumeRole": _on("sts:AssumeRole", "RoleArn"),
     "sqs.SendMessage": _queue("sqs:SendMessage"),
+    "sqs.SendMessageBatch": _queue("sqs:SendMessage"),
+    "sqs.ChangeMessageVisibility": _queue("sqs:ChangeMessageVisibility"),
     "sqs.ReceiveMessage": _queue("sqs:ReceiveMessage"),
     "sqs.DeleteMessage": _queue("sqs:DeleteMessage"),
     "stepfunctions.DescribeExecution": _on("states:DescribeExecution", "executionArn"),

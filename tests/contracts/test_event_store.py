@@ -10,6 +10,7 @@ from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.subscriptions.changes import Change
 from stepwire.subscriptions.ports import EventStore
+from stepwire.subscriptions.positions import SLACK
 from stepwire.tasks.task import Progress
 from tests.contracts.task_stores import a_task
 from tests.fake_events import InMemoryEventStore
@@ -61,24 +62,24 @@ def test_nothing_is_recorded_before_the_record_is_open(events: EventStore) -> No
 def test_a_record_is_open_until_its_time_and_for_its_caller_alone(events: EventStore) -> None:
     opened = events.open_record(ALICE, NOW, NOW + HOUR)
 
-    assert opened == events.head(ALICE, NOW + HOUR - timedelta(seconds=1))
+    assert opened == events.head(ALICE, NOW + HOUR + SLACK - timedelta(seconds=1))
     assert opened.since == NOW
-    assert events.head(ALICE, NOW + HOUR) is None
+    assert events.head(ALICE, NOW + HOUR + SLACK) is None
     assert events.head(BOB, NOW) is None
 
 
 def test_opening_again_keeps_the_record_and_its_beginning(events: EventStore) -> None:
     first = events.open_record(ALICE, NOW, NOW + HOUR)
-    later = NOW + timedelta(minutes=50)
+    later = NOW + SLACK
 
-    assert events.open_record(ALICE, later, later + HOUR) == first
-    assert events.head(ALICE, later + HOUR - timedelta(seconds=1)) == first
+    assert events.open_record(ALICE, later, later + 2 * HOUR) == first
+    assert events.head(ALICE, later + 2 * HOUR + SLACK - timedelta(seconds=1)) == first
 
 
 def test_a_record_that_was_closed_begins_anew_with_higher_numbers(events: EventStore) -> None:
     first = events.open_record(ALICE, NOW, NOW + HOUR)
     append(events, CHANGE)
-    later = NOW + 2 * HOUR
+    later = NOW + HOUR + SLACK
 
     again = events.open_record(ALICE, later, later + HOUR)
 

@@ -219,7 +219,7 @@ def test_events_that_the_bus_refuses_are_retried_until_accepted(bus: str, status
 
 
 def test_without_an_event_bus_no_publisher_is_deployed() -> None:
-    with deployed(ROOT / "template.yaml", at_once) as stack:
+    with deployed(ROOT / "template.yaml", at_once, Events="off") as stack:
         deployed_names = set(stack.stack.physical_ids)
 
     assert not {name for name in deployed_names if name.startswith(("StatusChanges", "Webhook"))}

@@ -8,12 +8,13 @@ import pytest
 
 from stepwire.background.status_changes import Removal, change_of, change_on_removal, change_on_save
 from stepwire.catalog.access import Access
+from stepwire.principal import Principal
 from stepwire.protocol.opaque import unwrap, wrap
 from stepwire.subscriptions.changes import Change, progress_of
 from stepwire.subscriptions.event_types import EVENT_NAMES, FINISHED, INPUT_REQUIRED, PROGRESSED, STATUS_CHANGED
 from stepwire.subscriptions.polling import MOST_READ
 from stepwire.subscriptions.positions import RETENTION
-from stepwire.subscriptions.recording import OwnedChange, Recording
+from stepwire.subscriptions.recording import OwnedChange
 from stepwire.tasks.task import Cancelled, Progress, Task, Working
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer, Json
@@ -35,9 +36,9 @@ def saved(before: Task | None, after: Task) -> Change:
     return change_of(change)
 
 
-def tell(world: World, change: Change, owner: str = ALICE) -> None:
+def tell(world: World, change: Change, owner: Principal = ALICE) -> None:
     """Let the table's stream tell of a change."""
-    Recording(world.event_store, world.clock).record([OwnedChange(owner, change)])  # type: ignore[arg-type]
+    world.recording.record([OwnedChange(owner, change)])
 
 
 def ended(world: World, task: Task | None = None) -> Change:

@@ -114,6 +114,7 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
     given: Mapping[str, Any] = properties.get("Environment", {}).get("Variables", {})
     runtime = {
         **machine_variables(),
+        **world.variables,
         **dummy_credentials(),
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties.get('Runtime', 'image')}",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),

@@ -1,4 +1,4 @@
-"""Event source mappings from the stream of a table to a function."""
+"""Event source mappings to a function: from the stream of a table, or from a queue."""
 
 import hashlib
 import json
@@ -11,12 +11,13 @@ from moto.events.exceptions import InvalidEventPatternException
 from moto.events.models import EventPattern
 
 from local.cloudformation.resources.kinds import Created, Kind, Resource, World
-from local.cloudformation.resources.roles import STREAM_READS, check_allowed
+from local.cloudformation.resources.roles import QUEUE_READS, STREAM_READS, check_allowed
 from local.errors import TemplateError
 from local.iam.actions import Need
 from local.lambdas.functions import Function
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
+from local.streams.queues import QueueMapping, QueueSettings
 
 _POSITIONS = ("TRIM_HORIZON", "LATEST")
 _LARGEST_BATCH = 10_000
@@ -28,6 +29,9 @@ def _mapping(resource: Resource, world: World) -> Created:
     created = Created(identifier, {"Id": identifier, "EventSourceMappingArn": _arn(world, identifier)})
     source = str(resource.properties.get("EventSourceArn", ""))
     service = f"{source}::".split(":")[2]
+    if service == "sqs":
+        _queue_mapping(resource, world, source)
+        return created
     if service != "dynamodb":
         world.notes.append(f"{resource.logical_id}: events of the service {service or 'that it names'} do not arrive")
         return created
@@ -39,6 +43,19 @@ def _mapping(resource: Resource, world: World) -> Created:
     if str(resource.properties.get("Enabled", True)).lower() == "true":
         world.mappings.append(mapping)
     return created
+
+
+def _queue_mapping(resource: Resource, world: World, source: str) -> None:
+    function = _function(resource, world)
+    check_allowed(resource, function.settings.role, [Need(f"sqs:{name}", source) for name in QUEUE_READS])
+    settings = QueueSettings(
+        source,
+        function,
+        _number(resource, "BatchSize", 10, most=_LARGEST_BATCH) or 1,
+        "ReportBatchItemFailures" in resource.properties.get("FunctionResponseTypes", ()),
+    )
+    if str(resource.properties.get("Enabled", True)).lower() == "true":
+        world.mappings.append(QueueMapping(settings))
 
 
 def _arn(world: World, identifier: str) -> str:
@@ -150,6 +167,7 @@ KINDS = {
             "MaximumRetryAttempts",
             "StartingPosition",
         ),
+        harmless=("ScalingConfig",),
         note="streams: a failing function is retried after tenths of a second; records are kept until the end",
     ),
 }

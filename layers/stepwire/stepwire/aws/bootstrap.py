@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
     from stepwire.engine.express import ExpressCalls
-    from stepwire.subscriptions.ports import EventStore
+    from stepwire.subscriptions.subscribing import Events
 
 _LINK_LIFETIME: Final = timedelta(minutes=15)
 
@@ -142,7 +142,7 @@ class McpHandler:
             polls=PollLimit(settings.polls_per_second, recorder.clock),
             report=self._report,
             access=settings.access,
-            events=cache(self._events) if settings.events else None,
+            events=cache(lambda: self._events(recorder)) if settings.events else None,
         )
         return McpServer(kit, settings.allowed_origins, self._report_failure)
 
@@ -152,11 +152,11 @@ class McpHandler:
         published = DynamoDbCatalog(self._settings.table_name, dynamodb_client)
         return LiveCatalog(self._built_in, published, recorder.now, self._report)
 
-    def _events(self) -> "EventStore":
+    def _events(self, recorder: Recorder) -> "Events":
         """Build what MCP Events need; most requests need none of it."""
-        from stepwire.aws.storage.event_store import DynamoDbEventStore  # noqa: PLC0415
+        from stepwire.aws.event_services import events_of  # noqa: PLC0415
 
-        return DynamoDbEventStore(self._settings.table_name, dynamodb_client)
+        return events_of(self._settings, recorder)
 
     def _express(self, operations: Operations) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""

@@ -192,6 +192,20 @@ def read_events(environment: Mapping[str, str]) -> bool:
     return environment.get("EVENTS") == "on"
 
 
+def read_webhook_queue(environment: Mapping[str, str]) -> str:
+    """Return the URL of the queue of function webhooks.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "WEBHOOK_QUEUE")
+
+
+def read_allows_local(environment: Mapping[str, str]) -> bool:
+    """Tell whether webhooks may lead to this machine. Only the local stack sets this, if it is told to."""
+    return environment.get("LOCAL_WEBHOOKS") == "on"
+
+
 def read_sweep_interval(environment: Mapping[str, str]) -> timedelta:
     """Return how long ago the last check of a task must be before the sweep checks it.
 

@@ -25,5 +25,12 @@ def _method(name: str) -> Method:
     return method
 
 
-METHODS: Final = MappingProxyType({"events/list": _method("list_events"), "events/poll": _method("poll_events")})
+METHODS: Final = MappingProxyType(
+    {
+        "events/list": _method("list_events"),
+        "events/poll": _method("poll_events"),
+        "events/subscribe": _method("subscribe"),
+        "events/unsubscribe": _method("unsubscribe"),
+    }
+)
 """The methods, by name."""

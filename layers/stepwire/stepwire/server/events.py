@@ -3,27 +3,29 @@
 from datetime import timedelta
 from typing import Final
 
-from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams
+from stepwire.errors import EntityNotFound, Forbidden, InvalidCursor, InvalidParams, Unsupported
 from stepwire.json_text import JsonObject
 from stepwire.protocol import params as read
 from stepwire.server.kit import Call, Kit
-from stepwire.subscriptions.event_types import EVENT_NAMES, POLL, Filter, filter_of, listed
+from stepwire.subscriptions.callbacks import check_secret, endpoint_of
+from stepwire.subscriptions.event_types import EVENT_NAMES, POLL, WEBHOOK, Filter, filter_of, listed
 from stepwire.subscriptions.polling import USUAL_EVENTS, Poll, poll
-from stepwire.subscriptions.ports import EventStore
 from stepwire.subscriptions.positions import position_of
+from stepwire.subscriptions.subscribing import Asked, Events
+from stepwire.subscriptions.subscription import granted
 
 _LONGEST_NAME: Final = 40  # characters of a wrong name in an error
 _LONGEST_AGE: Final = timedelta(days=365)
 
 
-def list_events(_kit: Kit, _store: EventStore, call: Call) -> JsonObject:
-    """Return the types of events; they fit on one page."""
+def list_events(kit: Kit, _events: Events, call: Call) -> JsonObject:
+    """Return the types of events; they fit on one page. Webhooks are for callers who are known."""
     if read.cursor(call.params) is not None:
         raise InvalidCursor
-    return {"events": listed((POLL,))}
+    return {"events": listed((WEBHOOK, POLL) if kit.access.knows_callers else (POLL,))}
 
 
-def poll_events(kit: Kit, store: EventStore, call: Call) -> JsonObject:
+def poll_events(kit: Kit, events: Events, call: Call) -> JsonObject:
     """Return the caller's events since a cursor, or a first cursor."""
     kit.polls.check(call.owner, "events/poll")
     wanted = _wanted(call)
@@ -33,7 +35,44 @@ def poll_events(kit: Kit, store: EventStore, call: Call) -> JsonObject:
         raise Forbidden("This server has no sign-in: name the task in params.arguments.taskId.")
     if position is None:
         _check_known(kit, call, wanted)
-    return poll(store, asked, kit.now())
+    return poll(events.record, asked, kit.now())
+
+
+def subscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
+    """Begin or refresh a webhook subscription.
+
+    The ladder, first failure wins: who calls; the event and its arguments; the delivery; times and cursor; then what
+    needs a read, a limit, and last a request to the endpoint.
+    """
+    _check_caller(kit)
+    kit.polls.check(call.owner, "events/subscribe")
+    wanted = _wanted(call)
+    delivery = read.required_object(call.params, "delivery")
+    mode = delivery.get("mode")
+    if mode != WEBHOOK:
+        raise Unsupported("params.delivery.mode must be webhook.", "deliveryMode", str(mode))
+    endpoint_of(delivery.get("url"), allows_local=events.allows_local)
+    secret = check_secret(delivery.get("secret"))
+    ttl = granted(_duration(call, "ttlMs"), is_given="ttlMs" in call.params)
+    position = position_of(call.owner, read.cursor(call.params))
+    asked = Asked(call.owner, wanted, str(delivery["url"]), secret, ttl, position, _longest(call))
+    _check_known(kit, call, wanted)
+    return events.subscribing.subscribe(asked, kit.now())
+
+
+def unsubscribe(kit: Kit, events: Events, call: Call) -> JsonObject:
+    """End a webhook subscription."""
+    _check_caller(kit)
+    kit.polls.check(call.owner, "events/unsubscribe")
+    wanted = _wanted(call)
+    url = read.text(read.required_object(call.params, "delivery"), "url")
+    events.subscribing.unsubscribe(call.owner, wanted, url, kit.now())
+    return {}
+
+
+def _check_caller(kit: Kit) -> None:
+    if not kit.access.knows_callers:
+        raise Forbidden("This server has no sign-in, so it cannot know whose webhook that is: use events/poll.")
 
 
 def _wanted(call: Call) -> Filter:
@@ -53,7 +92,11 @@ def _check_known(kit: Kit, call: Call, wanted: Filter) -> None:
 
 
 def _longest(call: Call) -> timedelta | None:
-    milliseconds = read.optional_milliseconds(call.params, "maxAgeMs", "params.maxAgeMs")
+    return _duration(call, "maxAgeMs")
+
+
+def _duration(call: Call, name: str) -> timedelta | None:
+    milliseconds = read.optional_milliseconds(call.params, name, f"params.{name}")
     return None if milliseconds is None else timedelta(milliseconds=min(milliseconds, _LONGEST_AGE // _MILLISECOND))
 
 

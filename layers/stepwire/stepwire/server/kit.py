@@ -24,7 +24,7 @@ from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
 
 if TYPE_CHECKING:
-    from stepwire.subscriptions.ports import EventStore
+    from stepwire.subscriptions.subscribing import Events
 
 SERVER_INFO: Final[JsonObject] = {"name": "stepwire", "title": "Stepwire", "version": __version__}
 _START_ONCE: Final = (
@@ -81,8 +81,8 @@ class Kit:
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
     """Returns further keys that may have signed a requestState, before or after a rotation."""
 
-    events: "Callable[[], EventStore] | None" = None
-    """Returns the record of changes for MCP Events; None: this server has no events."""
+    events: "Callable[[], Events] | None" = None
+    """Returns what serves MCP Events; None: this server has no events."""
 
     def resumes(self, call: "Call") -> Resumes:
         """Return which responses a client resumes; all others are sent as JSON."""

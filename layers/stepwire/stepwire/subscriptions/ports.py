@@ -1,13 +1,15 @@
-"""The ports of this room: the record of changes. `aws/` implements it; tests use fakes that pass the same contract."""
+"""The ports of this room. `aws/` implements them; tests use fakes that pass the same contracts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
+from stepwire.subscriptions.event_types import Filter
 from stepwire.subscriptions.positions import Head
+from stepwire.subscriptions.subscription import Subscription
 
 
 @dataclass(frozen=True)
@@ -41,3 +43,97 @@ class EventStore(Protocol):
     def read(self, owner: Principal, after: int, most: int) -> Sequence[Recorded]:
         """Return up to `most` changes after a number, oldest first."""
         ...
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Another invocation delivers to the subscription."""
+
+
+class SubscriptionStore(Protocol):
+    """The webhook subscriptions of each caller. Reads are consistent."""
+
+    def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
+        """Return a subscription, possibly an expired one; None if there is none."""
+        ...
+
+    def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
+        """Return what the caller's live subscriptions want, by their ids."""
+        ...
+
+    def begin(self, subscription: Subscription) -> None:
+        """Write a new subscription."""
+        ...
+
+    def refresh(self, subscription: Subscription) -> None:
+        """Write a refreshed subscription; the position stays what it is in the store."""
+        ...
+
+    def delete(self, owner: Principal, subscription_id: str) -> bool:
+        """Delete a subscription; return whether there was one."""
+        ...
+
+    def claim(
+        self, owner: Principal, subscription_id: str, at: datetime, until: datetime
+    ) -> Subscription | Busy | None:
+        """Take the right to deliver until a time; None if there is no live subscription."""
+        ...
+
+    def finish(self, subscription: Subscription, until: datetime) -> None:
+        """Save the position and the standing, and give back a claim that was taken until that time.
+
+        Does nothing if the claim is another's by now, or the subscription was deleted.
+        """
+        ...
+
+    def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
+        """Tell whether an endpoint has proved itself to this caller."""
+        ...
+
+    def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
+        """Remember that an endpoint has proved itself."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an endpoint answered; only verification reads the body."""
+
+    status: int
+    body: bytes = b""
+
+
+class Endpoints(Protocol):
+    """Sends one POST to a webhook's endpoint, within limits of time and size, to public addresses only."""
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Send a body.
+
+        Raises:
+            NotReached: no answer; says why in a category.
+            NotPublic: the address is not public, so nothing was sent.
+        """
+        ...
+
+
+class NotReached(Exception):
+    """An endpoint gave no answer; `category` is one of those that callers may see."""
+
+    def __init__(self, category: str) -> None:
+        """Keep the category."""
+        super().__init__(category)
+        self.category = category
+
+
+class NotPublic(NotReached):
+    """The address of an endpoint is not public."""
+
+    def __init__(self) -> None:
+        """Show callers what they would see if nobody listened there."""
+        super().__init__("connection_refused")
+
+
+Ring: TypeAlias = Callable[[Principal, Iterable[str]], None]
+"""Lets the function `webhooks` look after subscriptions, by the caller and their ids."""
+Sign: TypeAlias = Callable[[str, str, datetime, str], str]
+"""Returns the signature of (secret, message id, time, body)."""

@@ -14,6 +14,8 @@ from stepwire.protocol.opaque import unwrap, wrap
 
 RETENTION: Final = timedelta(days=7)
 """How long a change is kept, and recorded for a caller who has asked for events."""
+SLACK: Final = RETENTION / 2
+"""A record stays open longer than was asked for by so much, so that most polls write nothing."""
 _LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
 LARGEST_NUMBER: Final = 10**15 - 1
 _MARK: Final = "e1"

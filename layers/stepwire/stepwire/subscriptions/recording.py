@@ -5,12 +5,13 @@ The changes of one caller arrive in order, in one place: the caller's tasks are 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 
 from stepwire.engine.ports import Clock
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
-from stepwire.subscriptions.ports import EventStore
+from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Recording:
     """Records changes."""
 
     store: EventStore
+    subscriptions: SubscriptionStore
+    ring: Ring
     clock: Clock
 
     def record(self, changes: Sequence[OwnedChange]) -> None:
@@ -39,4 +42,12 @@ class Recording:
         for owner, group in groupby(in_order, key=lambda one: one.owner):
             head = self.store.head(owner, at)
             if head is not None:
-                self.store.append(owner, head, [one.change for one in group])
+                its = [one.change for one in group]
+                self.store.append(owner, head, its)
+                self._ring(owner, its, at)
+
+    def _ring(self, owner: Principal, changes: Sequence[Change], at: datetime) -> None:
+        wanted = self.subscriptions.live(owner, at)
+        concerned = [one for one, its in wanted.items() if any(change.matches(its) for change in changes)]
+        if concerned:
+            self.ring(owner, concerned)

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
 
-from stepwire.aws.clients import events_client, patient_dynamodb_client
+from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
 from stepwire.aws.clock import SystemClock
+from stepwire.aws.publishing.doorbells import Doorbells
 from stepwire.aws.publishing.event_bus import EventBus
-from stepwire.aws.settings import read_event_bus, read_events, read_table_name
+from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import moment_of, task_of
+from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table_stream import is_expiry
 from stepwire.background.status_changes import (
     Removal,
@@ -86,6 +88,7 @@ class StatusChangesHandler:
 
     build_client: "Callable[[], EventBridgeClient]" = events_client
     build_table_client: "Callable[[], DynamoDBClient]" = patient_dynamodb_client
+    build_queue_client: Callable[[], Any] = sqs_client
 
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Process a batch; records from the first failure on are delivered again."""
@@ -132,4 +135,10 @@ class StatusChangesHandler:
     def _recording(self) -> Recording | None:
         if not read_events(os.environ):
             return None
-        return Recording(DynamoDbEventStore(read_table_name(os.environ), self.build_table_client), SystemClock())
+        table = read_table_name(os.environ)
+        return Recording(
+            DynamoDbEventStore(table, self.build_table_client),
+            DynamoDbSubscriptionStore(table, self.build_table_client),
+            Doorbells(read_webhook_queue(os.environ), self.build_queue_client).ring,
+            SystemClock(),
+        )

@@ -22,7 +22,7 @@ from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change, change_of_text
 from stepwire.subscriptions.ports import Recorded
-from stepwire.subscriptions.positions import LARGEST_NUMBER, RETENTION, Head
+from stepwire.subscriptions.positions import LARGEST_NUMBER, RETENTION, SLACK, Head
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -52,14 +52,14 @@ class DynamoDbEventStore:
         item = self._record(owner)
         if item is None or _moment(item, "until") <= at:
             return self._begin(owner, item, at, until)
-        if _moment(item, "until") - at < (until - at) / 2:  # most polls write nothing
-            self._write(owner, {"until": until}, None)
+        if _moment(item, "until") < until:
+            self._write(owner, {"until": until + SLACK}, None)
         return _head(item)
 
     def _begin(self, owner: Principal, seen: Item | None, at: datetime, until: datetime) -> Head:
         head = Head(milliseconds_of(at), at)
         try:
-            self._write(owner, {"until": until, "since": at}, seen, number=head.number)
+            self._write(owner, {"until": until + SLACK, "since": at}, seen, number=head.number)
         except ClientError as error:
             if not is_failed_condition(error):
                 raise

@@ -1,0 +1,5 @@
+"""Deliver events to the endpoints of subscriptions. Nothing is built before the first message."""
+
+from stepwire.aws.webhook_function import WebhooksHandler
+
+handler = WebhooksHandler()

@@ -1,0 +1,41 @@
+"""Builds what function mcp needs for MCP Events, with the first such request."""
+
+import os
+
+from stepwire.aws.clients import dynamodb_client, sqs_client
+from stepwire.aws.publishing.doorbells import Doorbells
+from stepwire.aws.publishing.endpoints import HttpsEndpoints
+from stepwire.aws.publishing.signatures import sign
+from stepwire.aws.settings import McpSettings, read_allows_local, read_webhook_queue
+from stepwire.aws.storage.call_rate import DynamoDbCallRate
+from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.engine.admission import limit_reached
+from stepwire.engine.recorder import Recorder
+from stepwire.errors import NotAdmitted
+from stepwire.principal import Principal
+from stepwire.subscriptions.subscribing import Events, Subscribing
+
+
+def events_of(settings: McpSettings, recorder: Recorder) -> Events:
+    """Return what serves MCP Events."""
+    record = DynamoDbEventStore(settings.table_name, dynamodb_client)
+    rate = DynamoDbCallRate(settings.table_name, dynamodb_client)
+    allows_local = read_allows_local(os.environ)
+
+    def count_call(owner: Principal) -> None:
+        try:
+            rate.count(owner, settings.limits, recorder.now())
+        except NotAdmitted as refused:
+            raise limit_reached(refused.refusal, settings.limits) from None
+
+    subscribing = Subscribing(
+        record,
+        DynamoDbSubscriptionStore(settings.table_name, dynamodb_client),
+        HttpsEndpoints(allows_local=allows_local),
+        sign,
+        lambda owner, ids: Doorbells(read_webhook_queue(os.environ), sqs_client).ring(owner, ids),
+        os.urandom,
+        count_call,
+    )
+    return Events(record, subscribing, allows_local)

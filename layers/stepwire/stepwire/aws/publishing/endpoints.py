@@ -1,0 +1,139 @@
+"""POST to the endpoints of webhooks, which callers choose: the rules keep a request from reaching what it must not.
+
+The name is resolved once; each address is checked, and the connection goes to the address that was checked, so a name
+that changes in between (DNS rebinding) gains nothing. Redirects are not followed. Everything together has a deadline,
+and of the response only a bounded part is read. Nothing of a URL or a response is logged.
+"""
+
+import http.client
+import io
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from stepwire.subscriptions.callbacks import Endpoint, endpoint_of, is_public
+from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
+from stepwire.subscriptions.subscription import is_success
+
+DEADLINE: Final = 10.0  # seconds for a whole exchange, after the name is resolved
+LARGEST_ANSWER: Final = 64 * 1024  # bytes, with its headers
+_LARGEST_ECHO: Final = 8 * 1024  # bytes of a body that are looked at
+_CHUNK: Final = 16 * 1024
+
+Resolve = Callable[[str, int], list[str]]
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a host."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
+
+
+@dataclass(frozen=True)
+class HttpsEndpoints:
+    """Endpoints on the public internet, over TLS."""
+
+    allows_local: bool = False
+    """Whether plain HTTP to this machine is allowed too; only the local stack may."""
+    resolve: Resolve = resolve
+    context: Callable[[], ssl.SSLContext] = ssl.create_default_context
+    deadline: float = DEADLINE
+    is_public: Callable[[str], bool] = is_public
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Send a body and return the answer's status, with the beginning of its body."""
+        endpoint = endpoint_of(url, allows_local=self.allows_local)
+        address = self._address_of(endpoint)
+        end = time.monotonic() + self.deadline
+        try:
+            with socket.create_connection((address, endpoint.port), timeout=self.deadline) as plain:
+                connection = self._secured(plain, endpoint, end)
+                with connection:
+                    return _exchange(connection, _request(endpoint, headers, body), end)
+        except ssl.SSLError as fault:
+            raise NotReached("timeout" if isinstance(fault, TimeoutError) else "tls_error") from None
+        except TimeoutError:
+            raise NotReached("timeout") from None
+        except (OSError, http.client.HTTPException, ValueError):
+            raise NotReached("connection_refused") from None
+
+    def _address_of(self, endpoint: Endpoint) -> str:
+        try:
+            addresses = self.resolve(endpoint.host, endpoint.port)
+        except (OSError, UnicodeError):
+            raise NotReached("connection_refused") from None
+        if not endpoint.is_tls:  # this machine, which only the local stack allows
+            return addresses[0]
+        # All of them: a name that has a private address too is not one to connect to.
+        if not addresses or not all(self.is_public(address) for address in addresses):
+            raise NotPublic
+        return addresses[0]
+
+    def _secured(self, plain: socket.socket, endpoint: Endpoint, end: float) -> socket.socket:
+        if not endpoint.is_tls:
+            return plain
+        plain.settimeout(_left(end))
+        return self.context().wrap_socket(plain, server_hostname=endpoint.host)
+
+
+def _request(endpoint: Endpoint, headers: Mapping[str, str], body: bytes) -> bytes:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    named = host if endpoint.is_tls else f"{host}:{endpoint.port}"
+    lines = [
+        f"POST {endpoint.target} HTTP/1.1",
+        f"host: {named}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        f"content-length: {len(body)}",
+        "accept-encoding: identity",
+        "connection: close",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+
+def _exchange(connection: socket.socket, request: bytes, end: float) -> Answer:
+    for start in range(0, len(request), _CHUNK):
+        connection.settimeout(_left(end))
+        connection.sendall(request[start : start + _CHUNK])
+    response = http.client.HTTPResponse(cast(Any, _Received(connection, end)), method="POST")
+    try:
+        response.begin()
+        return Answer(response.status, response.read(_LARGEST_ECHO) if is_success(response.status) else b"")
+    finally:
+        response.close()
+
+
+def _left(end: float) -> float:
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+@dataclass(frozen=True)
+class _Received:
+    """What `http.client` needs of a socket: a file of what is received, within the deadline and the largest size."""
+
+    connection: socket.socket
+    end: float
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Bounded(self.connection, self.end))
+
+
+class _Bounded(io.RawIOBase):
+    def __init__(self, connection: socket.socket, end: float) -> None:
+        self._connection, self._end, self._room = connection, end, LARGEST_ANSWER
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._room <= 0:
+            return 0  # the rest is not read
+        self._connection.settimeout(_left(self._end))
+        count = self._connection.recv_into(buffer, min(len(buffer), self._room))
+        self._room -= count
+        return count

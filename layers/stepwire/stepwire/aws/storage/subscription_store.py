@@ -1,0 +1,225 @@
+"""The webhook subscriptions in DynamoDB: one item for each, and one for each endpoint that has proved itself.
+
+    pk  the caller's principal   sk  "events#sub#" + id       name, arguments, url, secret, ..., number, at, standing
+    pk  the caller's principal   sk  "verified#" + digest     until
+
+A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. The secrets are
+encrypted as the whole table is (docs/decisions/0034-events.md).
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from stepwire.aws.storage.conditions import is_failed_condition, item_found
+from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of
+from stepwire.json_text import Json, load_json, write
+from stepwire.principal import Principal
+from stepwire.subscriptions.event_types import Filter, filter_of
+from stepwire.subscriptions.ports import Busy
+from stepwire.subscriptions.positions import Position
+from stepwire.subscriptions.subscription import Standing, Subscription
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_SUBSCRIPTION: Final = "events#sub#"
+_VERIFIED: Final = "verified#"
+_IS_LIVE_AND_FREE: Final = (
+    "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(busy_until) OR busy_until <= :at)"
+)
+_IS_CLAIMED: Final = "busy_until = :until"
+_IS_THERE: Final = "attribute_exists(pk)"
+_REFRESHED: Final = ("secret", "previous_secret", "previous_until", "expires_at", "ends_at", "standing")
+
+
+@dataclass(frozen=True)
+class DynamoDbSubscriptionStore:
+    """Subscriptions in a DynamoDB table. The client is built on the first call."""
+
+    table_name: str
+    build_client: "Callable[[], DynamoDBClient]"
+
+    @cached_property
+    def _client(self) -> "DynamoDBClient":
+        return self.build_client()
+
+    def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
+        """Return a subscription, possibly an expired one; None if there is none."""
+        item = self._get(_key(owner, subscription_id))
+        return None if item is None else _subscription_of(item)
+
+    def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
+        """Return what the caller's live subscriptions want, by their ids."""
+        found: dict[str, Filter] = {}
+        request: dict[str, Any] = {
+            "TableName": self.table_name,
+            "KeyConditionExpression": "pk = :pk AND begins_with(sk, :prefix)",
+            "ExpressionAttributeValues": {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
+            # The secrets stay where they are.
+            "ProjectionExpression": "sk, #name, arguments, ends_at",
+            "ExpressionAttributeNames": {"#name": "name"},
+            "ConsistentRead": True,
+        }
+        while True:
+            page = self._client.query(**request)
+            for item in cast(list[Item], page["Items"]):
+                if int(item["ends_at"]["N"]) > milliseconds_of(at):
+                    found[item["sk"]["S"].removeprefix(_SUBSCRIPTION)] = _filter_of(item)
+            if "LastEvaluatedKey" not in page:
+                return found
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def begin(self, subscription: Subscription) -> None:
+        """Write a new subscription."""
+        self._client.put_item(TableName=self.table_name, Item=_item_of(subscription))
+
+    def refresh(self, subscription: Subscription) -> None:
+        """Write a refreshed subscription; the position stays what it is."""
+        item = _item_of(subscription)
+        kept = [name for name in _REFRESHED if name in item]
+        dropped = [name for name in _REFRESHED if name not in item]
+        removal = f" REMOVE {', '.join(dropped)}" if dropped else ""
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_key(subscription.owner, subscription.id),
+                UpdateExpression="SET " + ", ".join(f"{name} = :{name}" for name in kept) + removal,
+                ConditionExpression=_IS_THERE,
+                ExpressionAttributeValues={f":{name}": item[name] for name in kept},
+            )
+        except Exception as error:
+            if not is_failed_condition(error):
+                raise
+            self.begin(subscription)  # it was deleted just now
+
+    def delete(self, owner: Principal, subscription_id: str) -> bool:
+        """Delete a subscription; return whether there was one."""
+        old = self._client.delete_item(
+            TableName=self.table_name, Key=_key(owner, subscription_id), ReturnValues="ALL_OLD"
+        )
+        return "Attributes" in old
+
+    def claim(
+        self, owner: Principal, subscription_id: str, at: datetime, until: datetime
+    ) -> Subscription | Busy | None:
+        """Take the right to deliver until a time."""
+        try:
+            claimed = self._client.update_item(
+                TableName=self.table_name,
+                Key=_key(owner, subscription_id),
+                UpdateExpression="SET busy_until = :until",
+                ConditionExpression=_IS_LIVE_AND_FREE,
+                ExpressionAttributeValues={":at": _number(at), ":until": _number(until)},
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except Exception as error:
+            if not is_failed_condition(error):
+                raise
+            found = item_found(error)
+            return Busy() if found and int(found["ends_at"]["N"]) > milliseconds_of(at) else None
+        return _subscription_of(cast(Item, claimed["Attributes"]))
+
+    def finish(self, subscription: Subscription, until: datetime) -> None:
+        """Save the position and the standing, and give back the claim."""
+        item = _item_of(subscription)
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=_key(subscription.owner, subscription.id),
+                UpdateExpression="SET #number = :number, #at = :at, standing = :standing REMOVE busy_until",
+                ConditionExpression=_IS_CLAIMED,
+                ExpressionAttributeNames={"#number": "number", "#at": "at"},
+                ExpressionAttributeValues={
+                    ":number": item["number"],
+                    ":at": item["at"],
+                    ":standing": item["standing"],
+                    ":until": _number(until),
+                },
+            )
+        except Exception as error:
+            if not is_failed_condition(error):
+                raise
+
+    def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
+        """Tell whether an endpoint has proved itself to this caller."""
+        item = self._get(_verified_key(owner, url))
+        return item is not None and int(item["until"]["N"]) > milliseconds_of(at)
+
+    def set_verified(self, owner: Principal, url: str, until: datetime) -> None:
+        """Remember that an endpoint has proved itself."""
+        times = {"until": _number(until), "expires_at": {"N": str(seconds_of(until))}}
+        self._client.put_item(TableName=self.table_name, Item={**_verified_key(owner, url), **times})
+
+    def _get(self, key: Item) -> Item | None:
+        found = self._client.get_item(TableName=self.table_name, Key=key, ConsistentRead=True)
+        return cast(Item | None, found.get("Item"))
+
+
+def _item_of(one: Subscription) -> Item:
+    texts = {
+        "name": one.wanted.name,
+        "arguments": write(one.wanted.arguments),
+        "url": one.url,
+        "secret": one.secret,
+        "previous_secret": one.previous_secret,
+        "standing": _standing_text(one.standing),
+    }
+    moments = {"previous_until": one.previous_until, "ends_at": one.expires_at, "at": one.position.at}
+    return {
+        **_key(one.owner, one.id),
+        **{name: {"S": value} for name, value in texts.items() if value is not None},
+        **{name: _number(value) for name, value in moments.items() if value is not None},
+        "number": {"N": str(one.position.number)},
+        "expires_at": {"N": str(seconds_of(one.expires_at))},
+    }
+
+
+def _subscription_of(item: Item) -> Subscription:
+    return Subscription(
+        Principal(item["pk"]["S"]),
+        _filter_of(item),
+        item["url"]["S"],
+        item["secret"]["S"],
+        _moment(item, "ends_at"),
+        Position(int(item["number"]["N"]), _moment(item, "at")),
+        item["previous_secret"]["S"] if "previous_secret" in item else None,
+        _moment(item, "previous_until") if "previous_until" in item else None,
+        _standing_of(load_json(item["standing"]["S"])),
+    )
+
+
+def _filter_of(item: Item) -> Filter:
+    return filter_of(item["name"]["S"], load_json(item["arguments"]["S"]))
+
+
+def _standing_text(one: Standing) -> str:
+    moments = (one.next_attempt_at, one.failing_since, one.last_delivery_at)
+    times = [None if moment is None else milliseconds_of(moment) for moment in moments]
+    return write([one.failures, *times, one.last_error, one.retried_by])
+
+
+def _standing_of(value: Json) -> Standing:
+    failures, next_at, since, delivered, error, carrier = value
+    times = [None if one is None else moment_of(one / 1000) for one in (next_at, since, delivered)]
+    return Standing(failures, times[0], times[1], error, times[2], carrier)
+
+
+def _key(owner: Principal, subscription_id: str) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": _SUBSCRIPTION + subscription_id}}
+
+
+def _verified_key(owner: Principal, url: str) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": _VERIFIED + hashlib.sha256(url.encode()).hexdigest()}}
+
+
+def _number(moment: datetime) -> Item:
+    return {"N": str(milliseconds_of(moment))}
+
+
+def _moment(item: Item, name: str) -> datetime:
+    return moment_of(int(item[name]["N"]) / 1000)

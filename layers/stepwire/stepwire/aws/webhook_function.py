@@ -1,0 +1,120 @@
+"""The composition root of function webhooks, which takes messages of the queue and delivers to subscriptions.
+
+A batch's subscriptions are looked after at the same time, each in a thread of its own: a receiver that does not answer
+holds up no other. A message that must be taken again stays in the queue, hidden until then.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from stepwire.aws.bootstrap import log_fault, new_logger
+from stepwire.aws.clients import patient_dynamodb_client, sqs_client
+from stepwire.aws.clock import SystemClock
+from stepwire.aws.publishing.audit_log import NAMESPACE
+from stepwire.aws.publishing.doorbells import bell_of
+from stepwire.aws.publishing.endpoints import HttpsEndpoints
+from stepwire.aws.publishing.signatures import sign
+from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
+from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.json_text import JsonObject, write
+from stepwire.subscriptions.delivering import Delivering, Done, Outcome
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
+
+_MOST_AT_ONCE: Final = 10
+_LONGEST_HIDDEN: Final = timedelta(hours=11)  # SQS hides a message for at most 12 hours
+
+
+class WebhooksHandler:
+    """Handles messages of the queue."""
+
+    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+        """Deliver for each message; those that must be taken again are reported as failed."""
+        with ThreadPoolExecutor(_MOST_AT_ONCE) as pool:
+            # Each in the context of the invocation, which the local stack needs for its settings and permissions.
+            taken = [pool.submit(copy_context().run, self._take, record) for record in event["Records"]]
+        left = [one.result() for one in taken]
+        return {"batchItemFailures": [{"itemIdentifier": one} for one in left if one is not None]}
+
+    def _take(self, record: dict[str, Any]) -> str | None:
+        """Deliver for one message; return its id if it must be taken again."""
+        message_id: str = record["messageId"]
+        try:
+            bell = bell_of(record["body"])
+            if bell is None:
+                self._logger.warning("a message of the queue names no subscription: it is dropped")
+                return None
+            done = self._delivering.deliver(bell.owner, bell.subscription_id, message_id)
+            _count(bell.subscription_id, done)
+            if done.again_after is None:
+                return None
+            self._hide(record["receiptHandle"], done.again_after)
+        except Exception as fault:  # noqa: BLE001 - the message is taken again
+            log_fault(fault, "events could not be delivered", "delivery postponed", self._logger)
+        return message_id
+
+    def _hide(self, receipt: str, span: timedelta) -> None:
+        self._queue.change_message_visibility(
+            QueueUrl=read_webhook_queue(os.environ),
+            ReceiptHandle=receipt,
+            VisibilityTimeout=round(min(span, _LONGEST_HIDDEN).total_seconds()),
+        )
+
+    @cached_property
+    def _delivering(self) -> Delivering:
+        table = read_table_name(os.environ)
+        return Delivering(
+            DynamoDbEventStore(table, patient_dynamodb_client),
+            DynamoDbSubscriptionStore(table, patient_dynamodb_client),
+            HttpsEndpoints(allows_local=read_allows_local(os.environ)),
+            sign,
+            SystemClock(),
+            os.urandom,
+        )
+
+    @cached_property
+    def _queue(self) -> Any:
+        return sqs_client()
+
+    @cached_property
+    def _logger(self) -> "Logger":
+        return new_logger()
+
+
+_METRICS: Final[Mapping[Outcome, str]] = {
+    Outcome.FAILED: "WebhooksFailed",
+    Outcome.SUSPENDED: "WebhooksSuspended",
+    Outcome.ENDED: "WebhooksEnded",
+}
+
+
+def _count(subscription_id: str, done: Done) -> None:
+    """Write a line with the metrics of one message: ids and counts, and nothing of the endpoint."""
+    counts = {"EventsDelivered": done.delivered, "EventsRefused": done.skipped}
+    counts |= {_METRICS[done.outcome]: 1} if done.outcome in _METRICS else {}
+    counts = {name: count for name, count in counts.items() if count}
+    if not counts:
+        return
+    service = os.environ.get("POWERTOOLS_SERVICE_NAME", "")
+    described: JsonObject = {
+        "Namespace": NAMESPACE,
+        "Dimensions": [["service"]],
+        "Metrics": [{"Name": name, "Unit": "Count"} for name in counts],
+    }
+    line = {
+        "_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]},
+        "service": service,
+        "subscription": subscription_id,
+        "outcome": done.outcome.value,
+        **counts,
+    }
+    sys.stdout.write(write(line) + "\n")

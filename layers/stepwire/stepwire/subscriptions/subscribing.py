@@ -1,0 +1,149 @@
+"""`events/subscribe` and `events/unsubscribe`: an endpoint proves that it wants deliveries before it gets one."""
+
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from stepwire.engine.ports import Randomness
+from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams, ResourceExhausted
+from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
+from stepwire.principal import Principal
+from stepwire.rendering import timestamp
+from stepwire.subscriptions.event_types import Filter
+from stepwire.subscriptions.messages import control_message, headers_of
+from stepwire.subscriptions.ports import Endpoints, EventStore, NotPublic, NotReached, Ring, Sign, SubscriptionStore
+from stepwire.subscriptions.positions import Position, Start, cursor_of, start_of
+from stepwire.subscriptions.subscription import (
+    MOST_SUBSCRIPTIONS,
+    VERIFIED,
+    Subscription,
+    category_of,
+    is_success,
+    subscription_id_of,
+)
+
+_CHALLENGE_BYTES: Final = 24
+
+
+@dataclass(frozen=True)
+class Events:
+    """What serves the methods of MCP Events."""
+
+    record: EventStore
+    subscribing: "Subscribing"
+    allows_local: bool = False
+    """Whether webhooks may lead to this machine; only the local stack may."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `events/subscribe` asks for, checked."""
+
+    owner: Principal
+    wanted: Filter
+    url: str
+    secret: str
+    ttl: timedelta
+    position: Position | None
+    """None: from now on."""
+    longest: timedelta | None = None
+    """The caller wants no events that are older."""
+
+
+@dataclass(frozen=True)
+class Subscribing:
+    """Begins, refreshes and ends subscriptions."""
+
+    record: EventStore
+    store: SubscriptionStore
+    endpoints: Endpoints
+    sign: Sign
+    ring: Ring
+    randomness: Randomness
+    count_call: Callable[[Principal], None]
+    """Counts a call against the caller's rate, or refuses it: a challenge is a request to somebody else."""
+
+    def subscribe(self, asked: Asked, at: datetime) -> JsonObject:
+        """Begin a subscription, or refresh it: the same caller, URL, type and arguments are the same subscription.
+
+        Raises:
+            ResourceExhausted: the caller has too many.
+            CallbackEndpointError: the endpoint has not proved itself.
+        """
+        found = self.store.load(asked.owner, subscription_id_of(asked.owner, asked.url, asked.wanted))
+        old = found if found is not None and found.expires_at > at else None
+        if old is None:
+            self._check_room(asked.owner, at)
+        expires_at = at + asked.ttl
+        head = self.record.open_record(asked.owner, at, expires_at)
+        start = start_of(asked.position, head, at, asked.longest)
+        if start.is_truncated:
+            start = Start(Position(head.number, at), is_truncated=True)
+        if old is None:
+            subscription = Subscription(asked.owner, asked.wanted, asked.url, asked.secret, expires_at, start.position)
+        else:
+            # A live subscription goes on where it is: the caller's cursor is never ahead of it.
+            start = Start(old.position, is_truncated=False)
+            subscription = old.refreshed(asked.secret, expires_at, at)
+        self._verify(subscription, at)
+        if old is None:
+            self.store.begin(subscription)
+        else:
+            self.store.refresh(subscription)
+        if subscription.position.number < head.number:
+            self.ring(asked.owner, [subscription.id])
+        return {
+            "id": subscription.id,
+            "refreshBefore": timestamp(expires_at),
+            "cursor": cursor_of(asked.owner, start.position),
+            "truncated": start.is_truncated,
+            **({} if old is None else {"deliveryStatus": old.standing.shown()}),
+        }
+
+    def unsubscribe(self, owner: Principal, wanted: Filter, url: str, at: datetime) -> None:
+        """End a subscription.
+
+        Raises:
+            EntityNotFound: the caller has none for this type, these arguments and this URL.
+        """
+        subscription_id = subscription_id_of(owner, url, wanted)
+        found = self.store.load(owner, subscription_id)
+        if not self.store.delete(owner, subscription_id) or found is None or found.expires_at <= at:
+            raise EntityNotFound(
+                "There is no subscription for this event, these arguments and this URL.", "subscription"
+            )
+
+    def _check_room(self, owner: Principal, at: datetime) -> None:
+        if len(self.store.live(owner, at)) >= MOST_SUBSCRIPTIONS:
+            message = f"You have {MOST_SUBSCRIPTIONS} subscriptions, the most there may be: end one of them first."
+            raise ResourceExhausted(message, "subscriptions", MOST_SUBSCRIPTIONS)
+
+    def _verify(self, subscription: Subscription, at: datetime) -> None:
+        owner, url = subscription.owner, subscription.url
+        if self.store.is_verified(owner, url, at):
+            return
+        self.count_call(owner)
+        challenge = self.randomness(_CHALLENGE_BYTES).hex()
+        message = control_message("verification", self.randomness(8), {"challenge": challenge})
+        headers = headers_of(subscription, message, at, self.sign)
+        try:
+            answer = self.endpoints.post(url, headers, message.body.encode())
+        except NotPublic:
+            raise InvalidParams("params.delivery.url must lead to a public address.") from None
+        except NotReached as fault:
+            raise CallbackEndpointError("The endpoint was not reached.", fault.category) from None
+        if not is_success(answer.status):
+            raise CallbackEndpointError("The endpoint refused the verification.", category_of(answer.status))
+        if not _echoes(answer.body, challenge):
+            raise CallbackEndpointError("The endpoint did not echo the challenge.", "challenge_failed")
+        self.store.set_verified(owner, url, at + VERIFIED)
+
+
+def _echoes(body: bytes, challenge: str) -> bool:
+    try:
+        echoed = as_object(parse(body)).get("challenge")
+    except JsonTextError:
+        return False
+    return isinstance(echoed, str) and hmac.compare_digest(echoed.encode(errors="replace"), challenge.encode())

@@ -1,0 +1,165 @@
+"""A webhook subscription, and how its deliveries stand. Pure: what follows from an attempt is decided here."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import Enum
+from http import HTTPStatus
+from typing import Final
+
+from stepwire.json_text import JsonObject
+from stepwire.principal import Principal
+from stepwire.rendering import timestamp
+from stepwire.subscriptions.event_types import Filter
+from stepwire.subscriptions.positions import RETENTION, Position
+
+MOST_SUBSCRIPTIONS: Final = 100  # of one caller
+USUAL_TTL: Final = timedelta(days=1)
+SHORTEST_TTL: Final = timedelta(minutes=5)
+LONGEST_TTL: Final = RETENTION
+ROTATION: Final = timedelta(hours=1)
+"""How long deliveries are signed with the previous secret too."""
+VERIFIED: Final = timedelta(days=7)
+"""How long an endpoint that has proved itself need not do so again for the same caller."""
+PATIENCE: Final = timedelta(days=1)
+"""How long deliveries are retried before they are suspended."""
+_FIRST_PAUSE: Final = timedelta(seconds=10)
+_LONGEST_PAUSE: Final = timedelta(hours=4)
+_REFUSALS: Final = 6
+"""Attempts at one event that the endpoint refuses (4xx) before the event is passed over: about ten minutes."""
+_REFUSED: Final = "http_4xx"
+_PASSING: Final = frozenset({408, 409, 425, 429})
+
+
+class Verdict(Enum):
+    """What follows from an attempt."""
+
+    DELIVERED = "delivered"
+    RETRY = "retry"
+    SKIP = "skip"
+    """This event will never be taken."""
+    GONE = "gone"
+    """The endpoint wants nothing more."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the deliveries of a subscription stand."""
+
+    failures: int = 0
+    """Attempts that failed since the last success."""
+    next_attempt_at: datetime | None = None
+    failing_since: datetime | None = None
+    last_error: str | None = None
+    last_delivery_at: datetime | None = None
+    retried_by: str | None = None
+    """Which message of the queue carries the next attempt."""
+
+    def is_suspended(self) -> bool:
+        """Tell whether attempts have ended until the caller refreshes."""
+        return self.failing_since is not None and self.next_attempt_at is None
+
+    def shown(self) -> JsonObject:
+        """Return this as `deliveryStatus`."""
+        found: JsonObject = {
+            "active": not self.is_suspended(),
+            "lastDeliveryAt": None if self.last_delivery_at is None else timestamp(self.last_delivery_at),
+            "lastError": self.last_error,
+        }
+        return found | ({} if self.failing_since is None else {"failedSince": timestamp(self.failing_since)})
+
+    def after_success(self, at: datetime) -> "Standing":
+        """Return the standing after a delivery."""
+        return Standing(last_delivery_at=at)
+
+    def after_failure(self, error: str, at: datetime, carrier: str) -> "Standing":
+        """Return the standing after a failed attempt; suspended when patience is at its end."""
+        since = self.failing_since or at
+        pause = min(_FIRST_PAUSE * 3 ** min(self.failures, 20), _LONGEST_PAUSE)
+        next_at = at + pause if at + pause <= since + PATIENCE else None
+        return replace(
+            self,
+            failures=self.failures + 1,
+            next_attempt_at=next_at,
+            failing_since=since,
+            last_error=error,
+            retried_by=carrier,
+        )
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """What a caller wants to be told, and where."""
+
+    owner: Principal
+    wanted: Filter
+    url: str
+    secret: str = field(repr=False)
+    expires_at: datetime
+    position: Position
+    """All changes up to here were delivered, or passed over."""
+    previous_secret: str | None = field(default=None, repr=False)
+    previous_until: datetime | None = None
+    standing: Standing = Standing()
+
+    @property
+    def id(self) -> str:
+        """The same for the same caller, URL, type and arguments."""
+        return subscription_id_of(self.owner, self.url, self.wanted)
+
+    def secrets(self, at: datetime) -> tuple[str, ...]:
+        """Return the secrets that sign now: the current one first."""
+        is_rotating = self.previous_secret and self.previous_until is not None and at < self.previous_until
+        return (self.secret, self.previous_secret) if is_rotating and self.previous_secret else (self.secret,)
+
+    def refreshed(self, secret: str, expires_at: datetime, at: datetime) -> "Subscription":
+        """Return the subscription after its caller has renewed it; attempts go on if they were suspended."""
+        rotated = (
+            replace(self, secret=secret, previous_secret=self.secret, previous_until=at + ROTATION)
+            if secret != self.secret
+            else self
+        )
+        return replace(
+            rotated, expires_at=expires_at, standing=Standing(last_delivery_at=self.standing.last_delivery_at)
+        )
+
+
+def subscription_id_of(owner: Principal, url: str, wanted: Filter) -> str:
+    """Return the id of a subscription; `arguments` are compared by their canonical JSON."""
+    key = json.dumps([owner, url, wanted.name, wanted.arguments], sort_keys=True, separators=(",", ":"))
+    return f"sub_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def granted(asked: timedelta | None, *, is_given: bool) -> timedelta:
+    """Return the lifetime of a subscription; one without an end is never granted."""
+    if not is_given:
+        return USUAL_TTL
+    return LONGEST_TTL if asked is None else min(max(asked, SHORTEST_TTL), LONGEST_TTL)
+
+
+def verdict_on(status: int, failures: int) -> Verdict:
+    """Return what follows from an endpoint's answer.
+
+    Args:
+        status: the HTTP status.
+        failures: earlier attempts at the same event.
+    """
+    if is_success(status):
+        return Verdict.DELIVERED
+    if status == HTTPStatus.GONE:
+        return Verdict.GONE
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return Verdict.SKIP
+    is_refused = category_of(status) == _REFUSED and status not in _PASSING
+    return Verdict.SKIP if is_refused and failures + 1 >= _REFUSALS else Verdict.RETRY
+
+
+def is_success(status: int) -> bool:
+    """Tell whether an endpoint has taken what it was sent."""
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def category_of(status: int) -> str:
+    """Return the category of a failure that callers may see; a redirect is not followed, and counts as a refusal."""
+    return _REFUSED if status < HTTPStatus.INTERNAL_SERVER_ERROR else "http_5xx"

@@ -1,0 +1,141 @@
+"""Webhook subscriptions, in memory and in DynamoDB."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from stepwire.aws.clients import dynamodb_client
+from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.subscriptions.event_types import FINISHED, Filter
+from stepwire.subscriptions.ports import Busy, SubscriptionStore
+from stepwire.subscriptions.positions import Position
+from stepwire.subscriptions.subscription import Standing, Subscription
+from stepwire.tasks.ids import TaskId
+from tests.fake_events import InMemorySubscriptionStore
+from tests.fakes import START_OF_TIME as NOW
+from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table
+
+HOUR = timedelta(hours=1)
+URL = "https://hooks.example/agent?id=1"
+PLAIN = Subscription(ALICE, Filter(FINISHED), URL, "whsec_one", NOW + HOUR, Position(7, NOW))
+FULL = Subscription(
+    ALICE,
+    Filter(FINISHED, "tool", TaskId("01kyyk41g000000000000000000000000001")),
+    "https://other.example/",
+    "whsec_one",
+    NOW + HOUR,
+    Position(8, NOW),
+    "whsec_before",
+    NOW + HOUR,
+    Standing(3, NOW + HOUR, NOW, "timeout", NOW - HOUR, "a message"),
+)
+
+
+def in_memory() -> SubscriptionStore:
+    return InMemorySubscriptionStore()
+
+
+def on_dynamodb() -> SubscriptionStore:
+    return DynamoDbSubscriptionStore(new_table(), dynamodb_client)
+
+
+def on_dynamodb_without_http() -> SubscriptionStore:
+    return DynamoDbSubscriptionStore(new_table(), quick_dynamodb_client)
+
+
+@pytest.fixture(params=[in_memory, on_dynamodb, on_dynamodb_without_http])
+def store(request: pytest.FixtureRequest, aws: None) -> SubscriptionStore:
+    build: Callable[[], SubscriptionStore] = request.param
+    return build()
+
+
+@pytest.mark.parametrize("one", [PLAIN, FULL], ids=["plain", "full"])
+def test_a_subscription_is_read_as_it_was_written(store: SubscriptionStore, one: Subscription) -> None:
+    store.begin(one)
+
+    assert store.load(ALICE, one.id) == one
+    assert store.load(BOB, one.id) is None
+    assert store.claim(ALICE, one.id, NOW, NOW + HOUR / 2) == one
+
+
+def test_the_live_ones_of_a_caller_are_listed(store: SubscriptionStore) -> None:
+    for one in (PLAIN, FULL, replace(PLAIN, owner=BOB), replace(PLAIN, url="https://old.example/", expires_at=NOW)):
+        store.begin(one)
+
+    assert store.live(ALICE, NOW) == {PLAIN.id: PLAIN.wanted, FULL.id: FULL.wanted}
+
+
+def test_one_delivery_at_a_time(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+    until = NOW + timedelta(minutes=1)
+    store.claim(ALICE, PLAIN.id, NOW, until)
+
+    assert store.claim(ALICE, PLAIN.id, NOW, until + HOUR) == Busy()
+    assert store.claim(ALICE, PLAIN.id, until, until + HOUR / 4) == PLAIN, "the claim of one that stopped lapses"
+    assert store.claim(BOB, PLAIN.id, NOW, until) is None
+    assert store.claim(ALICE, PLAIN.id, NOW + HOUR, NOW + 2 * HOUR) is None, "it has expired"
+
+
+def test_a_finished_delivery_is_saved_and_gives_its_claim_back(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+    until = NOW + timedelta(minutes=1)
+    store.claim(ALICE, PLAIN.id, NOW, until)
+    done = replace(PLAIN, position=Position(9, NOW + HOUR), standing=Standing(last_delivery_at=NOW))
+
+    store.finish(done, until)
+
+    assert store.claim(ALICE, PLAIN.id, NOW, until) == done
+
+
+def test_who_has_lost_the_claim_saves_nothing(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+    first = NOW + timedelta(minutes=1)
+    store.claim(ALICE, PLAIN.id, NOW, first)
+    store.claim(ALICE, PLAIN.id, first, first + HOUR / 4)
+
+    store.finish(replace(PLAIN, position=Position(9, NOW)), first)
+    store.finish(replace(FULL, position=Position(9, NOW)), first)
+
+    assert store.load(ALICE, PLAIN.id) == PLAIN
+    assert store.load(ALICE, FULL.id) is None
+
+
+def test_a_refresh_keeps_the_position_that_was_reached_meanwhile(store: SubscriptionStore) -> None:
+    store.begin(FULL)
+    until = NOW + timedelta(minutes=1)
+    store.claim(ALICE, FULL.id, NOW, until)
+    refreshed = FULL.refreshed("whsec_two", NOW + 2 * HOUR, NOW)
+    store.refresh(refreshed)
+    assert store.claim(ALICE, FULL.id, NOW, until) == Busy()
+
+    store.finish(replace(FULL, position=Position(9, NOW), standing=Standing()), until)
+
+    found = store.load(ALICE, FULL.id)
+    assert found == replace(refreshed, position=Position(9, NOW), standing=Standing())
+
+
+def test_a_refresh_of_a_deleted_subscription_writes_it(store: SubscriptionStore) -> None:
+    store.refresh(PLAIN)
+
+    assert store.load(ALICE, PLAIN.id) == PLAIN
+
+
+def test_a_deleted_subscription_is_gone(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+
+    assert store.delete(ALICE, PLAIN.id)
+    assert not store.delete(ALICE, PLAIN.id)
+    assert store.load(ALICE, PLAIN.id) is None
+
+
+def test_a_proof_is_remembered_for_its_caller_url_and_time(store: SubscriptionStore) -> None:
+    store.set_verified(ALICE, URL, NOW + HOUR)
+
+    assert store.is_verified(ALICE, URL, NOW)
+    assert not store.is_verified(ALICE, URL, NOW + HOUR)
+    assert not store.is_verified(BOB, URL, NOW)
+    assert not store.is_verified(ALICE, URL + "2", NOW)

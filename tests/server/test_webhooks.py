@@ -1,0 +1,502 @@
+"""MCP Events by webhook: `events/subscribe`, `events/unsubscribe`, and what is delivered."""
+
+import base64
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from stepwire.catalog.access import Access
+from stepwire.subscriptions.delivering import Outcome
+from stepwire.subscriptions.event_types import FINISHED, STATUS_CHANGED
+from stepwire.subscriptions.ports import Answer, NotPublic
+from stepwire.subscriptions.positions import RETENTION
+from stepwire.subscriptions.subscription import LONGEST_TTL, MOST_SUBSCRIPTIONS, PATIENCE, ROTATION, SHORTEST_TTL
+from tests.fake_events import Post, echo
+from tests.kits import ALICE, BOB, REQUIRED, World
+from tests.server.answers import Answer as McpAnswer
+from tests.server.answers import Json
+from tests.server.clients import LegacyClient, ModernClient
+from tests.server.test_events import ended, tell
+from tests.wire_oracle.events import check_occurrence
+
+URL: Final = "https://hooks.example/agent?id=1"
+OTHER: Final = "https://other.example/hook"
+SECRET: Final = "whsec_" + base64.b64encode(b"s" * 32).decode()
+NEXT: Final = "whsec_" + base64.b64encode(b"n" * 24).decode()
+Client = ModernClient | LegacyClient
+
+
+@pytest.fixture(params=["modern", "legacy"])
+def client(request: pytest.FixtureRequest, world: World) -> Client:
+    return ModernClient(world) if request.param == "modern" else LegacyClient.opened(world)
+
+
+def wish(name: str = FINISHED, url: Any = URL, secret: Any = SECRET, **more: Any) -> Json:
+    return {"name": name, "arguments": {}, "delivery": {"mode": "webhook", "url": url, "secret": secret}, **more}
+
+
+def subscribe(client: Client, **given: Any) -> McpAnswer:
+    return client.ask("events/subscribe", wish(**given))
+
+
+def deliver(world: World) -> list[Outcome]:
+    """Take all messages of the queue."""
+    return [world.delivering.deliver(*bell, "a message").outcome for bell in world.queue.take()]
+
+
+def verified(post: Post, secret: str = SECRET) -> bool:
+    """Tell whether a signature is right, whatever the time."""
+    given = [one.removeprefix("v1,") for one in post.headers["webhook-signature"].split(" ")]
+    at = datetime.fromtimestamp(int(post.headers["webhook-timestamp"]), tz=None).astimezone()
+    expected = Webhook(secret).sign(post.headers["webhook-id"], at, post.text)
+    return expected.removeprefix("v1,") in given
+
+
+def test_the_list_offers_webhooks_to_those_who_sign_in(world: World, modern: ModernClient) -> None:
+    known = modern.ask("events/list").result["events"]
+    world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
+    unknown = modern.ask("events/list").result["events"]
+
+    assert {tuple(one["delivery"]) for one in known} == {("webhook", "poll")}
+    assert {tuple(one["delivery"]) for one in unknown} == {("poll",)}
+
+
+@pytest.mark.parametrize("method", ["events/subscribe", "events/unsubscribe"])
+def test_without_sign_in_there_are_no_webhooks(world: World, modern: ModernClient, method: str) -> None:
+    world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
+
+    assert modern.ask(method, wish()).error["code"] == -32012
+    assert world.endpoints.posts == []
+
+
+def test_an_endpoint_proves_itself_before_it_gets_an_event(client: Client, world: World) -> None:
+    result = subscribe(client).result
+    tell(world, ended(world))
+    deliver(world)
+
+    challenge, event = world.endpoints.posts
+    assert challenge.body.keys() == {"type", "challenge"}
+    assert challenge.headers["webhook-id"].startswith("msg_verification_")
+    check_occurrence(event.body, has_cursor=True)
+    assert event.headers["webhook-id"] == event.body["eventId"]
+    assert {post.headers["x-mcp-subscription-id"] for post in world.endpoints.posts} == {result["id"]}
+    assert {post.headers["content-type"] for post in world.endpoints.posts} == {"application/json"}
+    assert verified(challenge)
+    assert verified(event)
+    assert "xyzzy" not in event.text
+
+
+def test_a_proof_holds_for_one_caller_and_one_url(world: World) -> None:
+    alice, bob = ModernClient(world), ModernClient(world, owner=BOB)
+    for client, name, url in ((alice, FINISHED, URL), (alice, STATUS_CHANGED, URL), (alice, FINISHED, URL)):
+        subscribe(client, name=name, url=url)
+    assert len(world.endpoints.posts) == 1
+
+    subscribe(bob)
+    subscribe(alice, url=OTHER)
+
+    assert world.verifications == [ALICE, BOB, ALICE]
+
+
+REFUSALS: Final = {
+    "another challenge": (Answer(200, b'{"challenge": "other"}'), "challenge_failed"),
+    "no challenge": (Answer(200, b"{}"), "challenge_failed"),
+    "no JSON": (Answer(200, b"<html>"), "challenge_failed"),
+    "no object": (Answer(200, b'["challenge"]'), "challenge_failed"),
+    "a number": (Answer(200, b'{"challenge": 7}'), "challenge_failed"),
+    "no body": (Answer(204), "challenge_failed"),
+    "a redirect": (Answer(302), "http_4xx"),
+    "not found": (Answer(404), "http_4xx"),
+    "a fault": (Answer(503), "http_5xx"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_an_endpoint_that_does_not_prove_itself_gets_nothing(
+    modern: ModernClient, world: World, refusal: tuple[Answer, str]
+) -> None:
+    answer, reason = refusal
+    world.endpoints.answers[URL] = lambda _: answer
+
+    error = subscribe(modern).error
+    tell(world, ended(world))
+
+    assert (error["code"], error["data"]) == (-32015, {"reason": reason})
+    assert world.queue.rung == []
+    assert world.endpoints.events() == []
+
+
+@pytest.mark.parametrize("reason", ["connection_refused", "timeout", "tls_error"])
+def test_an_endpoint_that_is_not_reached_is_named_by_a_category(
+    modern: ModernClient, world: World, reason: str
+) -> None:
+    world.endpoints.down[URL] = reason
+
+    assert subscribe(modern).error["data"] == {"reason": reason}
+
+
+def test_an_address_that_is_not_public_is_bad_input(modern: ModernClient, world: World) -> None:
+    def refuse(_: Post) -> Answer:
+        raise NotPublic
+
+    world.endpoints.answers[URL] = refuse
+
+    assert subscribe(modern).error["code"] == -32602
+
+
+BAD_URLS: Final = {
+    "plain HTTP": "http://hooks.example/",
+    "another port": "https://hooks.example:8443/",
+    "port 0": "https://hooks.example:0/",
+    "no port number": "https://hooks.example:https/",
+    "a user": "https://user@hooks.example/",
+    "a password": "https://user:secret@hooks.example/",
+    "a fragment": "https://hooks.example/#part",
+    "no host": "https:///hook",
+    "no scheme": "hooks.example/hook",
+    "another scheme": "ftp://hooks.example/",
+    "a file": "file:///etc/passwd",
+    "a space": "https://hooks.example/a b",
+    "a new line": "https://hooks.example/\r\nx: y",
+    "a backslash": "https://hooks.example\\@evil.example/",
+    "other letters": "https://höoks.example/",
+    "too long": "https://hooks.example/" + "a" * 2_048,
+    "empty": "",
+    "a number": 7,
+    "nothing": None,
+    "a broken address": "https://[::1/",
+    "this machine, as the local stack allows": "http://127.0.0.1:8000/hook",
+}
+BAD_SECRETS: Final = {
+    "too short": "whsec_" + base64.b64encode(b"s" * 23).decode(),
+    "too long": "whsec_" + base64.b64encode(b"s" * 65).decode(),
+    "without its prefix": base64.b64encode(b"s" * 32).decode(),
+    "no base64": "whsec_" + "*" * 44,
+    "with padding amiss": SECRET.rstrip("="),
+    "a number": 7,
+    "nothing": None,
+}
+BAD: Final[dict[str, tuple[Json, int]]] = {
+    **{f"url: {why}": (wish(url=url), -32602) for why, url in BAD_URLS.items()},
+    **{f"secret: {why}": (wish(secret=secret), -32602) for why, secret in BAD_SECRETS.items()},
+    "no delivery": ({"name": FINISHED}, -32602),
+    "a delivery that is no object": (wish() | {"delivery": URL}, -32602),
+    "another mode": (wish() | {"delivery": {"mode": "push", "url": URL, "secret": SECRET}}, -32014),
+    "no mode": (wish() | {"delivery": {"url": URL, "secret": SECRET}}, -32014),
+    "an unknown type": (wish(name="task.exploded"), -32011),
+    "an unknown filter": (wish() | {"arguments": {"status": "failed"}}, -32602),
+    "an unknown tool": (wish() | {"arguments": {"tool": "nonesuch"}}, -32602),
+    "an unknown task": (wish() | {"arguments": {"taskId": "01kyyk41g000000000000000000000000009"}}, -32602),
+    "a cursor from elsewhere": (wish(cursor="historyId_99842"), -32602),
+    "a ttl that is no number": (wish(ttlMs="1h"), -32602),
+    "a negative ttl": (wish(ttlMs=-1), -32602),
+    "a negative age": (wish(maxAgeMs=-1), -32602),
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_bad_input_gets_an_error_and_calls_nobody(client: Client, world: World, bad: tuple[Json, int]) -> None:
+    params, code = bad
+
+    error = client.ask("events/subscribe", params).error
+
+    assert error["code"] == code
+    assert world.endpoints.posts == []
+    assert world.subscriptions.all == {}
+    assert SECRET.removeprefix("whsec_") not in json.dumps(error)
+
+
+def test_a_task_of_another_caller_is_as_unknown_as_one_that_never_was(world: World, modern: ModernClient) -> None:
+    theirs = world.call(owner=BOB)
+
+    foreign = modern.ask("events/subscribe", wish() | {"arguments": {"taskId": theirs.task_id}}).error
+    unknown = modern.ask("events/subscribe", wish() | {"arguments": {"taskId": theirs.task_id[:-1] + "z"}}).error
+
+    assert foreign == unknown
+
+
+def test_a_caller_may_have_so_many_subscriptions_and_no_more(world: World, modern: ModernClient) -> None:
+    for number in range(MOST_SUBSCRIPTIONS):
+        assert "id" in subscribe(modern, url=f"https://hooks.example/{number}").result
+
+    error = subscribe(modern).error
+
+    assert (error["code"], error["data"]) == (-32013, {"limit": "subscriptions", "max": MOST_SUBSCRIPTIONS})
+    assert "id" in subscribe(modern, url="https://hooks.example/0").result, "a refresh needs no room"
+    assert "id" in subscribe(ModernClient(world, owner=BOB)).result
+
+
+def test_the_id_depends_on_who_what_and_where_and_nothing_else(world: World) -> None:
+    alice = ModernClient(world)
+    same = {
+        subscribe(alice).result["id"],
+        subscribe(alice, secret=NEXT, ttlMs=600_000).result["id"],
+        alice.ask("events/subscribe", {key: value for key, value in wish().items() if key != "arguments"}).result["id"],
+    }
+    others = {
+        subscribe(ModernClient(world, owner=BOB)).result["id"],
+        subscribe(alice, url=OTHER).result["id"],
+        subscribe(alice, name=STATUS_CHANGED).result["id"],
+        alice.ask("events/subscribe", wish() | {"arguments": {"tool": "optional"}}).result["id"],
+    }
+
+    assert (len(same), len(others), same & others) == (1, 4, set())
+
+
+@pytest.mark.parametrize(
+    ("given", "granted"),
+    [
+        ({}, timedelta(days=1)),
+        ({"ttlMs": 3_600_000}, timedelta(hours=1)),
+        ({"ttlMs": 1}, SHORTEST_TTL),
+        ({"ttlMs": None}, LONGEST_TTL),
+        ({"ttlMs": 10**15}, LONGEST_TTL),
+    ],
+)
+def test_a_subscription_lives_as_long_as_asked_within_bounds(
+    world: World, modern: ModernClient, given: Json, granted: timedelta
+) -> None:
+    until = datetime.fromisoformat(subscribe(modern, **given).result["refreshBefore"])
+
+    assert until - world.clock.now() == granted
+    world.clock.time = until
+    tell(world, ended(world))
+    assert deliver(world) == []
+
+
+def test_a_subscription_ends_when_its_caller_says_so(client: Client, world: World) -> None:
+    subscribe(client)
+    delivery = {"delivery": {"url": URL}, "name": FINISHED, "arguments": {}}
+
+    assert "error" not in client.ask("events/unsubscribe", delivery).body
+    tell(world, ended(world))
+    again = client.ask("events/unsubscribe", delivery).error
+
+    assert world.queue.rung == []
+    assert (again["code"], again["data"]) == (-32011, {"kind": "subscription"})
+
+
+def test_nobody_ends_the_subscription_of_another(world: World) -> None:
+    subscribe(ModernClient(world))
+
+    assert ModernClient(world, owner=BOB).ask("events/unsubscribe", wish()).error["code"] == -32011
+    assert len(world.subscriptions.all) == 1
+
+
+def test_only_what_is_wanted_is_delivered_to_whom_it_concerns(world: World) -> None:
+    subscribe(ModernClient(world))
+    ModernClient(world).ask("events/subscribe", wish(url=OTHER) | {"arguments": {"tool": "required"}})
+    subscribe(ModernClient(world, owner=BOB), url="https://bob.example/")
+    mine, other = world.call(), world.call(REQUIRED)
+    tell(world, ended(world, mine))
+    tell(world, ended(world, other))
+    theirs = world.call(owner=BOB)
+    tell(world, ended(world, theirs), BOB)
+    deliver(world)
+
+    got = {url: [post.body["data"]["taskId"] for post in world.endpoints.events(url)] for url in world_urls(world)}
+    assert got == {
+        URL: [mine.task_id, other.task_id],
+        OTHER: [other.task_id],
+        "https://bob.example/": [theirs.task_id],
+    }
+
+
+def world_urls(world: World) -> list[str]:
+    return [one.url for one in world.subscriptions.all.values()]
+
+
+def test_a_new_secret_signs_beside_the_old_one_for_a_while(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    subscribe(modern, secret=NEXT)
+    tell(world, ended(world))
+    deliver(world)
+    world.clock.time += ROTATION
+    tell(world, ended(world))
+    deliver(world)
+
+    during, after = world.endpoints.events()
+    assert (verified(during, SECRET), verified(during, NEXT)) == (True, True)
+    assert (verified(after, SECRET), verified(after, NEXT)) == (False, True)
+
+
+def test_a_failed_delivery_is_tried_again_later_signed_anew(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    world.endpoints.answers[URL] = lambda _: Answer(503)
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+    first = world.delivering.deliver(*bell, "m1")
+    assert first.again_after is not None
+    early = world.delivering.deliver(*bell, "m1")
+    other = world.delivering.deliver(*bell, "m2")
+    world.endpoints.answers[URL] = echo
+    world.clock.time += first.again_after
+    last = world.delivering.deliver(*bell, "m1")
+
+    failed, delivered = world.endpoints.events()
+    assert (early.again_after, other.again_after) == (first.again_after, None), "one message carries the next attempt"
+    assert (first.outcome, last.outcome) == (Outcome.FAILED, Outcome.DELIVERED)
+    assert failed.headers["webhook-id"] == delivered.headers["webhook-id"]
+    assert failed.headers["webhook-timestamp"] != delivered.headers["webhook-timestamp"]
+    assert verified(delivered)
+
+
+def test_events_arrive_in_order_also_after_a_failure(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    tasks = [world.call() for _ in range(3)]
+    world.endpoints.down[URL] = "timeout"
+    for task in tasks:
+        tell(world, ended(world, task))
+        deliver(world)
+    world.endpoints.down.clear()
+    world.clock.advance(minutes=1)
+    subscription = next(iter(world.subscriptions.all.values()))
+    world.delivering.deliver(ALICE, subscription.id, "a message")
+
+    assert [post.body["data"]["taskId"] for post in world.endpoints.events()] == [task.task_id for task in tasks]
+
+
+def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient, world: World) -> None:
+    subscribe(modern, ttlMs=LONGEST_TTL // timedelta(milliseconds=1))
+    world.endpoints.down[URL] = "connection_refused"
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+    begun, attempts = world.clock.now(), 0
+    while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
+        world.clock.time += done.again_after
+        attempts += 1
+
+    assert done.outcome is Outcome.SUSPENDED
+    assert timedelta(hours=18) < world.clock.now() - begun <= PATIENCE
+    assert 8 < attempts < 20
+    tell(world, ended(world))
+    assert deliver(world) == [Outcome.NOTHING]
+
+    world.endpoints.down.clear()
+    status = subscribe(modern).result["deliveryStatus"]
+    deliver(world)
+
+    assert (status["active"], status["lastError"]) == (False, "connection_refused")
+    assert len(world.endpoints.events()) == 2
+    assert subscribe(modern).result["deliveryStatus"]["active"]
+
+
+def test_an_endpoint_that_is_gone_ends_the_subscription(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    world.endpoints.answers[URL] = lambda _: Answer(410)
+    tell(world, ended(world))
+    tell(world, ended(world))
+
+    assert deliver(world) == [Outcome.ENDED, Outcome.NOTHING]
+    assert len(world.endpoints.events()) == 1
+    assert world.subscriptions.all == {}
+
+
+def test_an_event_that_is_too_large_for_its_receiver_is_not_sent_again(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    answers = iter([Answer(413), Answer(200)])
+    world.endpoints.answers[URL] = lambda _: next(answers)
+    tell(world, ended(world))
+    tell(world, ended(world))
+
+    deliver(world)
+
+    first, second = world.endpoints.events()
+    assert first.headers["webhook-id"] != second.headers["webhook-id"]
+    assert len(second.text.encode()) < 1_500
+
+
+def test_an_event_that_is_refused_again_and_again_does_not_hold_up_the_next(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    refused, taken = world.call(), world.call()
+    world.endpoints.answers[URL] = lambda post: Answer(400 if refused.task_id in post.text else 200)
+    tell(world, ended(world, refused))
+    tell(world, ended(world, taken))
+    bell, _ = world.queue.take()
+    begun = world.clock.now()
+    while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
+        world.clock.time += done.again_after
+
+    assert (done.delivered, done.skipped) == (1, 1)
+    assert world.clock.now() - begun < timedelta(hours=1)
+    assert world.endpoints.events()[-1].body["data"]["taskId"] == taken.task_id
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 302, 404])
+def test_every_other_answer_is_tried_again(modern: ModernClient, world: World, status: int) -> None:
+    subscribe(modern)
+    world.endpoints.answers[URL] = lambda _: Answer(status)
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+
+    assert world.delivering.deliver(*bell, "m1").again_after is not None
+
+
+def test_two_invocations_do_not_deliver_to_one_receiver_at_the_same_time(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+    inner: list[Any] = []
+
+    def deliver_meanwhile(_: Post) -> Answer:
+        if not inner:
+            inner.append(world.delivering.deliver(*bell, "m2"))
+        return Answer(200)
+
+    world.endpoints.answers[URL] = deliver_meanwhile
+    world.delivering.deliver(*bell, "m1")
+
+    assert len(world.endpoints.events()) == 1
+    assert inner[0].again_after is not None, "it comes back, because the first may have looked too early"
+
+
+def test_a_cursor_of_a_delivery_brings_back_what_came_after_it(modern: ModernClient, world: World) -> None:
+    first = subscribe(modern).result
+    tell(world, ended(world))
+    deliver(world)
+    tell(world, ended(world))
+    deliver(world)
+    one, two = world.endpoints.events()
+    modern.ask("events/unsubscribe", wish())
+
+    subscribe(modern, cursor=two.body["cursor"])
+    deliver(world)
+
+    assert not first["truncated"]
+    assert [post.body["eventId"] for post in world.endpoints.events()] == [
+        *(one.body["eventId"], two.body["eventId"]),
+        two.body["eventId"],
+    ], "a cursor is never ahead of what was acknowledged"
+
+
+def test_a_receiver_is_told_of_events_that_were_lost(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    tell(world, ended(world))
+    tell(world, ended(world))
+    world.event_store.forget(ALICE, 1)
+
+    deliver(world)
+
+    *_, gap, event = world.endpoints.posts
+    assert gap.body["type"] == "gap"
+    assert gap.headers["webhook-id"].startswith("msg_gap_")
+    assert verified(gap)
+    assert "eventId" in event.body
+
+
+def test_a_cursor_that_is_too_old_begins_now(modern: ModernClient, world: World) -> None:
+    cursor = subscribe(modern).result["cursor"]
+    world.clock.time += 3 * RETENTION
+
+    assert subscribe(modern, cursor=cursor).result["truncated"]
+
+
+def test_a_subscription_shows_no_secret(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    subscribe(modern, secret=NEXT)
+
+    assert "whsec_" not in repr(world.subscriptions.all)
