@@ -55,6 +55,7 @@ def names(answer: Answer) -> list[str]:
     return [event["data"]["status"] for event in answer.result["events"]]
 
 
+# E1
 def test_both_capabilities_are_advertised(modern: ModernClient) -> None:
     capabilities = modern.ask("server/discover").result["capabilities"]
 
@@ -71,6 +72,7 @@ def test_a_client_of_the_older_era_is_told_if_it_asks(world: World, declared: Js
     assert not {"events", "extensions"} & silent.keys()
 
 
+# E2
 def test_the_list_names_all_types(client: Client) -> None:
     listed = client.ask("events/list").result["events"]
 
@@ -86,6 +88,7 @@ def test_a_server_without_events_does_not_know_the_methods(world: World, method:
     assert "events" not in modern.ask("server/discover").result["capabilities"]
 
 
+# E3, E4
 def test_the_first_poll_begins_now_and_the_next_has_what_happened(client: Client, world: World) -> None:
     task = world.call()
     tell(world, saved(None, task))
@@ -199,6 +202,7 @@ def test_one_poll_reads_a_bounded_part_of_what_does_not_match(modern: ModernClie
     assert (first["events"], first["hasMore"], len(second["events"])) == ([], True, 1)
 
 
+# E5
 def test_a_cursor_that_is_too_old_begins_anew_and_says_so(modern: ModernClient, world: World) -> None:
     cursor = poll(modern).result["cursor"]
     world.clock.advance(days=RETENTION.days, seconds=1)
@@ -222,6 +226,7 @@ def test_a_cursor_stays_young_while_nothing_happens(modern: ModernClient, world:
     assert names(poll(modern, cursor=cursor)) == ["cancelled"]
 
 
+# E6
 def test_a_caller_can_leave_out_what_is_old(modern: ModernClient, world: World) -> None:
     cursor = poll(modern).result["cursor"]
     tell(world, ended(world))
@@ -265,6 +270,7 @@ BAD: Final[dict[str, tuple[Json, int]]] = {
 }
 
 
+# E7
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 def test_bad_input_gets_an_error(client: Client, bad: tuple[Json, int]) -> None:
     params, code = bad

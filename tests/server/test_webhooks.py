@@ -65,6 +65,7 @@ def test_the_list_offers_webhooks_to_those_who_sign_in(world: World, modern: Mod
     assert {tuple(one["delivery"]) for one in unknown} == {("poll",)}
 
 
+# E8
 @pytest.mark.parametrize("method", ["events/subscribe", "events/unsubscribe"])
 def test_without_sign_in_there_are_no_webhooks(world: World, modern: ModernClient, method: str) -> None:
     world.server = replace(world.server, kit=replace(world.kit, access=Access(knows_callers=False)))
@@ -73,6 +74,7 @@ def test_without_sign_in_there_are_no_webhooks(world: World, modern: ModernClien
     assert world.endpoints.posts == []
 
 
+# E12, E13
 def test_an_endpoint_proves_itself_before_it_gets_an_event(client: Client, world: World) -> None:
     result = subscribe(client).result
     tell(world, ended(world))
@@ -90,6 +92,7 @@ def test_an_endpoint_proves_itself_before_it_gets_an_event(client: Client, world
     assert "xyzzy" not in event.text
 
 
+# E12
 def test_a_proof_holds_for_one_caller_and_one_url(world: World) -> None:
     alice, bob = ModernClient(world), ModernClient(world, owner=BOB)
     for client, name, url in ((alice, FINISHED, URL), (alice, STATUS_CHANGED, URL), (alice, FINISHED, URL)):
@@ -115,6 +118,7 @@ REFUSALS: Final = {
 }
 
 
+# E18
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
 def test_an_endpoint_that_does_not_prove_itself_gets_nothing(
     modern: ModernClient, world: World, refusal: tuple[Answer, str]
@@ -139,6 +143,7 @@ def test_an_endpoint_that_is_not_reached_is_named_by_a_category(
     assert subscribe(modern).error["data"] == {"reason": reason}
 
 
+# E16
 def test_an_address_that_is_not_public_is_bad_input(modern: ModernClient, world: World) -> None:
     def refuse(_: Post) -> Answer:
         raise NotPublic
@@ -198,6 +203,7 @@ BAD: Final[dict[str, tuple[Json, int]]] = {
 }
 
 
+# E9
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 def test_bad_input_gets_an_error_and_calls_nobody(client: Client, world: World, bad: tuple[Json, int]) -> None:
     params, code = bad
@@ -219,6 +225,7 @@ def test_a_task_of_another_caller_is_as_unknown_as_one_that_never_was(world: Wor
     assert foreign == unknown
 
 
+# E20
 def test_a_caller_may_have_so_many_subscriptions_and_no_more(world: World, modern: ModernClient) -> None:
     for number in range(MOST_SUBSCRIPTIONS):
         assert "id" in subscribe(modern, url=f"https://hooks.example/{number}").result
@@ -230,6 +237,7 @@ def test_a_caller_may_have_so_many_subscriptions_and_no_more(world: World, moder
     assert "id" in subscribe(ModernClient(world, owner=BOB)).result
 
 
+# E10
 def test_the_id_depends_on_who_what_and_where_and_nothing_else(world: World) -> None:
     alice = ModernClient(world)
     same = {
@@ -247,6 +255,7 @@ def test_the_id_depends_on_who_what_and_where_and_nothing_else(world: World) -> 
     assert (len(same), len(others), same & others) == (1, 4, set())
 
 
+# E11
 @pytest.mark.parametrize(
     ("given", "granted"),
     [
@@ -310,6 +319,7 @@ def world_urls(world: World) -> list[str]:
     return [one.url for one in world.subscriptions.all.values()]
 
 
+# E14
 def test_a_new_secret_signs_beside_the_old_one_for_a_while(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     subscribe(modern, secret=NEXT)
@@ -385,6 +395,7 @@ def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient,
     assert subscribe(modern).result["deliveryStatus"]["active"]
 
 
+# E15
 def test_an_endpoint_that_is_gone_ends_the_subscription(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     world.endpoints.answers[URL] = lambda _: Answer(410)
@@ -454,6 +465,7 @@ def test_two_invocations_do_not_deliver_to_one_receiver_at_the_same_time(modern:
     assert inner[0].again_after is not None, "it comes back, because the first may have looked too early"
 
 
+# E17
 def test_a_cursor_of_a_delivery_brings_back_what_came_after_it(modern: ModernClient, world: World) -> None:
     first = subscribe(modern).result
     tell(world, ended(world))
@@ -473,6 +485,7 @@ def test_a_cursor_of_a_delivery_brings_back_what_came_after_it(modern: ModernCli
     ], "a cursor is never ahead of what was acknowledged"
 
 
+# E19
 def test_a_receiver_is_told_of_events_that_were_lost(modern: ModernClient, world: World) -> None:
     subscribe(modern)
     tell(world, ended(world))

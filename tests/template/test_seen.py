@@ -13,6 +13,7 @@ import pytest
 from local.cloudformation.intrinsics import resolve
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.publishing.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
+from stepwire.aws.webhook_function import write_counts
 from stepwire.principal import principal_of
 from tests.docs.pages import anchor_in_the_site, anchor_of
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
@@ -173,9 +174,11 @@ def test_every_metric_that_is_shown_is_counted_by_aws_or_by_us(
         assert OF_AWS[one.namespace, one.name] == one.dimensions
         return
 
+    audited = lines(capsys, monkeypatch)
+    write_counts({"WebhookFaults": 1}, {})
     written = [
         (counted["Namespace"], metric["Name"], frozenset(counted["Dimensions"][0]), line)
-        for line in lines(capsys, monkeypatch)
+        for line in [*audited, *map(json.loads, capsys.readouterr().out.splitlines())]
         for counted in line["_aws"]["CloudWatchMetrics"]
         for metric in counted["Metrics"]
     ]
@@ -334,7 +337,18 @@ def test_the_page_of_the_runbooks_is_a_url_without_a_heading(page: str, is_taken
     assert (re.fullmatch(pattern, page) is not None) is is_taken
 
 
-@pytest.mark.parametrize("queue", resources("AWS::SQS::Queue"), ids=lambda queue: queue.logical_id)
+UNREAD: Final = [
+    queue
+    for queue in resources("AWS::SQS::Queue")
+    if not any(
+        queue.logical_id in references(one.properties["EventSourceArn"])
+        for one in resources("AWS::Lambda::EventSourceMapping")
+    )
+]
+"""The queues that no function reads."""
+
+
+@pytest.mark.parametrize("queue", UNREAD, ids=lambda queue: queue.logical_id)
 def test_every_queue_has_an_alarm_on_the_first_message(queue: Resource) -> None:
     waiting = {"MetricName": "ApproximateNumberOfMessagesVisible", "Threshold": 0}
 

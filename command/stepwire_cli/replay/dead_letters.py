@@ -1,10 +1,11 @@
 """Redelivers the messages in a stack's dead-letter queue to their functions.
 
-There are two kinds of messages. An event that EventBridge could not deliver, or that the function could not record, is
-in the message itself. For an expired or changed task, the message names only the function that gave up and the position
-of the records in the table's stream, which keeps them for 24 hours. The rules: delete a message only after its function
-has succeeded, because every event may safely be delivered twice; never print an event, because it may contain arguments
-and results.
+There are three kinds of messages. An event that EventBridge could not deliver, or that the function could not record,
+is in the message itself. For an expired or changed task, the message names only the function that gave up and the
+position of the records in the table's stream, which keeps them for 24 hours. A message of the queue of webhooks names
+a subscription that may have events to deliver; it goes back to that queue. The rules: delete a message only after its
+function has succeeded, because every event may safely be delivered twice; never print an event, because it may contain
+arguments and results.
 """
 
 import json
@@ -53,6 +54,8 @@ class Stack:
     """None where nobody is told how tasks stand."""
     catalog: str | None = None
     """None in a stack of version 0.1, which registers no tools."""
+    webhooks: str | None = None
+    """URL of the queue of webhooks; None in a stack without events."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ def stack_named(name: str, cloudformation: Any) -> Stack:
         physical("ExpirationsFunction"),
         _if_there(physical, "StatusChangesFunction"),
         _if_there(physical, "CatalogFunction"),
+        _if_there(physical, "WebhookQueue"),
     )
 
 
@@ -133,6 +137,8 @@ class Replay:
                 return Letter(message["MessageId"], kind, self._compiled(body))
             case {"detail-type": str(kind), "detail": dict()}:
                 return Letter(message["MessageId"], kind, self._delivered(self.stack.execution_events, body))
+            case {"principal": str(), "subscription": str(subscription)}:
+                return Letter(message["MessageId"], subscription, self._rung(message["Body"]))
             case {
                 "requestContext": {"functionArn": str(arn)},
                 "DDBStreamBatchInfo": {"batchSize": size, **where},
@@ -140,6 +146,13 @@ class Replay:
                 return self._of_the_stream(message["MessageId"], arn.split(":")[6], size, where)
             case _:
                 return Letter(message["MessageId"], "?", Fate.UNKNOWN)
+
+    def _rung(self, body: str) -> Fate:
+        if self.stack.webhooks is None:
+            return Fate.UNKNOWN
+        if not self.is_rehearsal:
+            self.session.client("sqs").send_message(QueueUrl=self.stack.webhooks, MessageBody=body)
+        return Fate.WAITING if self.is_rehearsal else Fate.DELIVERED
 
     def _compiled(self, event: dict[str, Any]) -> Fate:
         return Fate.UNKNOWN if self.stack.catalog is None else self._delivered(self.stack.catalog, event)

@@ -60,6 +60,7 @@ class WebhooksHandler:
             self._hide(record["receiptHandle"], done.again_after)
         except Exception as fault:  # noqa: BLE001 - the message is taken again
             log_fault(fault, "events could not be delivered", "delivery postponed", self._logger)
+            write_counts({"WebhookFaults": 1}, {})
         return message_id
 
     def _hide(self, receipt: str, span: timedelta) -> None:
@@ -102,19 +103,17 @@ def _count(subscription_id: str, done: Done) -> None:
     counts = {"EventsDelivered": done.delivered, "EventsRefused": done.skipped}
     counts |= {_METRICS[done.outcome]: 1} if done.outcome in _METRICS else {}
     counts = {name: count for name, count in counts.items() if count}
-    if not counts:
-        return
+    if counts:
+        write_counts(counts, {"subscription": subscription_id, "outcome": done.outcome.value})
+
+
+def write_counts(counts: Mapping[str, int], about: Mapping[str, str]) -> None:
+    """Write a line with metrics: ids and counts, and nothing of an endpoint."""
     service = os.environ.get("POWERTOOLS_SERVICE_NAME", "")
     described: JsonObject = {
         "Namespace": NAMESPACE,
         "Dimensions": [["service"]],
         "Metrics": [{"Name": name, "Unit": "Count"} for name in counts],
     }
-    line = {
-        "_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]},
-        "service": service,
-        "subscription": subscription_id,
-        "outcome": done.outcome.value,
-        **counts,
-    }
-    sys.stdout.write(write(line) + "\n")
+    stamp = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}
+    sys.stdout.write(write({"_aws": stamp, "service": service, **about, **counts}) + "\n")

@@ -27,7 +27,7 @@ PATIENCE: Final = timedelta(days=1)
 _FIRST_PAUSE: Final = timedelta(seconds=10)
 _LONGEST_PAUSE: Final = timedelta(hours=4)
 _REFUSALS: Final = 6
-"""Attempts at one event that the endpoint refuses (4xx) before the event is passed over: about ten minutes."""
+"""Attempts at one event that the endpoint refuses (4xx) before the event is passed over: 20 minutes."""
 _REFUSED: Final = "http_4xx"
 _PASSING: Final = frozenset({408, 409, 425, 429})
 

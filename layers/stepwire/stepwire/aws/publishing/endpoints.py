@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from socket import create_connection
 from typing import Any, Final, cast
 
 from stepwire.subscriptions.callbacks import Endpoint, endpoint_of, is_public
@@ -42,6 +43,7 @@ class HttpsEndpoints:
     context: Callable[[], ssl.SSLContext] = ssl.create_default_context
     deadline: float = DEADLINE
     is_public: Callable[[str], bool] = is_public
+    connect: Callable[[tuple[str, int], float], socket.socket] = create_connection
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send a body and return the answer's status, with the beginning of its body."""
@@ -49,7 +51,7 @@ class HttpsEndpoints:
         address = self._address_of(endpoint)
         end = time.monotonic() + self.deadline
         try:
-            with socket.create_connection((address, endpoint.port), timeout=self.deadline) as plain:
+            with self.connect((address, endpoint.port), self.deadline) as plain:
                 connection = self._secured(plain, endpoint, end)
                 with connection:
                     return _exchange(connection, _request(endpoint, headers, body), end)
@@ -132,7 +134,7 @@ class _Bounded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if self._room <= 0:
-            return 0  # the rest is not read
+            raise ConnectionAbortedError  # only headers can be so long: of a body, less is looked at
         self._connection.settimeout(_left(self._end))
         count = self._connection.recv_into(buffer, min(len(buffer), self._room))
         self._room -= count

@@ -1,0 +1,133 @@
+"""A fault at every step of a delivery: the event arrives nevertheless, in order, and nobody else gets it.
+
+The steps are the calls to the ports, from the stream's record to the saved position. A fault hits before or after a
+call has had its effect. Then what calls the step calls again: the stream, the queue or the client.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from stepwire.subscriptions.delivering import CLAIM
+from stepwire.subscriptions.recording import OwnedChange
+from tests.kits import ALICE, BOB, World
+from tests.server.clients import ModernClient
+from tests.server.test_events import ended
+from tests.server.test_webhooks import OTHER, URL, wish
+
+STEPS: Final = (
+    *("event_store.head", "event_store.append", "subscriptions.live", "queue.ring"),
+    *("subscriptions.claim", "event_store.read", "endpoints.post", "event_store.read", "subscriptions.finish"),
+)
+"""The calls that record an event and deliver it, in order."""
+
+
+class FaultError(Exception):
+    """A fault of AWS, or the end of the process."""
+
+
+class Faulty:
+    """Passes calls on to a port; the n-th call of all ports fails, before or after its effect."""
+
+    def __init__(self, name: str, port: Any, calls: list[str], fail_at: int, *, is_after: bool) -> None:
+        self._name, self._port, self._calls = name, port, calls
+        self._fail_at, self._is_after = fail_at, is_after
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._port, name)
+
+        def call(*arguments: Any) -> Any:
+            self._calls.append(f"{self._name}.{name}")
+            fails = len(self._calls) == self._fail_at
+            if fails and not self._is_after:
+                raise FaultError
+            answer = method(*arguments)
+            if fails:
+                raise FaultError
+            return answer
+
+        return call
+
+
+def with_faults(world: World, fail_at: int, *, is_after: bool = False) -> list[str]:
+    """Let the n-th call fail; return the list that the calls are written to."""
+    calls = list[str]()
+
+    def faulty(name: str) -> Any:
+        return Faulty(name, getattr(world, name), calls, fail_at, is_after=is_after)
+
+    ports = {name: faulty(name) for name in ("event_store", "subscriptions", "endpoints", "queue")}
+    world.recording = replace(
+        world.recording,
+        store=ports["event_store"],
+        subscriptions=ports["subscriptions"],
+        ring=ports["queue"].ring,
+    )
+    world.delivering = replace(
+        world.delivering,
+        record=ports["event_store"],
+        store=ports["subscriptions"],
+        endpoints=ports["endpoints"],
+    )
+    return calls
+
+
+def until_it_works(world: World, act: Callable[[], Any]) -> Any:
+    """Repeat what fails, as the stream and the queue do, at a time when no claim is left."""
+    for _ in range(3):
+        try:
+            return act()
+        except FaultError:
+            world.clock.time += CLAIM
+    raise AssertionError("it fails again and again")
+
+
+def take_all(world: World) -> None:
+    """Take the messages of the queue, again while they must be."""
+    bells = [(*bell, f"m{number}") for number, bell in zip(count(), world.queue.take(), strict=False)]
+    while bells:
+        bell, *bells = bells
+        done = until_it_works(world, lambda bell=bell: world.delivering.deliver(*bell))
+        if done.again_after is not None:
+            world.clock.time += done.again_after
+            bells.append(bell)
+
+
+def subscribed() -> World:
+    world = World()
+    ModernClient(world).ask("events/subscribe", wish())
+    ModernClient(world, owner=BOB).ask("events/subscribe", wish(url=OTHER))
+    world.endpoints.posts.clear()
+    return world
+
+
+def test_a_delivery_takes_the_listed_steps() -> None:
+    world = subscribed()
+    calls = with_faults(world, 0)
+
+    world.recording.record([OwnedChange(ALICE, ended(world))])
+    take_all(world)
+
+    assert tuple(calls) == STEPS
+
+
+@pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", range(1, len(STEPS) + 1), ids=[f"{at + 1} {name}" for at, name in enumerate(STEPS)])
+def test_an_event_arrives_whatever_fails_once(step: int, is_after: bool) -> None:
+    world = subscribed()
+    with_faults(world, step, is_after=is_after)
+    first, second = ended(world), ended(world)
+
+    for change in (first, second):
+        until_it_works(world, lambda change=change: world.recording.record([OwnedChange(ALICE, change)]))
+        take_all(world)
+    take_all(world)
+
+    arrived = [post.body["data"]["taskId"] for post in world.endpoints.events()]
+    assert list(dict.fromkeys(arrived)) == [first.task_id, second.task_id]
+    assert len(arrived) <= 4, "at least once, and not again and again"
+    assert world.endpoints.events(OTHER) == []
+    assert world.endpoints.events() == world.endpoints.events(URL)
