@@ -80,7 +80,7 @@ class Queue:
         """Replay the queue; return the outcome of each message."""
         names = self.stack.stack.physical_ids
         functions = ("ExecutionEventsFunction", "ExpirationsFunction", "StatusChangesFunction", "CatalogFunction")
-        parts = Stack(self.url, *(names[function] for function in functions))
+        parts = Stack(self.url, *(names[function] for function in functions), names["WebhookQueue"])
         run = Replay(parts, session or Session(self.stack), **how).run()
         return [(letter.about, letter.fate) for letter in run]
 
@@ -233,12 +233,27 @@ def test_an_unknown_message_stays_in_the_queue(queue: Queue, body: object) -> No
     assert queue.left() == 1
 
 
+@pytest.mark.parametrize("is_rehearsal", [True, False])
+def test_a_message_of_the_queue_of_webhooks_goes_back_there(stack: Deployed, queue: Queue, is_rehearsal: bool) -> None:
+    bell = {"principal": "0" * 32, "subscription": "sub_1"}
+    queue.send(bell)
+
+    fates = queue.replay(is_rehearsal=is_rehearsal)
+
+    url = stack.stack.physical_ids["WebhookQueue"]
+    rung = stack.stack.client("sqs").receive_message(QueueUrl=url).get("Messages", [])
+    assert fates == [("sub_1", Fate.WAITING if is_rehearsal else Fate.DELIVERED)]
+    assert [json.loads(one["Body"]) for one in rung] == ([] if is_rehearsal else [bell])
+    assert queue.left() == is_rehearsal
+
+
 @pytest.mark.parametrize("is_told", [True, False])
 def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(is_told: bool) -> None:
     session: Any = boto3.Session()
     cloudformation = session.client("cloudformation", region_name="eu-central-1")
     parts = {"DeadLetters": "https://queue", "ExecutionEventsFunction": "events", "ExpirationsFunction": "expirations"}
-    parts |= {"StatusChangesFunction": "status-changes", "CatalogFunction": "catalog"} if is_told else {}
+    others = {"StatusChangesFunction": "status-changes", "CatalogFunction": "catalog", "WebhookQueue": "https://hooks"}
+    parts |= others if is_told else {}
     stubber = Stubber(cloudformation)
     for name, physical in parts.items():
         known = {"LogicalResourceId": name, "ResourceType": "a type", "ResourceStatus": "CREATE_COMPLETE"}
@@ -247,12 +262,12 @@ def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(
         stubber.add_response("describe_stack_resource", {"StackResourceDetail": detail}, asked)
 
     if not is_told:  # this stack has no function that registers tools either
-        for _ in range(2):
+        for _ in others:
             stubber.add_client_error("describe_stack_resource", "ValidationError")
 
     with stubber:
         found = stack_named("the-stack", cloudformation)
 
-    rest = ("status-changes", "catalog") if is_told else (None, None)
+    rest = others.values() if is_told else [None] * 3
     assert found == Stack("https://queue", "events", "expirations", *rest)
     assert {resource(name).kind for name in parts} == {"AWS::SQS::Queue", "AWS::Serverless::Function"}
