@@ -154,6 +154,33 @@ def test_with_step_up_a_library_of_2026_07_28_asks_for_the_scope_of_a_tool(
 
 
 # F6
+@among("mcp 2.3", "mcp 1.30", "client 2.4")
+def test_with_step_up_a_library_asks_its_user_though_it_could_refresh(
+    sites: Sites, seen_by: Seen, library: str
+) -> None:
+    site = sites("strict", StepUp="on")
+
+    seen = seen_by(library, site, plan(tokens=site.sign_in("openid")))
+
+    assert (seen.get("error"), seen["results"]) == (None, DONE)
+    (asked,) = site.asked("/authorize")
+    assert SCOPE in asked["scope"].split()
+
+
+# F6
+@among("sdk 1.32")
+def test_sdk_1_refreshes_where_it_should_step_up_and_gives_up(sites: Sites, seen_by: Seen, library: str) -> None:
+    """Its `auth` uses a refresh token whatever scope it was asked for (client/auth.js, client/streamableHttp.js)."""
+    site = sites("strict", StepUp="on")
+
+    seen = seen_by(library, site, plan(tokens=site.sign_in("openid")))
+
+    assert (seen["results"], site.asked("/authorize")) == ([], [])
+    assert [form["grant_type"] for form in site.asked("/token")] == ["refresh_token"]
+    assert "403 after trying upscoping" in seen["error"]
+
+
+# F6
 @among(*LIBRARIES)
 def test_by_default_scopes_are_asked_once(sites: Sites, seen_by: Seen, library: str) -> None:
     site = sites("strict")
