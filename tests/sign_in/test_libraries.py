@@ -17,7 +17,7 @@ from tests.sign_in.mcp_2 import seen_by_a_machine
 from tests.sign_in.site import DOCUMENT, GIVEN_ID, SCOPE, SECRET, WITH_SECRET, Site
 from tests.waiting import HANG_GUARD
 
-WORKS: Final = ["strict", "auth0", "cognito", "lax", "keycloak", "okta", "workos"]
+WORKS: Final = ["strict", "auth0", "cognito", "lax", "entra", "keycloak", "okta", "workos"]
 # Each shape needs a stack of its own; the first three are unlike each other in most ways.
 WAYS: Final = [
     pytest.param(name, way, marks=() if name in WORKS[:3] else pytest.mark.long)
@@ -42,21 +42,30 @@ def test_a_library_signs_in_with_nothing_but_the_url(
     assert ("ping" in seen["tools"], seen["results"]) == (True, DONE)
     assert seen["client_id"].startswith(CLIENTS[way])
     (asked,), (redeemed,) = site.asked("/authorize"), site.asked("/token")
-    assert (asked["code_challenge_method"], asked["resource"], asked["scope"]) == ("S256", site.url, SCOPE)
+    scope = f"{site.url}/{SCOPE}" if shape == "entra" else SCOPE
+    assert (asked["code_challenge_method"], asked["resource"], asked["scope"]) == ("S256", site.url, scope)
     assert (redeemed["resource"], bool(redeemed["code_verifier"])) == (site.url, True)
     assert len(site.asked("/register")) == (way == "registration")
 
 
 @among(*LIBRARIES)
-@pytest.mark.parametrize("shape", ["entra", "elliptic"])
-def test_two_shapes_cannot_work(sites: Sites, seen_by: Seen, library: str, shape: str) -> None:
-    """These libraries always send `resource`, and API Gateway knows RSA keys only: no setting of ours helps."""
-    seen = seen_by(library, sites(shape), plan())
+@pytest.mark.parametrize(
+    ("shape", "parameters", "error"),
+    [
+        # Entra ID: an Application ID URI that is not the endpoint's URL, as with API Gateway's own domain.
+        ("entra", {"OfferedScopes": "api://stepwire/call"}, "invalid_target"),
+        ("elliptic", {}, ""),
+    ],
+)
+def test_two_settings_cannot_work(
+    sites: Sites, seen_by: Seen, library: str, shape: str, parameters: dict[str, str], error: str
+) -> None:
+    """These libraries always send the endpoint's URL as `resource`, and API Gateway knows RSA keys only."""
+    seen = seen_by(library, sites(shape, **parameters), plan())
 
     assert seen["results"] == []
-    if shape == "entra":
-        assert "invalid_target" in seen["error"]
     assert seen["error"]
+    assert error in seen["error"]
 
 
 @among(*LIBRARIES)
