@@ -7,7 +7,7 @@ an open question are ignored (X16).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from stepwire.audit import AuditAction, AuditEntry
@@ -113,10 +113,11 @@ class Dialogue:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
             return self.recorder.record(task, WorkDeclined(declined_result(answer))) or task
         member = confirmation.destination.member if isinstance(confirmation.destination, WorkflowInput) else None
-        input_text = merged_input(task.work.input, member, answer)
+        terms = self.recorder.store.terms_of(task)
+        input_text = merged_input(terms.input, member, answer)
         if isinstance(input_text, WrongAnswer):
             return self.ask_again(task, {confirmation.key: input_text})
-        confirmed = WorkConfirmed(input_text, self.recorder.now() - task.created_at)
+        confirmed = WorkConfirmed(replace(terms, input=input_text), self.recorder.now() - task.created_at)
         begun = self.recorder.record(task, confirmed) or task
         if begun.has_ended or begun.awaits_confirmation:
             return begun
