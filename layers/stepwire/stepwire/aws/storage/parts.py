@@ -9,11 +9,11 @@ a part that no head names, which expires like the others.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from stepwire.aws.storage.items import Item, item_of, seconds_of, terms_of, texts_of_terms
 from stepwire.errors import PartMissing
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.task import Completed, ResultElsewhere, ResultInExecution, Task, Terms, TermsElsewhere, ToolResult
 
