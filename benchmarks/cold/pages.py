@@ -27,7 +27,7 @@ def update(found: Mapping[str, tuple[Request, Sequence[Result]]], rounds: int) -
     for request, results in found.values():
         name = plot_name(request)
         bars = [Bar(one.name, one.cpu.median, one.cpu.least, one.cpu.most) for one in results]
-        plots[name] = plot(request.name, bars, request.goal)
+        plots[name] = plot(f"{request.name}: CPU time, ratio to the floor", bars, request.goal)
         parts[request.name] = f"{table(request, results)}\n![{request.name}](assets/{name})\n"
     write_parts(parts, plots)
 
