@@ -26,7 +26,7 @@ from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.recording import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.inputs import Mode
-from stepwire.tasks.task import Origin, Progress, Task
+from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
@@ -286,6 +286,10 @@ class World:
         self.clock.time += self.intervals.repair
         self.store.calls.clear()
         return task
+
+    def terms_of(self, task: Task) -> Terms:
+        """Return what the task's workflow gets, and what its output must become."""
+        return self.store.terms_of(self.store.tasks.get(task.key, task))
 
     def stored(self, task: Task) -> Task:
         """Return the task as the store holds it."""

@@ -1,12 +1,12 @@
 """A receiver cannot tell our deliveries from those of `mcp-webhook-events`, which was tried with ChatGPT."""
 
+import importlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import mcp_webhook_events
 import pytest
-from mcp_webhook_events import EventDefinition, McpEvents, valid_secret
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.errors import InvalidParams
@@ -17,6 +17,9 @@ from tests.kits import World
 from tests.server.clients import ModernClient
 from tests.server.test_events import ended, tell
 from tests.server.test_webhooks import BAD_SECRETS, SECRET, URL, deliver, wish
+
+# It has no types.
+library: Any = importlib.import_module("mcp_webhook_events")
 
 
 class Recorder:
@@ -38,12 +41,12 @@ class Recorder:
 def theirs(tmp_path: Path) -> list[Post]:
     """What the library sends for a subscription and one event."""
     shown = next(one for one in listed(("webhook",)) if one["name"] == FINISHED)
-    definition = EventDefinition(FINISHED, shown["description"], shown["inputSchema"], shown["payloadSchema"])
-    library: Any = McpEvents(None, store=str(tmp_path / "events.sqlite3"), definitions=[definition])
-    library.http = recorder = Recorder()
-    library.subscribe("alice", wish())
-    library.publish(FINISHED, {"taskId": "one"})
-    library.deliver_pending()
+    definition = library.EventDefinition(FINISHED, shown["description"], shown["inputSchema"], shown["payloadSchema"])
+    made = library.McpEvents(None, store=str(tmp_path / "events.sqlite3"), definitions=[definition])
+    made.http = recorder = Recorder()
+    made.subscribe("alice", wish())
+    made.publish(FINISHED, {"taskId": "one"})
+    made.deliver_pending()
     return recorder.posts
 
 
@@ -72,10 +75,11 @@ def test_both_send_the_same_kinds_of_requests(ours: list[Post], theirs: list[Pos
 def test_the_library_of_standard_webhooks_verifies_both(whose: str, request: pytest.FixtureRequest) -> None:
     posts: list[Post] = request.getfixturevalue(whose)
     webhook: Any = Webhook(SECRET)
-    # The messages of our tests are of another day.
-    webhook._Webhook__verify_timestamp = lambda text: mcp_webhook_events.datetime.fromtimestamp(
-        int(text), mcp_webhook_events.timezone.utc
-    )
+
+    def of_any_day(text: str) -> datetime:
+        return datetime.fromtimestamp(int(text), UTC)
+
+    webhook._Webhook__verify_timestamp = of_any_day  # the messages of our tests are of another day
 
     assert [webhook.verify(post.text, dict(post.headers)) == json.loads(post.text) for post in posts] == [True] * 2
 
@@ -87,4 +91,4 @@ def test_both_take_the_same_secrets(secret: Any) -> None:
     except InvalidParams:
         taken = False
 
-    assert taken == bool(valid_secret(secret))
+    assert taken == bool(library.valid_secret(secret))

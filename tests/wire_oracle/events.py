@@ -39,7 +39,8 @@ def check_occurrence(event: Json, *, has_cursor: bool) -> None:
     assert members <= event.keys()
     assert datetime.fromisoformat(event["timestamp"]).tzinfo is not None
     schema: Json = {**_PAYLOADS[event["name"]], "additionalProperties": False}
-    Draft202012Validator(schema).validate(event["data"])
+    validator: Any = Draft202012Validator(schema)
+    validator.validate(event["data"])
 
 
 def _check_list(exchange: Exchange) -> None:

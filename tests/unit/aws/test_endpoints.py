@@ -23,7 +23,7 @@ from stepwire.subscriptions.ports import NotPublic, NotReached
 
 NAME: Final = "hooks.example"
 URL: Final = f"https://{NAME}/hook?id=1"
-Talk = Callable[[socket.socket], None]
+Talk = Callable[[socket.socket], object]
 Connect = Callable[[tuple[str, int], float], socket.socket]
 OK: Final = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -82,8 +82,12 @@ def receiving(talk: Talk, context: ssl.SSLContext | None = None) -> Generator[Re
         listener.close()
 
 
+def always(addresses: list[str]) -> Callable[[str, int], list[str]]:
+    return lambda _host, _port: addresses
+
+
 def saying(*parts: bytes) -> Talk:
-    return lambda connection: [connection.sendall(part) for part in parts] and None
+    return lambda connection: [connection.sendall(part) for part in parts]
 
 
 def post(receiver: Receiver, deadline: float = 5.0) -> Any:
@@ -151,7 +155,7 @@ def test_a_receiver_that_sends_a_byte_at_a_time_has_a_deadline() -> None:
 
 def test_a_receiver_that_says_nothing_has_a_deadline() -> None:
     stop = threading.Event()
-    with receiving(lambda _: stop.wait() and None) as receiver, pytest.raises(NotReached, match="timeout"):
+    with receiving(lambda _: stop.wait()) as receiver, pytest.raises(NotReached, match="timeout"):
         post(receiver, deadline=0.2)
     stop.set()
 
@@ -187,7 +191,7 @@ def test_nobody_there_is_a_refused_connection() -> None:
 )
 def test_a_name_with_an_address_that_is_not_public_is_not_connected_to(addresses: list[str]) -> None:
     with receiving(saying(OK)) as receiver, pytest.raises(NotPublic):
-        HttpsEndpoints(resolve=lambda *_: addresses).post(URL, {}, b"{}")
+        HttpsEndpoints(resolve=always(addresses)).post(URL, {}, b"{}")
     assert receiver.connections == 0
 
 
@@ -273,7 +277,7 @@ def test_a_certificate_that_is_not_right_ends_the_connection(certificate: Path, 
     context = ssl.create_default_context(cafile=cafile)
     with over_tls(certificate) as (receiver, connect), pytest.raises(NotReached, match="tls_error"):
         HttpsEndpoints(
-            resolve=lambda *_: ["127.0.0.1"], context=lambda: context, is_public=lambda _: True, connect=connect
+            resolve=always(["127.0.0.1"]), context=lambda: context, is_public=lambda _: True, connect=connect
         ).post(f"https://{host}/", {}, b"{}")
 
     assert receiver.heard == []

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from stepwire.audit import Audit
 from stepwire.aws.clients import (
     dynamodb_client,
     read_service_models,
@@ -20,7 +21,7 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.clock import SystemClock
 from stepwire.aws.gateway.http_events import request_of, response_of
-from stepwire.aws.publishing.audit_log import write_audit_entry
+from stepwire.aws.publishing.audit_log import SampledPolls, write_audit_entry
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import (
@@ -111,7 +112,7 @@ class McpHandler:
     @cached_property
     def _server(self) -> McpServer:
         settings = self._settings
-        recorder = recorder_of(settings.table_name, dynamodb_client)
+        recorder = recorder_of(settings.table_name, dynamodb_client, SampledPolls(settings.polls_per_log_line))
         workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
@@ -184,9 +185,9 @@ class McpHandler:
         log_fault(fault, "a request met a fault", "request throttled", self._logger)
 
 
-def recorder_of(table_name: str, build_client: Callable[[], Any]) -> Recorder:
+def recorder_of(table_name: str, build_client: Callable[[], Any], audit: Audit = write_audit_entry) -> Recorder:
     """Return a recorder over the task table, with the system's clock and the audit log."""
-    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_audit_entry)
+    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), audit)
 
 
 def deadline_of(context: Any) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.resumption import ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.ids import execution_prefix_of
@@ -52,6 +52,8 @@ class McpSettings:
     """Whether tools that other stacks register are served."""
     limits: Limits
     polls_per_second: float
+    polls_per_log_line: int
+    """Polls that one line of the audit counts."""
     waits: WaitLimits
     secret_arn: str
     """ARN of the secret that authenticates state held by clients."""
@@ -93,6 +95,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
         ),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
+        polls_per_log_line=_count({"POLLS_PER_LOG_LINE": "1", **environment}, "POLLS_PER_LOG_LINE"),
         waits=WaitLimits(
             all=int(_number(environment, "MOST_WAITING")),
             per_caller=int(_number(environment, "MOST_WAITING_PER_CALLER")),

@@ -4,12 +4,11 @@ Delivery is at least once and unordered, and some events belong to foreign execu
 that cannot be recorded raises, so that it is delivered again.
 """
 
-from dataclasses import dataclass
-
 from stepwire.audit import EndSource
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import ProgressReported
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.outcomes import (
@@ -18,8 +17,6 @@ from stepwire.tasks.outcomes import (
     Missing,
     Running,
     Succeeded,
-    event_of,
-    without_large_result,
 )
 from stepwire.tasks.task import Execution, Progress, Task
 
@@ -60,7 +57,7 @@ class ExecutionEvents:
         state = self._with_output(change, task.execution)
         if isinstance(state, (Running, Missing)):
             return
-        self.recorder.record(task, without_large_result(event_of(state, *task.work.promises)), EndSource.EVENT)
+        self.recorder.record_end(task, state, EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""

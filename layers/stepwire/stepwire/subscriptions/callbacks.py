@@ -3,12 +3,12 @@
 import base64
 import binascii
 import ipaddress
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from stepwire.errors import InvalidParams
 from stepwire.json_text import Json
+from stepwire.lean_dataclasses import dataclass
 
 LONGEST_URL: Final = 2_048  # characters
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - how each secret begins

@@ -4,11 +4,11 @@ One change may be an event of two types: the end of a task is `task.finished` an
 recorded, and events are made when they are read or delivered.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from stepwire.json_text import JsonObject, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.event_types import FINISHED, INPUT_REQUIRED, PROGRESSED, STATUS_CHANGED, Filter
 from stepwire.tasks.ids import TaskId

@@ -5,12 +5,12 @@ delivered and when the next attempt is due are in the table, so a message that c
 receiver that is dead holds up one message, however many events it misses.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
 
 from stepwire.engine.ports import Clock, Randomness
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.subscriptions.messages import Message, control_message, event_message, headers_of
 from stepwire.subscriptions.ports import Busy, Endpoints, EventStore, NotReached, Recorded, Sign, SubscriptionStore

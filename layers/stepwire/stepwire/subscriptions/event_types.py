@@ -1,10 +1,10 @@
 """The types of events, and the arguments that narrow them: what `events/list` shows and every other method checks."""
 
-from dataclasses import dataclass
 from typing import Final, cast
 
 from stepwire.errors import InvalidParams, UnknownTask
 from stepwire.json_text import Json, JsonObject, is_object
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.ids import TaskId, task_id_of
 
 FINISHED: Final = "task.finished"

@@ -1,10 +1,10 @@
 """What is posted to an endpoint: events and control envelopes, with the headers of Standard Webhooks. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from stepwire.json_text import JsonObject, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.subscriptions.ports import Recorded, Sign
 from stepwire.subscriptions.positions import cursor_of
 from stepwire.subscriptions.subscription import Subscription

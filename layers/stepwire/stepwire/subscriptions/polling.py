@@ -1,10 +1,10 @@
 """`events/poll`: the changes since a cursor, for clients without an address. One poll reads a bounded part."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.event_types import Filter
 from stepwire.subscriptions.ports import EventStore

@@ -1,10 +1,10 @@
 """The ports of this room. `aws/` implements them; tests use fakes that pass the same contracts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
 from stepwire.subscriptions.event_types import Filter

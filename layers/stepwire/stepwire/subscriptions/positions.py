@@ -4,11 +4,11 @@ A cursor is neither secret nor signed: it is bound to its caller, and opens noth
 """
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from stepwire.errors import InvalidCursor
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.protocol.opaque import unwrap, wrap
 

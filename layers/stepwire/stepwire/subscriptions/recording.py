@@ -4,11 +4,11 @@ The changes of one caller arrive in order, in one place: the caller's tasks are 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
 from stepwire.engine.ports import Clock
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore

@@ -2,13 +2,13 @@
 
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.engine.ports import Randomness
 from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams, ResourceExhausted
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.event_types import Filter

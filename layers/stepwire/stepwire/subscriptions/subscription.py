@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from http import HTTPStatus
 from typing import Final
 
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.event_types import Filter

@@ -26,12 +26,12 @@ an input_required task becomes working, and an unconfirmed one completed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from stepwire.json_text import write
+from stepwire.lean_dataclasses import replace
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
@@ -185,7 +185,7 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
 
 def _confirm(task: Task, event: WorkConfirmed, _at: datetime) -> Task:
     left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    confirmed = replace(task, work=replace(task.work, input=event.input), ttl=task.ttl + event.waited)
+    confirmed = replace(task, work=replace(task.work, terms=event.terms), ttl=task.ttl + event.waited)
     return _with_requests(confirmed, left)
 
 

@@ -1,12 +1,12 @@
 """The queue of function webhooks. A message names a subscription, and nothing of its events."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from stepwire.errors import StoreBusy
 from stepwire.json_text import JsonTextError, is_object, parse, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 
 _AT_ONCE: Final = 10  # of SendMessageBatch

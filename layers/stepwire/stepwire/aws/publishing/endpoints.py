@@ -11,10 +11,10 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from socket import create_connection
 from typing import Any, Final, cast
 
+from stepwire.lean_dataclasses import dataclass
 from stepwire.subscriptions.callbacks import Endpoint, endpoint_of, is_public
 from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
 from stepwire.subscriptions.subscription import is_success

@@ -6,7 +6,6 @@ import it.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +28,7 @@ from stepwire.background.status_changes import (
     change_on_removal,
     change_on_save,
 )
+from stepwire.lean_dataclasses import dataclass
 from stepwire.rendering import modern_status
 from stepwire.subscriptions.changes import progress_of
 from stepwire.subscriptions.recording import OwnedChange, Recording

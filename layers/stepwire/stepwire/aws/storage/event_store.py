@@ -9,7 +9,6 @@ of the same caller has smaller ones.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,6 +18,7 @@ from botocore.exceptions import ClientError
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of
 from stepwire.errors import StoreBusy
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change, change_of_text
 from stepwire.subscriptions.ports import Recorded

@@ -4,12 +4,11 @@
     pk  the caller's principal   sk  "verified#" + digest     until
 
 A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. The secrets are
-encrypted as the whole table is (docs/decisions/0034-events.md).
+encrypted as the whole table is (docs/decisions/0038-events.md).
 """
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of
 from stepwire.json_text import Json, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.event_types import Filter, filter_of
 from stepwire.subscriptions.ports import Busy
