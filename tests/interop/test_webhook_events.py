@@ -38,14 +38,14 @@ class Recorder:
 
 
 @pytest.fixture
-def theirs(tmp_path: Path) -> list[Post]:
+def theirs(tmp_path: Path, ours: list[Post]) -> list[Post]:
     """What the library sends for a subscription and one event."""
     shown = next(one for one in listed(("webhook",)) if one["name"] == FINISHED)
     definition = library.EventDefinition(FINISHED, shown["description"], shown["inputSchema"], shown["payloadSchema"])
     made = library.McpEvents(None, store=str(tmp_path / "events.sqlite3"), definitions=[definition])
     made.http = recorder = Recorder()
     made.subscribe("alice", wish())
-    made.publish(FINISHED, {"taskId": "one"})
+    made.publish(FINISHED, ours[-1].body["data"])
     made.deliver_pending()
     return recorder.posts
 
