@@ -128,7 +128,7 @@ def task_of(execution_name: str) -> str:
 def make_overdue(stack: Deployed, task_id: str) -> None:
     """Set the time of a task's last check far into the past."""
     (item,) = [item for item in items(stack) if item["sk"]["S"] == f"task#{task_id}"]
-    item["checked_at"]["N"] = str(int(item["checked_at"]["N"]) - 3_600_000)
+    item["looked_at"]["N"] = str(int(item["looked_at"]["N"]) - 3_600_000)
     stack.stack.client("dynamodb").put_item(TableName=stack.stack.physical_ids["TasksTable"], Item=item)
 
 
