@@ -84,7 +84,8 @@ class Meter:
 
     def _stored(self, key: Item) -> Item:
         items: Iterator[Item] = (one.to_json()["Attributes"] for one in table_behind(self.table).all_items())
-        return next((one for one in items if (one["pk"], one["sk"]) == (key["pk"], key["sk"])), {})
+        same = [one for one in items if (one["pk"], one["sk"]) == (key["pk"], key["sk"])]
+        return same[0] if same else {}
 
     def _add(self, call: str, *, read: int = 0, written: int = 0, index: int = 0) -> None:
         done = self.done
