@@ -10,7 +10,7 @@ from tests.docs.pages import ROOT
 MARK = "<!-- units -->\n"
 
 
-@pytest.mark.parametrize(("arguments", "result"), product(ARGUMENTS, RESULTS))
+@pytest.mark.parametrize(("arguments", "result"), [*product(ARGUMENTS, RESULTS)])
 def test_a_poll_is_one_unit_and_a_change_at_most_two(aws: None, arguments: int, result: int) -> None:
     units = units_of(arguments, result)
 
