@@ -49,6 +49,7 @@ SAMPLES: Final = {
     "table_changed": Sample("StatusChangesFunction", {"batchItemFailures": []}),
     "tags_changed": Sample("CatalogFunction"),
     "task_expired": Sample("ExpirationsFunction", {"batchItemFailures": []}),
+    "webhooks_due": Sample("WebhooksFunction", {"batchItemFailures": []}),
 }
 FOR_OTHERS: Final = {"task_status_changed"}
 """Events that our functions publish; none of them consumes these."""
