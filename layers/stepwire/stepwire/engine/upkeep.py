@@ -13,21 +13,20 @@ from typing import Final
 
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.ports import Workflows
+from stepwire.engine.attempts import Attempts, NoWakeUps
+from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder, is_check_due
 from stepwire.errors import (
-    InternalError,
     KeyDenied,
-    StartRefused,
     StartRefusedForNow,
     StartUnclear,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed, WorkStopped
+from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
-from stepwire.tasks.outcomes import Missing, Running, event_of, without_large_result
-from stepwire.tasks.task import Task, TaskError, reports_progress
+from stepwire.tasks.outcomes import Missing, Running
+from stepwire.tasks.task import Task, reports_progress
 
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
@@ -55,6 +54,8 @@ class Upkeep:
     """Receives faults that postpone the upkeep; the caller gets the recorded state."""
     history_calls: Allowance = field(default_factory=Allowance)
     """Limits the calls of GetExecutionHistory by this function instance."""
+    wake_ups: WakeUps = field(default_factory=NoWakeUps)
+    """Begins the next attempts of tasks in their time."""
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
@@ -86,15 +87,12 @@ class Upkeep:
 
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
-        try:
-            self.workflows.start(task.execution, task.work.input)
-        except StartRefusedForNow:
-            raise
-        except StartRefused as refusal:
-            error = TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}")
-            # Only if the task is unchanged: a concurrent reader may have started the execution.
-            return self.recorder.save_if_unchanged(task, WorkFailed(error)) or self.recorder.load(task.key) or task
-        return self.stop_if_ended(task)
+        return self.attempts.begin(task)
+
+    @property
+    def attempts(self) -> Attempts:
+        """What begins the attempts of tasks, and records their ends."""
+        return Attempts(self.recorder, self.workflows, self.wake_ups, self.report)
 
     def _may_look_at_state(self, task: Task) -> bool:
         """Tell whether to refresh the current state: only if shown, due, and within this instance's rate limit."""
@@ -122,9 +120,10 @@ class Upkeep:
                 return task
             case Missing():
                 return self.after_start(task) if self._is_wanted(task) else self._cancel_unstarted(task)
-            case end:
-                event = without_large_result(event_of(end, *task.work.promises))
-                return self.recorder.record(task, event, EndSource.CHECK) or task
+            case end if self.attempts.has_begun(task, end):
+                return self.attempts.record_end(task, end, EndSource.CHECK)
+            case _:  # it has failed, and is to be redriven
+                return self.attempts.begin(task)
 
     def _is_wanted(self, task: Task) -> bool:
         """Tell whether the client has not cancelled the request; the call itself may have died before this check."""
@@ -137,11 +136,7 @@ class Upkeep:
 
     def stop_if_ended(self, task: Task) -> Task:
         """Return the current task after a start; if it has ended meanwhile, stop its execution."""
-        current = self.recorder.load(task.key)
-        if current is not None and not current.has_ended:
-            return current
-        self.workflows.stop(task.execution, "The task had ended before its execution began.")
-        return current or task
+        return self.attempts.stop_if_ended(task)
 
     def _deliver(self, one: UndeliveredAnswer) -> bool:
         try:

@@ -9,14 +9,15 @@ that JSON readers might understand differently is passed on as text, digit for d
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
 from stepwire.schemas.validation import violations_of
-from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
+from stepwire.tasks.retries import MOST_ATTEMPTS, TIMEOUT
 from stepwire.tasks.shaping import Unshapable, shaped
-from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
@@ -57,16 +58,22 @@ class ExecutionFailed:
 
     error: str
     cause: str
+    redrives: int = field(default=0, compare=False)
+    """How often it had been redriven before."""
 
 
 @dataclass(frozen=True)
 class TimedOut:
     """The execution exceeded the time limit of its state machine."""
 
+    redrives: int = field(default=0, compare=False)
+
 
 @dataclass(frozen=True)
 class Aborted:
     """The execution was stopped."""
+
+    redrives: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ ExecutionState: TypeAlias = Running | Missing | ExecutionEnd
 
 def event_of(
     end: ExecutionEnd, output_schema: str | None, causes: Causes = Causes.REDACTED, shape: str | None = None
-) -> TaskEvent:
+) -> WorkEnded:
     """Return the task event for an execution's end.
 
     Args:
@@ -105,7 +112,37 @@ def event_of(
             return WorkStopped("The execution was stopped.")
 
 
-def without_large_result(event: TaskEvent) -> TaskEvent:
+def ended_event_of(task: Task, end: ExecutionEnd) -> TaskEvent:
+    """Return the event for the end of a task's execution."""
+    event = work_ended_of(task, end)
+    if task.attempt is None:
+        return event
+    error = _error_of(end)
+    return AttemptEnded(task.attempt.run, redrives_of(end), error, _redacted(error or "", task.work.causes), event)
+
+
+def work_ended_of(task: Task, end: ExecutionEnd) -> WorkEnded:
+    """Return the end of a task with its execution, without a result that is too large for the task's item."""
+    return without_large_result(event_of(end, *task.work.promises))
+
+
+def redrives_of(end: ExecutionEnd) -> int:
+    """Return how often an execution had been redriven before it ended so; a success is the last end there is."""
+    return end.redrives if isinstance(end, ExecutionFailed | TimedOut | Aborted) else MOST_ATTEMPTS
+
+
+def _error_of(end: ExecutionEnd) -> str | None:
+    """Return the name by which a policy matches the failure; None if it is no failure of the workflow."""
+    match end:
+        case ExecutionFailed(error):
+            return error
+        case TimedOut():
+            return TIMEOUT
+        case _:
+            return None
+
+
+def without_large_result(event: WorkEnded) -> WorkEnded:
     """Return the event; a result too large for the task's item is replaced by a reference to the execution."""
     match event:
         case WorkCompleted(ToolResult(text, is_error)) if len(text.encode()) > LARGEST_INLINE_RESULT:
