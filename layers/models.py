@@ -18,6 +18,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject",),
     "secretsmanager": ("GetSecretValue",),
+    "sqs": ("SendMessage",),
     "ssm": ("GetParametersByPath",),
     "stepfunctions": (
         "DescribeExecution",
@@ -27,6 +28,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "GetExecutionHistory",
         "ListExecutions",
         "ListTagsForResource",
+        "RedriveExecution",
         "SendTaskFailure",
         "SendTaskSuccess",
         "StartExecution",

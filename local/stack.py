@@ -34,6 +34,7 @@ from local.lambdas.functions import Failed, Function
 from local.streams.expiry import ExpiryPolicy, Sweeper
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
+from local.streams.queues import QueueMapping
 from local.streams.refused_tools import RefusalWatch
 from local.streams.task_changes import TaskChange, TaskWatch
 from local.stubs import owners
@@ -297,7 +298,7 @@ class LocalStack:
         elsewhere = {name for one in self.deployments[1:] for name in one.declared()} - declared
         return {name: value for name, value in self._given.items() if name not in elsewhere}
 
-    def _mappings(self) -> list[StreamMapping]:
+    def _mappings(self) -> list[StreamMapping | QueueMapping]:
         return [mapping for one in self.deployments for mapping in one.world.mappings]
 
     def _follow(self) -> None:

@@ -13,6 +13,7 @@ from local.iam.clients import aws_client
 from local.iam.permissions import Role
 from local.lambdas.functions import Function
 from local.streams.mappings import Mapping as StreamMapping
+from local.streams.queues import QueueMapping
 from local.stubs.book import Book
 
 
@@ -59,7 +60,7 @@ class World:
     state_machines: list[str] = field(default_factory=list[str])  # ARNs
     tables: list[str] = field(default_factory=list[str])  # names
     parameters: list[str] = field(default_factory=list[str])  # names
-    mappings: list[StreamMapping] = field(default_factory=list[StreamMapping])
+    mappings: list[StreamMapping | QueueMapping] = field(default_factory=list[StreamMapping | QueueMapping])
     apis: list[str] = field(default_factory=list[str])  # ids
     cors: Cors | None = None  # of the API
     authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id

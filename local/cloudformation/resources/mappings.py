@@ -1,4 +1,4 @@
-"""Event source mappings from the stream of a table to a function."""
+"""Event source mappings to a function, from the stream of a table or from a queue."""
 
 import hashlib
 import json
@@ -11,12 +11,13 @@ from moto.events.exceptions import InvalidEventPatternException
 from moto.events.models import EventPattern
 
 from local.cloudformation.resources.kinds import Created, Kind, Resource, World
-from local.cloudformation.resources.roles import STREAM_READS, check_allowed
+from local.cloudformation.resources.roles import QUEUE_READS, STREAM_READS, check_allowed
 from local.errors import TemplateError
 from local.iam.actions import Need
 from local.lambdas.functions import Function
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
+from local.streams.queues import QueueMapping, QueueMappingSettings
 
 _POSITIONS = ("TRIM_HORIZON", "LATEST")
 _LARGEST_BATCH = 10_000
@@ -28,6 +29,8 @@ def _mapping(resource: Resource, world: World) -> Created:
     created = Created(identifier, {"Id": identifier, "EventSourceMappingArn": _arn(world, identifier)})
     source = str(resource.properties.get("EventSourceArn", ""))
     service = f"{source}::".split(":")[2]
+    if service == "sqs":
+        return _queue_mapping(resource, world, source, created)
     if service != "dynamodb":
         world.notes.append(f"{resource.logical_id}: events of the service {service or 'that it names'} do not arrive")
         return created
@@ -38,6 +41,20 @@ def _mapping(resource: Resource, world: World) -> Created:
     mapping = StreamMapping(settings, latest=_position(resource) == "LATEST")
     if str(resource.properties.get("Enabled", True)).lower() == "true":
         world.mappings.append(mapping)
+    return created
+
+
+def _queue_mapping(resource: Resource, world: World, source: str, created: Created) -> Created:
+    settings = QueueMappingSettings(
+        queue_arn=source,
+        function=_function(resource, world),
+        batch_size=_number(resource, "BatchSize", 10, most=_LARGEST_BATCH) or 1,
+        reports_failures="ReportBatchItemFailures" in resource.properties.get("FunctionResponseTypes", ()),
+    )
+    role = _function(resource, world).settings.role
+    check_allowed(resource, role, [Need(f"sqs:{name}", source) for name in QUEUE_READS])
+    if str(resource.properties.get("Enabled", True)).lower() == "true":
+        world.mappings.append(QueueMapping(settings))
     return created
 
 
@@ -150,6 +167,9 @@ KINDS = {
             "MaximumRetryAttempts",
             "StartingPosition",
         ),
-        note="streams: a failing function is retried after tenths of a second; records are kept until the end",
+        note=(
+            "queues: failed messages come again after a second; streams: a failing function is retried after tenths of "
+            "a second, and records are kept until the end"
+        ),
     ),
 }

@@ -13,6 +13,9 @@ from local.iam.permissions import Role, Statement
 # The calls that Lambda makes in a function's role to read a stream.
 STREAM_READS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
 
+# The calls that Lambda makes in a function's role to read a queue.
+QUEUE_READS = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+
 # What the managed policies allow that SAM adds by itself; the logs, which all do, go to the terminal here.
 _MANAGED: Mapping[str, Sequence[Statement]] = {
     "service-role/AWSLambdaBasicExecutionRole": (),

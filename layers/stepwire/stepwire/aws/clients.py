@@ -127,6 +127,11 @@ def events_client() -> "EventBridgeClient":
     return _client("events", _FOR_EVENTS)
 
 
+def sqs_client() -> Any:
+    """Return a client of SQS."""
+    return _client("sqs", _FOR_REQUESTS)
+
+
 def read_service_models(*services: str) -> None:
     """Load the models of services into the session, which is most of the time that a first client takes.
 
