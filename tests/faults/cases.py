@@ -245,6 +245,9 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
     if arn not in site.executions():
         assert isinstance(task.status, Failed)  # a cancelled task has no execution
         return
+    if not site.has_begun(task):
+        assert isinstance(task.status, Cancelled)  # between two attempts
+        return
     match site.state(arn):
         case Succeeded(output):
             assert isinstance(task.status, Completed)
