@@ -35,7 +35,7 @@ services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566 unt
 # --dist loadfile: the tests of a file share a stack, so one worker runs them. Three workers for two cores: many tests
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/ready)  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed') $(ARGS)
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed' --hypothesis-profile=full) $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
 	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))

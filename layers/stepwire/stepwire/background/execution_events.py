@@ -5,13 +5,13 @@ that cannot be recorded raises, so that it is delivered again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from stepwire.audit import EndSource
 from stepwire.engine.attempts import Attempts, NoWakeUps
 from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import ProgressReported
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.outcomes import (

@@ -8,7 +8,6 @@ uses a part of them, leaves the rest to readers, and skips executions that a lis
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -18,6 +17,7 @@ from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import SaveConflict, WorkflowsUnavailable
+from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Execution, Task

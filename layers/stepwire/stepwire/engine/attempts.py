@@ -7,7 +7,6 @@ token, so the attempt begins once. A task without a policy ends with its executi
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -23,6 +22,7 @@ from stepwire.errors import (
     WakeUpsUnavailable,
     WorkflowsUnavailable,
 )
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks import events
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.outcomes import (

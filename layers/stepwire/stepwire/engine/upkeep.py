@@ -7,7 +7,6 @@ refreshing the state's name never prevents the detection of an end.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -23,6 +22,7 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import Missing, Running

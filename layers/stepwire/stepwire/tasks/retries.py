@@ -5,9 +5,10 @@ task's (`restart`), or in the failed execution, from its failed state (`redrive`
 and the number of its redrives, so an event that is late, or that comes twice, belongs to its attempt and to no other.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from stepwire.lean_dataclasses import dataclass, replace
 
 MOST_ATTEMPTS: Final = 10
 TIMEOUT: Final = "States.Timeout"

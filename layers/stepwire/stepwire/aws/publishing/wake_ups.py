@@ -6,12 +6,12 @@ is billed, while a task waits for its next attempt.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
 from stepwire.errors import WakeUpsUnavailable
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 

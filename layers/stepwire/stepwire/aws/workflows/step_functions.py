@@ -6,7 +6,6 @@ only if it answers the first attempt: before a retry, an earlier attempt may hav
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +25,7 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
