@@ -61,8 +61,8 @@ def test_an_invalid_mapping_stops_the_start(bench: Bench, before: str, now: str,
         ),
         (
             "EventSourceArn: !GetAtt Table.StreamArn",
-            "EventSourceArn: !GetAtt Seen.Arn",
-            "Mapping: events of the service sqs do not arrive",
+            "EventSourceArn: arn:aws:kinesis:us-east-1:123456789012:stream/readings",
+            "Mapping: events of the service kinesis do not arrive",
         ),
         (
             "Destination: !GetAtt Lost.Arn",
