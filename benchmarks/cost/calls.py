@@ -34,6 +34,11 @@ END: Final = ("GetItem", "PutItem", "UpdateItem")
 REMOVAL: Final[tuple[str, ...]] = ()
 """The stream record of an expired task that had ended, handled by function expirations."""
 
+SWEEP: Final = ("GetItem", *("Query",) * 4)
+"""A run of the sweep that finds nothing to do."""
+COMPILE: Final = ("GetItem", "GetParametersByPath", "GetItem", "PutItem")
+"""A run of function catalog on its schedule, where no tool is registered."""
+
 INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 3, END: 1}
 """Write units of the index `neglected`: one if a task is added or removed, two if its `checked_at` changes.
 

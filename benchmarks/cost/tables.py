@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
-from benchmarks.cost import prices
+from benchmarks.cost import idle, prices
+from benchmarks.cost.idle import HOURS
 from benchmarks.cost.prices import Quota
 from benchmarks.cost.simulation import TASKS, Assumptions, Client, Usage, as_hinted, as_streamed, every, simulate
 
@@ -22,9 +23,18 @@ CLIENTS: Final = (
 )
 RATES: Final = (10, 1_000, 100_000)  # tasks an hour
 PEAK: Final = 3  # times the average
-HOURS: Final = 730  # of a month
-METRICS: Final = 11 * 3  # of each tool
-ALARMS: Final = 15
+METRICS_OF_A_TOOL: Final = 14  # at most, with ToolMetrics=on
+METRICS_IN_USE: Final = 1  # FoundByChecks, which has data in each hour in which a task ends
+WITH_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
+    "the defaults": {},
+    "`PollsPerLogLine=1`": {"polls_per_line": 1},
+    "`PlatformLogs=INFO`": {"platform_lines": 600},
+    "`ToolMetrics=on`, the bytes of its lines": {"audit_line": 400},
+    "`McpMemory=256`": {"memory": 256},
+    "`McpMemory=1024`": {"memory": 1024},
+    "`StateAfterSeconds=0`": {"state_after": 0},
+}
+"""What a parameter changes of the assumptions."""
 
 
 @cache
@@ -62,15 +72,33 @@ def peers() -> str:
         ]
         for rate in RATES
     ]
-    rows.append(["0", f"{fixed_a_month():,.2f}", *(f"{cost:,.2f}" for cost in always_on().values())])
+    rows.append(["0", f"{idle.total():,.2f}", *(f"{cost:,.2f}" for cost in always_on().values())])
     break_even = [f"{(cost - fixed_a_month()) / (each * HOURS):,.0f}" for cost in always_on().values()]
     rows.append(["as much as Stepwire at", "", *break_even])
     return _table(["tasks an hour", "Stepwire", *always_on()], rows)
 
 
 def fixed_a_month() -> float:
-    """Return the monthly cost of an idle stack; a custom metric is billed for the hours in which it has data."""
-    return prices.SECRET.of(1) + prices.METRIC.of(METRICS) + prices.ALARM.of(ALARMS) + prices.DASHBOARD.of(1)
+    """Return the monthly cost of a stack in use, without its tasks; a metric is billed for the hours with data."""
+    return idle.total() + prices.METRIC.of(METRICS_IN_USE)
+
+
+def when_idle() -> str:
+    """Return the monthly cost when nobody calls, by part, with the defaults and with everything on."""
+    least, most = idle.parts(), idle.parts(**idle.MOST)
+    rows = [[part, f"{least[part]:.2f}", f"{most[part]:.2f}"] for part in least]
+    rows.append(["in all", f"{sum(least.values()):.2f}", f"{sum(most.values()):.2f}"])
+    return _table(["US dollars a month", "the defaults", "everything on"], rows)
+
+
+def choices() -> str:
+    """Return the cost of a thousand ten-minute tasks, polled as hinted, by parameter."""
+    rows = [[name, f"{_of_ten_minutes(Assumptions(**changed)):.3f}"] for name, changed in WITH_MORE.items()]
+    return _table(["a thousand tasks of ten minutes, polled as hinted", "US dollars"], rows)
+
+
+def _of_ten_minutes(assumed: Assumptions) -> float:
+    return _without_workflow(simulate(600, HINTED, assumed))
 
 
 def always_on() -> Mapping[str, float]:
@@ -133,9 +161,10 @@ def quotas() -> str:
 def snapstart() -> str:
     """Return the monthly cost of SnapStart by the number of instance starts."""
     assumed = Assumptions()
-    kept = prices.SNAPSHOT_KEPT.of(assumed.memory * HOURS * 3_600)
+    gigabytes = assumed.memory / 1024
+    kept = prices.SNAPSHOT_KEPT.of(gigabytes * HOURS * 3_600)
     rows = [
-        [f"{starts:,}", f"{kept + prices.SNAPSHOT_RESTORED.of(assumed.memory * starts):,.2f}"]
+        [f"{starts:,}", f"{kept + prices.SNAPSHOT_RESTORED.of(gigabytes * starts):,.2f}"]
         for starts in (0, 1_000, 100_000)
     ]
     return _table(["starts of instances a month", "US dollars for one version"], rows)
@@ -170,6 +199,8 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "costs": costs,
+    "choices": choices,
+    "idle": when_idle,
     "parts": parts,
     "peers": peers,
     "quotas": quotas,

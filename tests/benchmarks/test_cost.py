@@ -3,12 +3,21 @@
 tests/integration/test_aws_calls*.py checks the calls of each step in `benchmarks.cost.calls`.
 """
 
+import json
+from dataclasses import replace
+from datetime import timedelta
+from itertools import product
+
 import pytest
 
-from benchmarks.cost import calls, prices
+from benchmarks.cost import calls, idle, prices
 from benchmarks.cost.__main__ import DOCUMENT
 from benchmarks.cost.simulation import Assumptions, Client, every, simulate
-from benchmarks.cost.tables import ALARMS, HINTED, TABLES, loads
+from benchmarks.cost.tables import HINTED, METRICS_OF_A_TOOL, TABLES, loads
+from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.aws.publishing.audit_log import write_audit_entry
+from tests.kits import ALICE
+from tests.template.chosen import stack
 from tests.template.document import resources
 
 NOTHING_LOST = Assumptions(lost_events=0, state_after=0)
@@ -73,7 +82,46 @@ def test_the_quota_that_is_reached_first_is_that_of_get_execution_history() -> N
     assert [load.share > 1 for load in first] == [False, False, True]
 
 
-def test_the_cost_counts_the_alarms_and_dashboards_of_the_template() -> None:
-    found = [len(resources(kind)) for kind in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard")]
+def test_an_idle_stack_costs_at_most_two_dollars_a_month_with_the_defaults() -> None:
+    assert idle.total() <= 2
 
-    assert found == [ALARMS, 1]
+
+@pytest.mark.parametrize("page", ["deploying.md", "upgrades.md"])
+def test_the_pages_that_name_the_cost_of_an_idle_stack_name_that_of_the_simulation(page: str) -> None:
+    text = DOCUMENT.with_name(page).read_text(encoding="utf-8")
+
+    assert f"${idle.total():.2f} a month" in text
+
+
+@pytest.mark.parametrize("parameter", ["Alarms", "MetricsDashboard", "SnapStart"])
+def test_what_a_parameter_adds_to_the_month_is_counted(parameter: str) -> None:
+    assert idle.total(**{parameter: idle.MOST[parameter]}) > idle.total() + 1
+
+
+def test_each_metric_of_an_alarm_is_counted_because_each_is_charged_for() -> None:
+    alarms = [one for one in resources("AWS::CloudWatch::Alarm") if "Condition" not in one.body]
+
+    assert idle.alarm_metrics(stack("iam")) == len(alarms) + 2  # two of them add two metrics
+
+
+def test_the_metrics_of_a_tool_are_those_that_the_audit_counts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for action, outcome in product(AuditAction, ("completed", "failed", "cancelled")):
+        tool, source = (None if action is AuditAction.REFUSED else "a tool"), EndSource.EVENT
+        write_audit_entry(AuditEntry(action, ALICE, tool, "an id", outcome, timedelta(seconds=1), source))
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    described = [one for line in lines if line["tool"] == "a tool" for one in line["_aws"]["CloudWatchMetrics"]]
+    assert len({metric["Name"] for one in described for metric in one["Metrics"]}) == METRICS_OF_A_TOOL
+
+
+@pytest.mark.parametrize("per_line", [1, 20])
+def test_a_line_of_the_log_counts_many_polls(per_line: int) -> None:
+    assumed = replace(NOTHING_LOST, polls_per_line=per_line, access_line=0, audit_line=1_000)
+
+    usage = simulate(600, EACH_SECOND, assumed)
+
+    polls = usage.requests - usage.tasks
+    assert usage.logged / 1_000 == pytest.approx(3 * usage.tasks + (polls - usage.tasks) / per_line)

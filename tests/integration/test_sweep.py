@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from benchmarks.cost import calls
 from local import never
 from stepwire.aws.storage.items import milliseconds_of
 from stepwire.tasks.ids import TaskId, created_at_of, task_key_from_execution
@@ -62,7 +63,7 @@ def test_a_lost_end_is_found_and_the_next_poll_makes_no_further_check(stack: Dep
 def test_without_neglected_tasks_the_sweep_makes_one_read_and_four_queries(stack: Deployed) -> None:
     ModernClient(stack).call("wait_and_echo", {"message": "hello", "seconds": 600})
 
-    assert sweep(stack) == ["GetItem", *["Query"] * 4]
+    assert sweep(stack) == [*calls.SWEEP]
 
 
 def test_running_executions_are_listed_and_their_tasks_cost_one_read_each(stack: Deployed) -> None:

@@ -93,7 +93,6 @@ def test_the_protections_of_production_are_defaults_because_given_parameters_rep
 
     assert "parameter_overrides" not in settings
     assert made.properties("TasksTable")["DeletionProtectionEnabled"] == "true"
-    assert made.parameters["SnapStart"] == "PublishedVersions"
     assert made.parameters["Deployment"] != "AllAtOnce"
 
 

@@ -15,6 +15,7 @@ from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.aws.publishing.audit_log import NAMESPACE, NO_TOOL, write_audit_entry
 from stepwire.principal import principal_of
 from tests.docs.pages import anchor_in_the_site, anchor_of
+from tests.template.chosen import stack
 from tests.template.document import ROOT, Resource, listed, references, resource, resources, template
 
 STACK: Final = "the-stack"
@@ -79,6 +80,13 @@ class Names:
         return True
 
 
+class ByDefault(Names):
+    """Resolves the template as the defaults of its parameters are."""
+
+    def condition(self, name: str) -> bool:
+        return stack("iam").condition(name)
+
+
 @dataclass(frozen=True)
 class Asked:
     """A metric that an alarm or a widget uses."""
@@ -90,8 +98,9 @@ class Asked:
     """The dimensions that are set; the others are searched for."""
 
 
-def resolved(found: Resource) -> dict[str, Any]:
-    return resolve(found.properties, Names())
+def resolved(found: Resource, names: Names | None = None) -> dict[str, Any]:
+    """Return the properties of a resource, by default with everything switched on."""
+    return resolve(found.properties, names or Names())
 
 
 def widgets(kind: str) -> list[dict[str, Any]]:
@@ -197,8 +206,8 @@ def test_every_metric_that_we_count_is_shown(
     looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
 
     # These are questions for the log: who fetched a result, who cancelled, which client resumes a response, what is
-    # retried.
-    assert counted - looked_at == {"Retrieved", "CancelRequests", "Primed", "Resumed", "Retried"}
+    # retried. Refusals are shown as a metric of the log, which does not depend on ToolMetrics.
+    assert counted - looked_at == {"Retrieved", "CancelRequests", "Primed", "Resumed", "Retried", "Refused"}
 
 
 @pytest.mark.parametrize("one", everything_asked(), ids=lambda one: f"{one.namespace} {one.name}")
@@ -315,6 +324,70 @@ def test_the_text_of_an_alarm_leads_to_its_runbook_and_to_the_dashboard(alarm: R
     assert found[2] in {anchor_in_the_site(name) for name in runbooks() if name == alarm.logical_id}
     assert found[3] == resolve(template()["Outputs"]["DashboardUrl"]["Value"], Names(Dashboard=DASHBOARD))
     assert len(text) <= LONGEST_DESCRIPTION
+
+
+@pytest.mark.parametrize("alarm", [*ALARMS, resource(OF_RELEASES)], ids=lambda alarm: alarm.logical_id)
+def test_the_text_of_an_alarm_names_no_dashboard_that_is_not_there(alarm: Resource) -> None:
+    text = resolved(alarm, ByDefault())["AlarmDescription"]
+
+    assert re.fullmatch(r".+\. Runbook: \S+#\S+", text), text
+
+
+# -------------------------------------------------------------------------------------------- which alarms there are
+
+
+def metrics_of(alarm: Resource, names: Names) -> list[str]:
+    """Return the metrics that CloudWatch charges an alarm for, or how many a query may find."""
+    properties = resolved(alarm, names)
+    queries = properties.get("Metrics", [{"MetricStat": {"Metric": properties}}])
+    return [query["MetricStat"]["Metric"]["MetricName"] for query in queries if "MetricStat" in query]
+
+
+def of_the_page(heading: str) -> list[list[str]]:
+    """Return the rows of the first table below a heading of the page Operations."""
+    _, _, text = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    rows = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def alarms_in(cell: str) -> set[str]:
+    return set(re.findall(r"\[(\w+Alarm)\]", cell))
+
+
+ESSENTIAL: Final = {alarm.logical_id for alarm in ALARMS if "Condition" not in alarm.body} | {OF_RELEASES}
+
+
+def test_an_alarm_that_is_not_there_by_default_is_in_the_stack_with_all() -> None:
+    others = [alarm for alarm in ALARMS if alarm.logical_id not in ESSENTIAL]
+
+    assert {alarm.body["Condition"] for alarm in others} == {"HasAllAlarms"}
+    assert not stack("iam").condition("HasAllAlarms")
+    assert stack("iam", Alarms="all").condition("HasAllAlarms")
+
+
+def test_every_fault_rings_an_essential_alarm_and_every_alarm_stands_for_a_fault() -> None:
+    """The page lists the faults, what rings by default, and what rings besides with Alarms=all."""
+    rows = of_the_page("What rings, and for what")
+
+    by_default, besides = ([alarms_in(row[column]) for row in rows] for column in (1, 2))
+
+    assert all(by_default), rows
+    assert set().union(*by_default) == ESSENTIAL
+    assert {alarm.logical_id for alarm in ALARMS} - ESSENTIAL <= set().union(*besides)
+
+
+def test_no_essential_alarm_is_a_query_because_its_price_grows_with_the_metrics_that_it_finds() -> None:
+    for name in ESSENTIAL:
+        queries = [query for query in resolved(resource(name)).get("Metrics", []) if "MetricStat" not in query]
+
+        assert not any("SELECT" in query["Expression"] or "SEARCH" in query["Expression"] for query in queries)
+        assert metrics_of(resource(name), ByDefault())
+
+
+def test_no_essential_alarm_needs_the_metrics_of_tools() -> None:
+    asked_for = {one.namespace for name in ESSENTIAL for one in asked_by_alarm(resource(name))}
+
+    assert asked_for <= {OF_THE_LOG, *(namespace for namespace, _ in OF_AWS)}
 
 
 @pytest.mark.parametrize(

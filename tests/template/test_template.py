@@ -236,6 +236,19 @@ def test_every_parameter_and_output_has_a_description(section: str) -> None:
     assert not undescribed
 
 
+def test_every_condition_is_used() -> None:
+    """cfn-lint does not see what the included file uses, so its check W8001 is off."""
+    text = json.dumps({name: part for name, part in template().items() if name != "Metadata"})
+
+    unused = [
+        name
+        for name in template()["Conditions"]
+        if f'"Condition": "{name}"' not in text and f'"Fn::If": ["{name}"' not in text
+    ]
+
+    assert unused == []
+
+
 def test_every_parameter_is_used_and_shown_in_a_group() -> None:
     parameters = set(template()["Parameters"])
 

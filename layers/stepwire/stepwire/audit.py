@@ -1,7 +1,7 @@
 """The audit trail's entries: the caller, the action, the task and the outcome; never arguments, results or tokens.
 
 One entry for each creation, end, poll, retrieval of a result, cancellation and refusal (T28). Callers appear as hashes.
-`stepwire.aws.publishing.audit_log` writes the entries.
+`stepwire.aws.publishing.audit_log` writes the entries; it counts most polls instead of writing each.
 """
 
 from collections.abc import Callable
@@ -59,6 +59,8 @@ class AuditEntry:
     """Of an end; None where the task ended before its execution did, for example by a cancel."""
     client: str | None = None
     """The name and version that a client gave itself; set for PRIMED and RESUMED."""
+    polls: int = 1
+    """The polls that an entry of POLLED stands for."""
 
 
 Audit: TypeAlias = Callable[[AuditEntry], None]

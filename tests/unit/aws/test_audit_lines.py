@@ -9,7 +9,7 @@ import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.aws.publishing.audit_log import NAMESPACE, write_audit_entry
+from stepwire.aws.publishing.audit_log import NAMESPACE, SampledPolls, write_audit_entry
 from stepwire.principal import principal_of
 
 OWNER = principal_of(("someone",), "a salt")
@@ -38,6 +38,43 @@ def test_a_line_is_what_powertools_writes(
         by_powertools(json.loads(ours))
 
         assert timeless(ours) == timeless(capsys.readouterr().out)
+
+
+def test_without_metrics_by_tool_a_line_has_the_same_members_and_describes_no_metric(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for entry in ENTRIES:
+        write_audit_entry(entry)
+        described = json.loads(capsys.readouterr().out)
+        monkeypatch.setenv("TOOL_METRICS", "off")
+        write_audit_entry(entry)
+        monkeypatch.delenv("TOOL_METRICS")
+
+        del described["_aws"]
+        assert json.loads(capsys.readouterr().out) == described
+
+
+@pytest.mark.parametrize(
+    ("per_line", "polls", "counted"), [(1, 3, [1, 1, 1]), (20, 1, [1]), (20, 20, [1]), (20, 41, [1, 20, 20])]
+)
+def test_a_line_counts_the_polls_since_the_line_before(
+    capsys: pytest.CaptureFixture[str], per_line: int, polls: int, counted: list[int]
+) -> None:
+    audit = SampledPolls(per_line)
+
+    for _ in range(polls):
+        audit(AuditEntry(AuditAction.POLLED, OWNER, "a tool", "an id", "working"))
+
+    assert [json.loads(line)["Polls"] for line in capsys.readouterr().out.splitlines()] == [[one] for one in counted]
+
+
+def test_every_entry_but_a_poll_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    audit, others = SampledPolls(20), [entry for entry in ENTRIES if entry.action is not AuditAction.POLLED]
+
+    for entry in others:
+        audit(entry)
+
+    assert len(capsys.readouterr().out.splitlines()) == len(others)
 
 
 def by_powertools(line: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError
 
+from benchmarks.cost.calls import COMPILE
 from local.account.engine import simulated_aws
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
@@ -18,6 +19,7 @@ from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.catalog.examination import Kind
 from stepwire.catalog.registration import CONSENT
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from tests.integration.stacks import AwsCalls
 from tests.tables import new_table
 
 DEFINITION = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'
@@ -81,6 +83,16 @@ def test_all_that_is_registered_is_compiled_page_by_page(table: str) -> None:
     compile_at(SCHEDULED)
 
     assert published(table) == names
+
+
+def test_where_no_tool_is_registered_the_schedule_makes_four_calls(table: str) -> None:
+    calls = AwsCalls()
+    compile_at(SCHEDULED)
+
+    with calls.of_handlers():
+        compile_at(SCHEDULED)
+
+    assert sorted([*calls.catalog_reads, *calls.made]) == sorted(COMPILE)
 
 
 def test_a_refused_tool_is_a_line_in_the_log_and_a_number_in_the_metric(

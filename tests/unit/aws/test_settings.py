@@ -79,6 +79,7 @@ def test_a_complete_environment_is_read() -> None:
         registered_tools=True,
         limits=Limits(active=100, per_minute=120, ttl=timedelta(hours=48), argument_bytes=2_048),
         polls_per_second=10,
+        polls_per_log_line=1,
         waits=WaitLimits(all=5, per_caller=3),
         secret_arn="arn:aws:secretsmanager:eu-central-1:123456789012:secret:seal",
         catalog=Path("/var/task/catalog.json"),

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from stepwire.audit import Audit
 from stepwire.aws.clients import (
     dynamodb_client,
     read_service_models,
@@ -21,8 +22,12 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.gateway.http_events import request_of, response_of
+<<<<<<< HEAD
 from stepwire.aws.publishing.audit_log import write_audit_entry
 from stepwire.aws.publishing.wake_ups import SqsWakeUps
+=======
+from stepwire.aws.publishing.audit_log import SampledPolls, write_audit_entry
+>>>>>>> main
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import (
@@ -126,7 +131,7 @@ class McpHandler:
     @cached_property
     def _server(self) -> McpServer:
         settings = self._settings
-        recorder = recorder_of(settings.table_name, dynamodb_client)
+        recorder = recorder_of(settings.table_name, dynamodb_client, SampledPolls(settings.polls_per_log_line))
         workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
         upkeep = Upkeep(recorder, workflows, settings.intervals, self._report, wake_ups=wake_ups())
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
@@ -192,9 +197,9 @@ class McpHandler:
         log_fault(fault, "a request met a fault", "request throttled", self._logger)
 
 
-def recorder_of(table_name: str, build_client: Callable[[], Any]) -> Recorder:
+def recorder_of(table_name: str, build_client: Callable[[], Any], audit: Audit = write_audit_entry) -> Recorder:
     """Return a recorder over the task table, with the system's clock and the audit log."""
-    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), write_audit_entry)
+    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), audit)
 
 
 def wake_ups() -> WakeUps:

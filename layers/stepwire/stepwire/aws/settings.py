@@ -52,6 +52,8 @@ class McpSettings:
     """Whether tools that other stacks register are served."""
     limits: Limits
     polls_per_second: float
+    polls_per_log_line: int
+    """Polls that one line of the audit counts."""
     waits: WaitLimits
     secret_arn: str
     """ARN of the secret that authenticates state held by clients."""
@@ -91,6 +93,7 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
             argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
         ),
         polls_per_second=_number(environment, "POLLS_PER_SECOND"),
+        polls_per_log_line=_count({"POLLS_PER_LOG_LINE": "1", **environment}, "POLLS_PER_LOG_LINE"),
         waits=WaitLimits(
             all=int(_number(environment, "MOST_WAITING")),
             per_caller=int(_number(environment, "MOST_WAITING_PER_CALLER")),

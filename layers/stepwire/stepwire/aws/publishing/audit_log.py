@@ -1,8 +1,8 @@
-"""Write the audit trail to the log: one line per entry, from which CloudWatch also extracts metrics.
+"""Write the audit trail to the log: one line per entry, from which CloudWatch can also extract metrics.
 
-The line is in CloudWatch's Embedded Metric Format (EMF). Written here and not by Powertools, whose import takes longer
-than all of a poll. Without sign-in, the id of a task is all that a caller needs to read the task, so the log contains a
-digest of the id.
+The line is in CloudWatch's Embedded Metric Format (EMF), unless TOOL_METRICS is off, because each metric of each tool
+costs money. Written here and not by Powertools, whose import takes longer than all of a poll. Without sign-in, the id
+of a task is all that a caller needs to read the task, so the log contains a digest of the id.
 """
 
 import hashlib
@@ -10,9 +10,10 @@ import json
 import os
 import sys
 import time
-from typing import Final
+from typing import Any, Final
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.lean_dataclasses import replace
 
 NAMESPACE: Final = "Stepwire"
 _ENDS: Final = {
@@ -49,13 +50,8 @@ def write_audit_entry(entry: AuditEntry) -> None:
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
     dimensions = {"tool": entry.tool or NO_TOOL, **({"service": service} if service else {})}
     metrics = _metrics(entry)
-    described = {
-        "Namespace": NAMESPACE,
-        "Dimensions": [list(dimensions)],
-        "Metrics": [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in metrics],
-    }
     line = {
-        "_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]},
+        **_described(dimensions, metrics),
         **dimensions,
         **_shown(entry),
         **{name: [float(value)] for name, value in metrics.items()},
@@ -64,9 +60,42 @@ def write_audit_entry(entry: AuditEntry) -> None:
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
+class SampledPolls:
+    """Writes every entry, except most polls: a function instance writes its first, and then every `per_line`-th.
+
+    Such a line counts the polls since the one before, whoever made them. Nearly all requests are polls, and a line for
+    each would cost as much as the rest of a poll.
+    """
+
+    def __init__(self, per_line: int) -> None:
+        self._per_line, self._due, self._unwritten = per_line, 1, 0
+
+    def __call__(self, entry: AuditEntry) -> None:
+        """Write an entry, or count it if it is a poll that is not due."""
+        if entry.action is AuditAction.POLLED:
+            self._unwritten += 1
+            if self._unwritten < self._due:
+                return
+            entry = replace(entry, polls=self._unwritten)
+            self._due, self._unwritten = self._per_line, 0
+        write_audit_entry(entry)
+
+
+def _described(dimensions: dict[str, str], metrics: dict[str, float]) -> dict[str, Any]:
+    """Return what makes metrics of a line's members; nothing if they are switched off."""
+    if os.environ.get("TOOL_METRICS") == "off":
+        return {}
+    described = {
+        "Namespace": NAMESPACE,
+        "Dimensions": [list(dimensions)],
+        "Metrics": [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in metrics],
+    }
+    return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
+
+
 def _metrics(entry: AuditEntry) -> dict[str, float]:
     name = _ENDS[entry.outcome or ""] if entry.action is AuditAction.ENDED else _COUNTED[entry.action]
-    metrics: dict[str, float] = {name: 1}
+    metrics: dict[str, float] = {name: entry.polls}
     if entry.duration is not None:
         metrics["Duration"] = entry.duration.total_seconds()
     if entry.action in _ACTIVE_CHANGE:

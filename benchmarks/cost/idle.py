@@ -1,0 +1,77 @@
+"""What a stack costs each month when nobody calls, by what it has; the parameters of the template choose that.
+
+The rule: what a stack has is read from the template, with its conditions; nothing is counted by hand.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.cost import calls, prices
+from benchmarks.cost.simulation import WHOLE_PROCESSOR, Assumptions
+from tests.template.chosen import Stack, stack
+
+HOURS: Final = 730  # of a month
+MOST: Final = {
+    "Alarms": "all",
+    "MetricsDashboard": "on",
+    "ToolMetrics": "on",
+    "PlatformLogs": "INFO",
+    "PollsPerLogLine": "1",
+    "SnapStart": "PublishedVersions",
+}
+"""The parameters with which a stack shows most, and starts fastest."""
+OPERATIONS_OF_A_TABLE: Final = 5
+"""Metrics that a query for all operations of the table finds in an hour in which each of them fails once."""
+_RUN: Final = Assumptions().cold_start  # seconds of CPU time: every run of the schedule starts an instance
+
+
+def parts(**chosen: str) -> dict[str, float]:
+    """Return the monthly cost of an idle stack by part, in dollars."""
+    made = stack("iam", **chosen)
+    return {
+        "the secret that seals what clients keep": prices.SECRET.of(len(made.all_of("AWS::SecretsManager::Secret"))),
+        "alarms": prices.ALARM.of(alarm_metrics(made)),
+        "the dashboard": prices.DASHBOARD.of(len(made.all_of("AWS::CloudWatch::Dashboard"))),
+        "the snapshot of one version": _snapshot(made),
+        "the runs of the schedule": _runs(made),
+    }
+
+
+def total(**chosen: str) -> float:
+    """Return the monthly cost of an idle stack in dollars."""
+    return sum(parts(**chosen).values())
+
+
+def alarm_metrics(made: Stack) -> int:
+    """Count the metrics of all alarms, which CloudWatch charges for."""
+    return sum(map(_metrics_of, made.all_of("AWS::CloudWatch::Alarm").values()))
+
+
+def _metrics_of(alarm: Mapping[str, Any]) -> int:
+    if "Metrics" not in alarm:
+        return 1
+    queried = any("SELECT" in one.get("Expression", "") for one in alarm["Metrics"])
+    return OPERATIONS_OF_A_TABLE if queried else sum("MetricStat" in one for one in alarm["Metrics"])
+
+
+def _snapshot(made: Stack) -> float:
+    function = made.properties("McpFunction")
+    if function["SnapStart"]["ApplyOn"] == "None":
+        return 0.0
+    return prices.SNAPSHOT_KEPT.of(int(function["MemorySize"]) / 1024 * HOURS * 3_600)
+
+
+def _runs(made: Stack) -> float:
+    """Return the cost of the runs of the sweep and of function catalog that find nothing to do."""
+    runs, assumed = HOURS * 60 / int(str(made.parameters["SweepMinutes"])), Assumptions()
+    every_call = (*calls.SWEEP, *calls.COMPILE)
+    writes = every_call.count("PutItem")
+    seconds = len(every_call) * assumed.dynamodb
+    gigabyte_seconds = 2 * _RUN * WHOLE_PROCESSOR / 1024 + seconds * assumed.background_memory / 1024
+    return runs * (
+        prices.LAMBDA_REQUEST.of(2)
+        + prices.LAMBDA_SECOND.of(gigabyte_seconds)
+        + prices.WRITE.of(writes)
+        + prices.READ.of(len(every_call) - writes)
+        + prices.LOG.of(2 * assumed.audit_line)
+    )
