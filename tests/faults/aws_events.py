@@ -5,7 +5,7 @@ from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Progress
-from tests.faults.seen import LARGE, Act, Seen, modern, seen_in, taken
+from tests.faults.seen import LARGE, LARGE_ARGUMENTS, Act, Seen, modern, seen_in, taken
 from tests.faults.site import SWEEP, Site
 from tests.faults.tasks_at_hand import (
     created,
@@ -112,6 +112,14 @@ def arrange_cancel_between(site: Site) -> Act:
         return seen_in(modern(site).task("cancel", task.task_id))
 
     return act
+
+
+def arrange_end_of_large_terms(site: Site) -> Act:
+    answer = modern(site).call("optional", LARGE_ARGUMENTS)
+    site.handles.add(answer.id_in())
+    site.succeed(OUTPUT)
+    change = ExecutionStatusChange(site.task().execution, Succeeded('{"answer": 42}'))
+    return taken(lambda: site.process.events.record(change))
 
 
 def arrange_end_without_output(site: Site) -> Act:

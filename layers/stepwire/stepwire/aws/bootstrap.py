@@ -22,12 +22,8 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.gateway.http_events import request_of, response_of
-<<<<<<< HEAD
-from stepwire.aws.publishing.audit_log import write_audit_entry
-from stepwire.aws.publishing.wake_ups import SqsWakeUps
-=======
 from stepwire.aws.publishing.audit_log import SampledPolls, write_audit_entry
->>>>>>> main
+from stepwire.aws.publishing.wake_ups import SqsWakeUps
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import (

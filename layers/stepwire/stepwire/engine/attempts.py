@@ -25,15 +25,7 @@ from stepwire.errors import (
 from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks import events
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.outcomes import (
-    ExecutionEnd,
-    ExecutionState,
-    Missing,
-    Running,
-    ended_event_of,
-    redrives_of,
-    work_ended_of,
-)
+from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState, Missing, Running, attempt_ended, redrives_of
 from stepwire.tasks.retries import Attempt
 from stepwire.tasks.task import Task, TaskError
 
@@ -61,7 +53,8 @@ class Attempts:
 
     def record_end(self, task: Task, end: ExecutionEnd, source: EndSource) -> Task:
         """Record the end of a task's execution; if another attempt follows, begin or schedule it. Return the task."""
-        recorded = self.recorder.record(task, ended_event_of(task, end), source)
+        event = attempt_ended(task, end, self.recorder.event_of_end(task, end))
+        recorded = self.recorder.record(task, event, source)
         if recorded is None or not _has_new_attempt(task, recorded):
             return recorded or task
         self._audit(recorded)
@@ -124,7 +117,7 @@ class Attempts:
 
     def _start(self, task: Task) -> Task:
         try:
-            self.workflows.start(task.execution, task.work.input)
+            self.workflows.start(task.execution, self.recorder.store.terms_of(task).input)
         except StartRefusedForNow:
             raise
         except StartRefused as refusal:
@@ -151,7 +144,7 @@ class Attempts:
             case ended if self.has_begun(task, ended):
                 return self.record_end(task, ended, EndSource.CHECK)
             case ended:
-                end = work_ended_of(task, ended)
+                end = self.recorder.event_of_end(task, ended)
         recorded = self.recorder.record(task, events.RedriveRefused(attempt.run, end), EndSource.CHECK) or task
         return recorded if recorded.has_ended else self._begin_or_schedule(recorded)
 

@@ -12,7 +12,7 @@ import re
 from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
-from stepwire.lean_dataclasses import dataclass, field, replace
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.retries import MOST_ATTEMPTS, TIMEOUT
@@ -21,8 +21,6 @@ from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task
 from stepwire.tasks.tool_results import is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
-# With the largest input (262,144 bytes) and output schema (32,768), an item stays below DynamoDB's 409,600 bytes.
-LARGEST_INLINE_RESULT: Final = 100_000  # bytes
 LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as stored
 LONGEST_CAUSE: Final = 8_000  # characters of a failure's cause that the model can read
 _LONGEST_BEGINNING: Final = 500  # characters of an error that is too large to be passed on
@@ -112,18 +110,12 @@ def event_of(
             return WorkStopped("The execution was stopped.")
 
 
-def ended_event_of(task: Task, end: ExecutionEnd) -> TaskEvent:
-    """Return the event for the end of a task's execution."""
-    event = work_ended_of(task, end)
+def attempt_ended(task: Task, end: ExecutionEnd, event: WorkEnded) -> TaskEvent:
+    """Return the event for the end of a task's execution; `event` is what it means if no other attempt follows."""
     if task.attempt is None:
         return event
     error = _error_of(end)
     return AttemptEnded(task.attempt.run, redrives_of(end), error, _redacted(error or "", task.work.causes), event)
-
-
-def work_ended_of(task: Task, end: ExecutionEnd) -> WorkEnded:
-    """Return the end of a task with its execution, without a result that is too large for the task's item."""
-    return without_large_result(event_of(end, *task.work.promises))
 
 
 def redrives_of(end: ExecutionEnd) -> int:
@@ -140,15 +132,6 @@ def _error_of(end: ExecutionEnd) -> str | None:
             return TIMEOUT
         case _:
             return None
-
-
-def without_large_result(event: WorkEnded) -> WorkEnded:
-    """Return the event; a result too large for the task's item is replaced by a reference to the execution."""
-    match event:
-        case WorkCompleted(ToolResult(text, is_error)) if len(text.encode()) > LARGEST_INLINE_RESULT:
-            return replace(event, result=ResultInExecution(is_error))
-        case _:
-            return event
 
 
 def tool_error(text: str) -> ToolResult:
