@@ -63,10 +63,13 @@ def _snapshot(made: Stack) -> float:
 
 
 def _polls(made: Stack) -> float:
-    """Return the cost of long polls: Lambda keeps five open for each queue, of 20 seconds each (unverified)."""
+    """Return the cost of long polls: Lambda keeps five open for each queue, of 20 seconds each (unverified).
+
+    The first million requests of an account are always free, and these are two thirds of it.
+    """
     mappings = made.all_of("AWS::Lambda::EventSourceMapping").values()
     queues = sum("WakeUps" in str(one["EventSourceArn"]) for one in mappings)
-    return prices.QUEUE_REQUEST.of(queues * 5 * HOURS * 3_600 / 20)
+    return prices.QUEUE_REQUEST.of(max(0, queues * 5 * HOURS * 3_600 / 20 - prices.MILLION))
 
 
 def _runs(made: Stack) -> float:
