@@ -95,7 +95,8 @@ class FakeWorkflows:
     redrives: list[Redrive] = field(default_factory=list[Redrive])
     _redriven: list[str] = field(default_factory=list[str])
     """The tokens of the redrives that were done."""
-    _redrive_counts: dict[Execution, int] = field(default_factory=dict[Execution, int])
+    redrive_counts: dict[Execution, int] = field(default_factory=dict[Execution, int])
+    """How often each execution was redriven."""
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
     described: list[Execution] = field(default_factory=list[Execution])
@@ -140,7 +141,7 @@ class FakeWorkflows:
         if not isinstance(self.states.get(execution), ExecutionFailed | TimedOut | Aborted):
             raise RedriveRefused
         self._redriven.append(token)
-        self._redrive_counts[execution] = self._redrive_counts.get(execution, 0) + 1
+        self.redrive_counts[execution] = self.redrive_counts.get(execution, 0) + 1
         self.states[execution] = Running()
 
     def describe(self, execution: Execution) -> ExecutionState:
@@ -221,7 +222,7 @@ class FakeWorkflows:
         """End a running execution; a test delivers its status change."""
         assert self.states.get(execution) == Running(), "only a running execution can end"
         if isinstance(end, ExecutionFailed | TimedOut | Aborted):
-            end = replace(end, redrives=self._redrive_counts.get(execution, 0))
+            end = replace(end, redrives=self.redrive_counts.get(execution, 0))
         self.states[execution] = end
         self.undelivered.append(ExecutionStatusChange(execution, end))
 
