@@ -1,8 +1,9 @@
 """Redelivers the messages in a stack's dead-letter queue to their functions.
 
-There are two kinds of messages. An event that EventBridge could not deliver, or that the function could not record, is
+There are three kinds of messages. An event that EventBridge could not deliver, or that the function could not record, is
 in the message itself. For an expired or changed task, the message names only the function that gave up and the position
-of the records in the table's stream, which keeps them for 24 hours. The rules: delete a message only after its function
+of the records in the table's stream, which keeps them for 24 hours. A wake-up names the task whose next attempt could
+not begin. The rules: delete a message only after its function
 has succeeded, because every event may safely be delivered twice; never print an event, because it may contain arguments
 and results.
 """
@@ -21,6 +22,7 @@ WAIT: Final = 1  # second; how long an empty queue is given to show a message: s
 _AT_ONCE: Final = 25  # records in one event: the BatchSize of the template's mapping
 _OURS: Final = "Stepwire Task Status Change"
 _REGISTERING: Final = ("aws.ssm", "aws.tag")  # the sources of the events of function catalog
+_WAKE_UP: Final = "the next attempt of a task"
 _TASK: Final = "task#"  # how the sort keys of tasks begin
 _FORGOTTEN: Final = ("TrimmedDataAccessException", "ResourceNotFoundException")
 
@@ -139,6 +141,9 @@ class Replay:
                 "DDBStreamBatchInfo": {"batchSize": size, **where},
             }:
                 return self._of_the_stream(message["MessageId"], arn.split(":")[6], size, where)
+            case {"owner": str(), "task_id": str()}:
+                event = {"Records": [{"messageId": message["MessageId"], "body": message["Body"]}]}
+                return Letter(message["MessageId"], _WAKE_UP, self._delivered(self.stack.execution_events, event))
             case _:
                 return Letter(message["MessageId"], "?", Fate.UNKNOWN)
 

@@ -90,6 +90,7 @@ class TestTheNextAttempt:
 
     @BOTH
     def test_the_last_failure_ends_the_task(self, tool: Any) -> None:
+        """T10, X30: it is working until then, and ends once."""
         world = World()
         task = retried(world, tool)
 
