@@ -1,11 +1,10 @@
 """Redelivers the messages in a stack's dead-letter queue to their functions.
 
-There are three kinds of messages. An event that EventBridge could not deliver, or that the function could not record, is
+There are three kinds of messages. An event that EventBridge could not deliver, or that the function did not record, is
 in the message itself. For an expired or changed task, the message names only the function that gave up and the position
 of the records in the table's stream, which keeps them for 24 hours. A wake-up names the task whose next attempt could
-not begin. The rules: delete a message only after its function
-has succeeded, because every event may safely be delivered twice; never print an event, because it may contain arguments
-and results.
+not begin. The rules: delete a message only after its function has succeeded, because every event may safely be
+delivered twice; never print an event, because it may contain arguments and results.
 """
 
 import json
