@@ -126,7 +126,14 @@ class Process:
             patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
         )
         self.expirations = Expirations(patient_store, patient_workflows)
-        sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time), report, wake_ups=wake_ups)
+        sweepers = Upkeep(
+            self.recorder,
+            workflows,
+            Intervals(SWEEP, site.no_time, 0),
+            report,
+            describe_calls=None,
+            wake_ups=wake_ups,
+        )
         self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
         self.outbox = StatusChangesHandler(lambda: boundary.events)
 

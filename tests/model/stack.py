@@ -138,7 +138,8 @@ class Stack:
         self.events = ExecutionEvents(recorder, workflows, report, self.messages)
         self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(store, workflows)
-        sweepers = Upkeep(recorder, workflows, Intervals(SWEEP, NO_TIME), report, wake_ups=self.messages)
+        sweeping = Intervals(SWEEP, NO_TIME, 0)
+        sweepers = Upkeep(recorder, workflows, sweeping, report, describe_calls=None, wake_ups=self.messages)
         self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)
 
     def close(self) -> None:

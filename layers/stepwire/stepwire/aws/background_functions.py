@@ -149,8 +149,9 @@ class SweepHandler:
             Upkeep(
                 recorder,
                 workflows,
-                Intervals(repair=interval, state=timedelta()),
+                Intervals(interval, timedelta(), 0),
                 self._report,
+                describe_calls=None,
                 wake_ups=wake_ups(),
             ),
             Expirations(recorder.store, workflows, write_audit_entry),
