@@ -118,6 +118,8 @@ class _Run:
             self._await_turn()
             self.sweep.expirations.record(task)
             store.delete(task)  # otherwise it would be first on every list until DynamoDB deletes it
+        elif now - task.checked_at < self.sweep.interval:
+            return  # the index knows the time of the last check in steps
         elif self._running.contains(task.execution):
             self._deliver(task)
         else:
