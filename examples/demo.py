@@ -1,6 +1,7 @@
-"""`make demo`: run two workflows as tasks with the official client library, follow them, and show their results.
+"""`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
-First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal. With --yes or
+First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal. With --all
+(`make demo ALL=1`) also reserve_stock, which fails twice and is retried. With --yes or
 without a terminal, the demo answers by itself. The rule: exit code 0 only if both results are correct: the report
 agrees with this program's own count of the file, and the refund with the answer. The endpoint is a new local stack, or
 the one in --url. The output of a local stack's functions goes to a log file.
@@ -149,6 +150,18 @@ class Demo:
         print_refund(self.console, result)
         self.console.print("\nThe refund is what was answered.", style="green")
 
+    async def reserve(self) -> None:
+        """Reserve an item that is in stock at the third attempt, and show the result.
+
+        Raises:
+            WrongResult: it was not reserved at that attempt.
+        """
+        wanted = {"item": "chair", "in_stock_at_attempt": 3}
+        result = await self._called("reserve_stock", wanted, "an item that is in stock at the third attempt")
+        if result != {"item": "chair", "reserved_at_attempt": 3}:
+            raise WrongResult(f"The reservation is {dict(result)}.")
+        self.console.print("\nIt was reserved at the third attempt.", style="green")
+
     async def _called(self, tool: str, arguments: dict[str, Any], words: str) -> Mapping[str, Any]:
         self.console.print(f"\n[bold]tools/call {tool}[/] with {words}")
         self.progress.begin("calling")
@@ -169,7 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text = options.data.read_text(encoding="utf-8-sig")
         with _endpoint(console, options.url) as endpoint:
-            asyncio.run(_run(console, endpoint.url, text, by_itself=options.yes or not sys.stdin.isatty()))
+            by_itself = options.yes or not sys.stdin.isatty()
+            asyncio.run(_run(console, endpoint.url, text, by_itself=by_itself, is_whole=options.all))
     except KeyboardInterrupt:
         console.print("Stopped.")
         return STOPPED
@@ -200,7 +214,7 @@ def next_steps(endpoint: Endpoint) -> Sequence[str]:
     )
 
 
-async def _run(console: Console, url: str, text: str, *, by_itself: bool) -> None:
+async def _run(console: Console, url: str, text: str, *, by_itself: bool, is_whole: bool) -> None:
     with Waiting(console, "connecting") as status:
         progress, user = Progress(console, status), User(console, status, by_itself=by_itself)
         async with connect(url, callbacks=Callbacks(elicit=user.elicit)) as client:
@@ -208,6 +222,8 @@ async def _run(console: Console, url: str, text: str, *, by_itself: bool) -> Non
             demo = Demo(console, client, progress, user)
             await demo.profile(text)
             await demo.refund()
+            if is_whole:
+                await demo.reserve()
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -215,6 +231,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DATA, help="a CSV file of at most 64 KiB (default: the penguins)")
     parser.add_argument("--url", help="an endpoint that runs already, instead of a local stack")
     parser.add_argument("--yes", action="store_true", help="accept the workflow's questions automatically, and say so")
+    parser.add_argument("--all", action="store_true", help="run reserve_stock too, which is retried")
     return parser.parse_args(arguments)
 
 

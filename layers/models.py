@@ -18,7 +18,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject",),
     "secretsmanager": ("GetSecretValue",),
-    "sqs": ("ChangeMessageVisibility", "SendMessageBatch"),
+    "sqs": ("ChangeMessageVisibility", "SendMessage", "SendMessageBatch"),
     "ssm": ("GetParametersByPath",),
     "stepfunctions": (
         "DescribeExecution",
@@ -28,6 +28,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "GetExecutionHistory",
         "ListExecutions",
         "ListTagsForResource",
+        "RedriveExecution",
         "SendTaskFailure",
         "SendTaskSuccess",
         "StartExecution",

@@ -1,11 +1,12 @@
 """Step Functions in memory: a test ends each execution and delivers its status change."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import (
     KeyDenied,
+    RedriveRefused,
     StarterUnproven,
     StartRefused,
     StartUnclear,
@@ -36,6 +37,14 @@ class Start:
     execution: Execution
     input_text: str
     trace_header: str | None = None
+
+
+@dataclass(frozen=True)
+class Redrive:
+    """The arguments of one call to `redrive`, whether it succeeded or not."""
+
+    execution: Execution
+    token: str
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,14 @@ class FakeWorkflows:
     stop_fault: StopRefused | None = None
     """Raised by every stop."""
 
+    redrive_fault: RedriveRefused | WorkflowsUnavailable | None = None
+    """Raised by every redrive; nothing is redriven then."""
+
+    redrives: list[Redrive] = field(default_factory=list[Redrive])
+    _redriven: list[str] = field(default_factory=list[str])
+    """The tokens of the redrives that were done."""
+    redrive_counts: dict[Execution, int] = field(default_factory=dict[Execution, int])
+    """How often each execution was redriven."""
     starts: list[Start] = field(default_factory=list[Start])
     stops: list[Stop] = field(default_factory=list[Stop])
     described: list[Execution] = field(default_factory=list[Execution])
@@ -114,6 +131,18 @@ class FakeWorkflows:
             self.states.setdefault(execution, Running())
         if self.start_fault is not None:
             raise self.start_fault
+
+    def redrive(self, execution: Execution, token: str) -> None:
+        self.redrives.append(Redrive(execution, token))
+        if self.redrive_fault is not None:
+            raise self.redrive_fault
+        if token in self._redriven:
+            return
+        if not isinstance(self.states.get(execution), ExecutionFailed | TimedOut | Aborted):
+            raise RedriveRefused
+        self._redriven.append(token)
+        self.redrive_counts[execution] = self.redrive_counts.get(execution, 0) + 1
+        self.states[execution] = Running()
 
     def describe(self, execution: Execution) -> ExecutionState:
         self.described.append(execution)
@@ -192,6 +221,8 @@ class FakeWorkflows:
     def end(self, execution: Execution, end: ExecutionEnd) -> None:
         """End a running execution; a test delivers its status change."""
         assert self.states.get(execution) == Running(), "only a running execution can end"
+        if isinstance(end, ExecutionFailed | TimedOut | Aborted):
+            end = replace(end, redrives=self.redrive_counts.get(execution, 0))
         self.states[execution] = end
         self.undelivered.append(ExecutionStatusChange(execution, end))
 
@@ -200,5 +231,5 @@ class FakeWorkflows:
         return tuple(execution for execution, state in self.states.items() if state == Running())
 
     def execution_of(self, task_id: str) -> Execution:
-        """Return the execution of the task with this id."""
-        return next(execution for execution in self.states if execution.name.endswith(f"-{task_id}"))
+        """Return the newest execution of the task with this id."""
+        return next(execution for execution in reversed(self.states) if f"-{task_id}" in execution.name)

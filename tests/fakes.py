@@ -15,6 +15,7 @@ from stepwire.errors import (
     SaveConflict,
     StoreBusy,
     TaskExists,
+    WakeUpsUnavailable,
 )
 from stepwire.json_text import write
 from stepwire.principal import Principal
@@ -270,6 +271,20 @@ class InMemoryTaskStore:
 
 def _turn(task: Task) -> str:
     return f"{task.checked_at.isoformat()} {task.task_id}"
+
+
+class InMemoryWakeUps:
+    """Wake-ups that a test delivers."""
+
+    def __init__(self) -> None:
+        self.scheduled: list[tuple[TaskKey, timedelta]] = []
+        """The tasks to wake, each with the delay of the call."""
+        self.is_available = True
+
+    def schedule(self, key: TaskKey, delay: timedelta) -> None:
+        if not self.is_available:
+            raise WakeUpsUnavailable
+        self.scheduled.append((key, delay))
 
 
 class InMemoryWaitSlots:

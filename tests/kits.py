@@ -31,7 +31,7 @@ from stepwire.tasks.usage import Limits
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_workflows import FakeWorkflows
-from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, counting
+from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, InMemoryWakeUps, counting
 
 ALICE: Final = principal_of(("jwt", "https://issuer.example", "alice"), "a stack")
 BOB: Final = principal_of(("jwt", "https://issuer.example", "bob"), "a stack")
@@ -178,6 +178,7 @@ class World:
     """Who has caused a challenge."""
     wait_slots: InMemoryWaitSlots = field(default_factory=InMemoryWaitSlots)
     workflows: FakeWorkflows = field(default_factory=FakeWorkflows)
+    wake_ups: InMemoryWakeUps = field(default_factory=InMemoryWakeUps)
     faults: list[Exception] = field(default_factory=list[Exception])
     """The internal errors that the server has reported."""
     troubles: list[Exception] = field(default_factory=list[Exception])
@@ -188,7 +189,9 @@ class World:
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
         self.recorder = Recorder(self.store, self.clock, self.audit.append)
-        self.upkeep = Upkeep(self.recorder, self.workflows, self.intervals, self.troubles.append)
+        self.upkeep = Upkeep(
+            self.recorder, self.workflows, self.intervals, self.troubles.append, wake_ups=self.wake_ups
+        )
         limiter = WaitLimiter(self.wait_slots, self.waits, counting(), self.troubles.append)
         self.operations = Operations(
             self.recorder,
@@ -205,7 +208,7 @@ class World:
             self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
-        self.events = ExecutionEvents(self.recorder, self.workflows)
+        self.events = ExecutionEvents(self.recorder, self.workflows, self.troubles.append, self.wake_ups)
         self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
         self.subscribing = Subscribing(
             self.event_store,
@@ -241,6 +244,13 @@ class World:
         changes, self.workflows.undelivered = self.workflows.undelivered, []
         for change in changes:
             self.events.record(change)
+
+    def wake(self) -> None:
+        """Let the longest delay of a wake-up pass, and deliver all of them."""
+        scheduled, self.wake_ups.scheduled = self.wake_ups.scheduled, []
+        self.clock.time += max(delay for _, delay in scheduled)
+        for key, _ in scheduled:
+            self.events.attempts.wake(key)
 
     def call(
         self,

@@ -10,18 +10,21 @@ from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
+    RedriveRefused,
     StateEntered,
     TaskEvent,
     WorkChecked,
     WorkCompleted,
     WorkConfirmed,
     WorkDeclined,
+    WorkEnded,
     WorkFailed,
     WorkStopped,
 )
@@ -43,6 +46,7 @@ from stepwire.tasks.inputs import (
     UrlElicitation,
     WorkflowInput,
 )
+from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -166,7 +170,7 @@ dialogue_events: st.SearchStrategy[TaskEvent] = (
     | st.builds(ClientTaskNoted, client_tasks)
     | st.builds(ClientTaskClosed, client_tasks)
 )
-ending_events: st.SearchStrategy[TaskEvent] = (
+ending_events: st.SearchStrategy[WorkEnded] = (
     st.builds(WorkCompleted, results, messages) | st.builds(WorkFailed, errors) | st.builds(WorkStopped, st.text())
 )
 lasting_events: st.SearchStrategy[TaskEvent] = (
@@ -181,6 +185,25 @@ refusals: st.SearchStrategy[TaskEvent] = st.builds(
     WorkDeclined, st.builds(ToolResult, json_objects.map(write), st.booleans())
 )
 events: st.SearchStrategy[TaskEvent] = lasting_events | refusals | ending_events
+
+
+retries: st.SearchStrategy[Retry] = st.builds(
+    Retry,
+    attempts=st.integers(2, 10),
+    errors=st.lists(st.text(min_size=1), min_size=1, max_size=3).map(tuple),
+    redrives=st.booleans(),
+    may_restart=st.booleans(),
+    delay=durations,
+    backoff=st.floats(1, 10),
+    longest_delay=durations,
+    has_jitter=st.booleans(),
+)
+attempts: st.SearchStrategy[Attempt] = st.builds(
+    Attempt, retries, st.integers(1, 10), st.integers(1, 10), st.integers(0, 9), st.none() | moments, st.text()
+)
+ends_of_attempts: st.SearchStrategy[TaskEvent] = st.builds(
+    AttemptEnded, st.integers(1, 3), st.integers(0, 3), st.none() | st.text(), st.text(), ending_events
+) | st.builds(RedriveRefused, st.integers(1, 3), ending_events)
 
 
 def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Task]:
@@ -211,5 +234,6 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         progress=st.none() | progress,
         client_tasks=st.lists(client_tasks, max_size=3).map(tuple),
         keep_result=st.just(timedelta()) | durations,
+        attempt=st.none() | attempts,
         version=st.integers(0, 1000),
     )

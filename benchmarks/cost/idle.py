@@ -34,6 +34,7 @@ def parts(**chosen: str) -> dict[str, float]:
         "the dashboard": prices.DASHBOARD.of(len(made.all_of("AWS::CloudWatch::Dashboard"))),
         "the snapshot of one version": _snapshot(made),
         "the runs of the schedule": _runs(made),
+        "Lambda's polls of the queue that wakes tasks": _polls(made),
     }
 
 
@@ -59,6 +60,16 @@ def _snapshot(made: Stack) -> float:
     if function["SnapStart"]["ApplyOn"] == "None":
         return 0.0
     return prices.SNAPSHOT_KEPT.of(int(function["MemorySize"]) / 1024 * HOURS * 3_600)
+
+
+def _polls(made: Stack) -> float:
+    """Return the cost of long polls: Lambda keeps five open for each queue, of 20 seconds each (unverified).
+
+    The first million requests of an account are always free, and these are two thirds of it.
+    """
+    mappings = made.all_of("AWS::Lambda::EventSourceMapping").values()
+    queues = sum("WakeUps" in str(one["EventSourceArn"]) for one in mappings)
+    return prices.QUEUE_REQUEST.of(max(0, queues * 5 * HOURS * 3_600 / 20 - prices.MILLION))
 
 
 def _runs(made: Stack) -> float:

@@ -44,6 +44,7 @@ WRITE: Final = Price(0.625, MILLION, "write request unit", "airbyte.com/data-eng
 READ: Final = Price(0.125, MILLION, "read request unit", "airbyte.com/data-engineering-resources/dynamodb-pricing")
 TRANSITION: Final = Price(0.025, 1_000, "state transition", "aws.amazon.com/step-functions/pricing")
 CUSTOM_EVENT: Final = Price(1.00, MILLION, "custom event", "blog.awsfundamentals.com/aws-eventbridge-pricing-guide")
+QUEUE_REQUEST: Final = Price(0.40, MILLION, "request of SQS; a million is free", UNVERIFIED)
 LOG: Final = Price(0.50, 1e9, "byte taken in", "www.fortem.dev/blog/aws-fargate-pricing-real-costs")
 METRIC: Final = Price(0.30, 1, "metric and month, for the hours with data", "nishinoshake/aws-rough 37")
 ALARM: Final = Price(
@@ -69,6 +70,7 @@ PRICES: Final = {
     "DynamoDB, reads on demand": READ,
     "Step Functions, Standard": TRANSITION,
     "EventBridge, custom events": CUSTOM_EVENT,
+    "SQS": QUEUE_REQUEST,
     "CloudWatch Logs": LOG,
     "CloudWatch, custom metrics": METRIC,
     "CloudWatch, alarms": ALARM,

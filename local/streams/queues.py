@@ -1,8 +1,8 @@
-"""Event source mappings from a queue to a function: batches of messages, with partial failures and redelivery.
+"""Event source mappings from a queue: deliver its messages to a function, and delete those that were processed.
 
-The rules are Lambda's: what a function has not reported as failed is deleted; the rest becomes visible again when its
-time is over, until the queue's redrive policy takes it. One batch at a time, so a slow function delays the next batch
-more than in AWS.
+The rules are Lambda's: a message of a failed batch becomes visible again, until the queue's redrive policy moves it to
+the dead-letter queue. It does so after a second here, not after the queue's visibility timeout, unless the function has
+hidden the message itself.
 """
 
 import json
@@ -19,11 +19,12 @@ from local.streams.mappings import Target
 
 logger = logging.getLogger(__name__)
 
-_PAUSE: Final = 0.1  # seconds between two looks at an empty queue
+_PAUSE: Final = 0.1  # seconds between two looks at the queue
+_RETRY_AFTER: Final = 1  # seconds
 
 
 @dataclass(frozen=True)
-class QueueSettings:
+class QueueMappingSettings:
     """The template's settings of a mapping."""
 
     queue_arn: str
@@ -35,12 +36,12 @@ class QueueSettings:
 class QueueMapping:
     """Delivers the messages of one queue to one function, in its own thread."""
 
-    def __init__(self, settings: QueueSettings) -> None:
+    def __init__(self, settings: QueueMappingSettings) -> None:
         self._settings: Final = settings
-        _, _, _, self._region, self._account, self._queue = settings.queue_arn.split(":", 5)
+        _, _, _, self._region, self._account, self._name = settings.queue_arn.split(":")
         self._stopping = threading.Event()
-        self._idle = threading.Event()
         self._thread = threading.Thread(target=self._run, name="queue", daemon=True)
+        self._is_delivering = False
 
     def start(self) -> None:
         """Start delivering."""
@@ -51,48 +52,48 @@ class QueueMapping:
         self._stopping.set()
 
     def has_caught_up(self) -> bool:
-        """Return whether no message waits, other than those that are hidden until later."""
-        return self._idle.is_set() and not self._waits()
+        """Return whether every message that is due has been processed; a delayed one is not."""
+        return not self._is_delivering and not self._due()
+
+    def _due(self) -> bool:
+        queue: Any = sqs_backends[self._account][self._region].queues.get(self._name)
+        return queue is not None and any(one.visible and not one.delayed for one in list(queue._messages))  # noqa: SLF001 - moto shows them nowhere else
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
+        while not self._stopping.wait(_PAUSE):
+            if not self._due():
+                continue
+            self._is_delivering = True
             try:
-                if self._waits():
-                    self._idle.clear()
-                    self._carry_on()
-                    continue
+                self._deliver()
             except Exception:
                 logger.exception("Messages of %s could not be delivered.", self._settings.queue_arn)
-            self._idle.set()
-            self._stopping.wait(_PAUSE)
+            finally:
+                self._is_delivering = False
 
-    def _waits(self) -> bool:
-        backend: Any = sqs_backends[self._account][self._region]
-        queue = backend.queues.get(self._queue)
-        return queue is not None and any(message.visible and not message.delayed for message in queue.messages)
-
-    def _carry_on(self) -> None:
-        sqs = aws_client("sqs", self._region)
-        url = sqs.get_queue_url(QueueName=self._queue)["QueueUrl"]
-        messages: list[dict[str, Any]] = sqs.receive_message(
-            QueueUrl=url, MaxNumberOfMessages=min(10, self._settings.batch_size), AttributeNames=["All"]
-        ).get("Messages", [])
+    def _deliver(self) -> None:
+        sqs: Any = aws_client("sqs", self._region)
+        url = sqs.get_queue_url(QueueName=self._name)["QueueUrl"]
+        most = min(self._settings.batch_size, 10)
+        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=most, AttributeNames=["All"]).get("Messages")
         if not messages:
             return
-        outcome = self._settings.function.invoke(json.dumps({"Records": [self._record(one) for one in messages]}))
-        left = self._left(outcome)
+        event = {"Records": [self._record(one) for one in messages]}
+        hidden = self._hidden_until()
+        failed = self._failed(self._settings.function.invoke(json.dumps(event)), messages)
+        hidden_now = self._hidden_until()
         for one in messages:
-            if left is not None and one["MessageId"] not in left:
-                sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+            handle = {"QueueUrl": url, "ReceiptHandle": one["ReceiptHandle"]}
+            if one["MessageId"] in failed:
+                if hidden.get(one["MessageId"]) != hidden_now.get(one["MessageId"]):
+                    continue
+                sqs.change_message_visibility(VisibilityTimeout=_RETRY_AFTER, **handle)
+            else:
+                sqs.delete_message(**handle)
 
-    def _left(self, outcome: Outcome) -> set[str] | None:
-        """Return the ids of the messages that the function reports as failed; None if all are."""
-        if not isinstance(outcome, Returned):
-            return None
-        if not self._settings.reports_failures:
-            return set()
-        answer: Any = json.loads(outcome.payload) or {}
-        return {failure["itemIdentifier"] for failure in answer.get("batchItemFailures", ())}
+    def _hidden_until(self) -> dict[str, float]:
+        queue: Any = sqs_backends[self._account][self._region].queues[self._name]
+        return {one.id: one.visible_at for one in list(queue._messages)}  # noqa: SLF001 - as above
 
     def _record(self, message: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -106,3 +107,12 @@ class QueueMapping:
             "eventSourceARN": self._settings.queue_arn,
             "awsRegion": self._region,
         }
+
+    def _failed(self, outcome: Outcome, messages: list[dict[str, Any]]) -> set[str]:
+        """Return the ids of the messages to deliver again."""
+        if not isinstance(outcome, Returned):
+            return {one["MessageId"] for one in messages}
+        if not self._settings.reports_failures:
+            return set()
+        reported: dict[str, Any] = json.loads(outcome.payload) or {}
+        return {one["itemIdentifier"] for one in reported.get("batchItemFailures", ())}

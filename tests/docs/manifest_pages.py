@@ -135,7 +135,14 @@ def _type_of(path: str) -> str:
     written = _schema_at(path)
     if "enum" in written:
         return "one of " + ", ".join(f"`{one}`" for one in written["enum"])
-    names = {"string": "text", "boolean": "`true` or `false`", "array": "list of texts", "object": "fields"}
+    names = {
+        "integer": "number",
+        "number": "number",
+        "string": "text",
+        "boolean": "`true` or `false`",
+        "array": "list of texts",
+        "object": "fields",
+    }
     return "duration" if written.get("pattern") == DURATION else names[written["type"]]
 
 

@@ -1,12 +1,21 @@
 """Arrange what AWS delivers: each function prepares a site and returns the act that delivers the event."""
 
 from stepwire.aws.storage.items import item_of
+from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Progress
-from tests.faults.seen import LARGE, LARGE_ARGUMENTS, Act, Seen, modern, taken
+from tests.faults.seen import LARGE, LARGE_ARGUMENTS, Act, Seen, modern, seen_in, taken
 from tests.faults.site import SWEEP, Site
-from tests.faults.tasks_at_hand import created, expired, never_begun, question_of, started_task
+from tests.faults.tasks_at_hand import (
+    created,
+    expired,
+    failed,
+    never_begun,
+    question_of,
+    retried,
+    started_task,
+)
 from tests.kits import OUTPUT
 from tests.server.answers import Json
 from tests.server.clients import ModernClient
@@ -46,6 +55,65 @@ def arrange_end(site: Site) -> Act:
     return taken(lambda: site.process.events.record(change))
 
 
+def arrange_failure(site: Site) -> Act:
+    """The next attempt begins later."""
+    return _told_failure(site, "restarted")
+
+
+def arrange_failure_at_once(site: Site) -> Act:
+    """The next attempt begins at once."""
+    return _told_failure(site, "at_once")
+
+
+def _told_failure(site: Site, tool: str) -> Act:
+    task = failed(site, tool)
+    change = ExecutionStatusChange(task.execution, site.state(execution_arn_of(task.execution)))
+    return taken(lambda: site.process.events.record(change))
+
+
+def arrange_restart(site: Site) -> Act:
+    """A message wakes a task, and leaves the queue once it was processed."""
+    retried(site, "restarted")
+    return taken(site.wake)
+
+
+def arrange_redrive(site: Site) -> Act:
+    retried(site, "redriven")
+    return taken(site.wake)
+
+
+def arrange_redrive_refused(site: Site) -> Act:
+    retried(site, "redriven")
+    site.step_functions.is_old = True
+    return taken(site.wake)
+
+
+def arrange_sweep_restart(site: Site) -> Act:
+    """The message is lost."""
+    retried(site, "restarted")
+    site.messages.clear()
+    site.clock.time += SWEEP
+    return arrange_sweep(site)
+
+
+def arrange_sweep_redrive(site: Site) -> Act:
+    retried(site, "redriven")
+    site.messages.clear()
+    site.clock.time += SWEEP
+    return arrange_sweep(site)
+
+
+def arrange_cancel_between(site: Site) -> Act:
+    """The next attempt waits for its time."""
+    task = failed(site, "redriven")
+    site.process.events.record(ExecutionStatusChange(task.execution, site.state(execution_arn_of(task.execution))))
+
+    def act() -> Seen:
+        return seen_in(modern(site).task("cancel", task.task_id))
+
+    return act
+
+
 def arrange_end_of_large_terms(site: Site) -> Act:
     answer = modern(site).call("optional", LARGE_ARGUMENTS)
     site.handles.add(answer.id_in())
@@ -66,7 +134,7 @@ def ends_are_recorded(site: Site) -> list[str]:
     return [
         "an end that its task does not know of"
         for arn, task in tasks.items()
-        if states.get(arn, "RUNNING") != "RUNNING" and not task.has_ended
+        if states.get(arn, "RUNNING") != "RUNNING" and not task.has_ended and site.has_begun(task)
     ]
 
 

@@ -23,6 +23,7 @@ from stepwire.aws.clients import (
     patient_dynamodb_client,
     patient_step_functions_client,
     secrets_manager_client,
+    sqs_client,
     step_functions_client,
 )
 from tests.simulated.wire import answered, subject_of
@@ -93,6 +94,7 @@ class Boundary:
         self.patient_step_functions = self._watched(patient_step_functions_client())
         self.secrets = self._watched(secrets_manager_client())
         self.events = self._watched(events_client())
+        self.queue = self._watched(sqs_client())
 
     @contextmanager
     def watch(self, injection: Injection | None = None) -> Generator[None]:

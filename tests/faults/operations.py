@@ -13,15 +13,23 @@ from stepwire.tasks.usage import Limits
 from tests.faults.aws_events import (
     arrange_ask,
     arrange_ask_nobody,
+    arrange_cancel_between,
     arrange_end,
     arrange_end_of_large_terms,
     arrange_end_without_output,
     arrange_expire,
+    arrange_failure,
+    arrange_failure_at_once,
     arrange_progress,
+    arrange_redrive,
+    arrange_redrive_refused,
+    arrange_restart,
     arrange_status_change,
     arrange_sweep_end,
     arrange_sweep_expired,
     arrange_sweep_never_begun,
+    arrange_sweep_redrive,
+    arrange_sweep_restart,
     change_is_published,
     ends_are_recorded,
     question_is_asked,
@@ -71,6 +79,7 @@ class Caller(Enum):
     RESUMING = "next GET"
     EVENTBRIDGE = "redelivery"
     STREAM = "redelivery by the stream"
+    QUEUE = "redelivery by the queue"
     WORKFLOW = "retry of the state"
     SCHEDULE = "next sweep"
 
@@ -212,6 +221,13 @@ OPERATIONS: Final = (
         ends_are_recorded,
     ),
     Operation(
+        "cancel between attempts",
+        Caller.CLIENT,
+        ("GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
+        arrange_cancel_between,
+        ends_are_recorded,
+    ),
+    Operation(
         "notifications/cancelled",
         Caller.CLIENT,
         ("UpdateItem request", "GetItem task", "StopExecution", "PutItem task", "UpdateItem usage"),
@@ -246,6 +262,37 @@ OPERATIONS: Final = (
         ends_are_recorded,
     ),
     Operation(
+        "failure, retried later",
+        Caller.EVENTBRIDGE,
+        ("GetItem task", "PutItem task", "SendMessage"),
+        arrange_failure,
+        ends_are_recorded,
+    ),
+    Operation(
+        "failure, retried at once",
+        Caller.EVENTBRIDGE,
+        ("GetItem task", "PutItem task", "StartExecution", "GetItem task"),
+        arrange_failure_at_once,
+        ends_are_recorded,
+        first=2,
+    ),
+    Operation("restart", Caller.QUEUE, ("GetItem task", "StartExecution", "GetItem task"), arrange_restart),
+    Operation("redrive", Caller.QUEUE, ("GetItem task", "RedriveExecution", "GetItem task"), arrange_redrive),
+    Operation(
+        "redrive, refused",
+        Caller.QUEUE,
+        (
+            "GetItem task",
+            "RedriveExecution",
+            "DescribeExecution",
+            "PutItem task",
+            "StartExecution",
+            "GetItem task",
+        ),
+        arrange_redrive_refused,
+        first=1,
+    ),
+    Operation(
         "end of a large call",
         Caller.EVENTBRIDGE,
         ("GetItem task", "GetItem terms", "PutItem task", "UpdateItem usage"),
@@ -256,6 +303,14 @@ OPERATIONS: Final = (
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
     Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
+    Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=5),
+    Operation(
+        "sweep, never redriven",
+        Caller.SCHEDULE,
+        (*_QUERIES, "GetItem task", "DescribeExecution", "PutItem task", "RedriveExecution", "GetItem task"),
+        arrange_sweep_redrive,
+        first=5,
+    ),
     Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=5),
     Operation(
         "sweep, expired",

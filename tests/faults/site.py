@@ -6,12 +6,13 @@ which decides when an execution ends and delivers its status change. DynamoDB an
 Step Functions and EventBridge are simulated here, because moto's have their own threads and clock.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, cast
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from local.account.engine import shared_account
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.publishing.wake_ups import SqsWakeUps, task_to_wake
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.items import item_key, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -42,6 +44,7 @@ from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.outcomes import ExecutionState
+from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import FixedClock, counting
@@ -56,6 +59,13 @@ INTERVALS: Final = Intervals()
 SWEEP: Final = Intervals().repair * 15
 """SweepMinutes, as the template has it."""
 TTL: Final = timedelta(days=1)
+DELAY: Final = timedelta(minutes=2)
+"""The time between a failure and the next attempt."""
+RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
+RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
+AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
+REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
+Json = dict[str, Any]
 
 
 @dataclass
@@ -87,7 +97,8 @@ class Process:
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
         report = site.troubles.append
         self.recorder = Recorder(store, site.clock)
-        upkeep = Upkeep(self.recorder, workflows, INTERVALS, report)
+        wake_ups = SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue)
+        upkeep = Upkeep(self.recorder, workflows, INTERVALS, report, wake_ups=wake_ups)
         wait_slots = DynamoDbWaitSlots(site.table, lambda: boundary.dynamodb)
         limiter = WaitLimiter(wait_slots, WaitLimits(), site.randomness, report)
         waiting = Waiting(self.recorder, upkeep, limiter, report)
@@ -110,12 +121,19 @@ class Process:
         patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb)
         patient_recorder = Recorder(patient_store, site.clock)
         patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
-        self.events = ExecutionEvents(patient_recorder, patient_workflows)
+        self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups)
         self.requests = InputRequests(
             patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
         )
         self.expirations = Expirations(patient_store, patient_workflows)
-        sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time, 0), report, describe_calls=None)
+        sweepers = Upkeep(
+            self.recorder,
+            workflows,
+            Intervals(SWEEP, site.no_time, 0),
+            report,
+            describe_calls=None,
+            wake_ups=wake_ups,
+        )
         self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
         self.outbox = StatusChangesHandler(lambda: boundary.events)
 
@@ -143,11 +161,15 @@ class Site:
             "dynamodb": dynamodb.answer,
             "sfn": self.step_functions.answer,
             "eventbridge": self._record_published,
+            "sqs": self._keep_message,
         }
+        self.messages: list[tuple[datetime, Json]] = []
+        """The messages of the queue, each with the time at which it is delivered."""
         self.randomness = counting()
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
-        tools = [replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in (OPTIONAL, CONFIRMED)]
+        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN)
+        tools = [replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in own]
         self.catalog = catalog_of(*tools)
         self.process = Process(self, self.limits)
 
@@ -196,7 +218,12 @@ class Site:
     def state(self, arn: str) -> ExecutionState:
         """Return the state of an execution, with its end."""
         known = self.step_functions.executions[arn]
-        return state_of({"status": known.status, **known.end})
+        return state_of(known.described)
+
+    def has_begun(self, task: Task) -> bool:
+        """Tell whether the attempt of a task has begun: its execution is there, and redriven as often as it must be."""
+        known = self.step_functions.executions.get(execution_arn_of(task.execution))
+        return known is not None and (task.attempt is None or len(known.tokens) >= task.attempt.redrives)
 
     def is_quiet(self) -> bool:
         """Tell whether no execution runs."""
@@ -208,6 +235,27 @@ class Site:
         """Return the callback token of the only waiting state."""
         (token,) = self.step_functions.states
         return token
+
+    def fail(self, error: str) -> None:
+        """Fail every waiting workflow."""
+        for arn in self.step_functions.running():
+            self.step_functions.end(arn, "FAILED", {"error": error, "cause": "on purpose"})
+
+    def wake(self) -> None:
+        """Deliver the messages whose time has come; one that fails is delivered again later."""
+        due = [one for one in self.messages if one[0] <= self.clock.time]
+        for one in due:
+            self.process.events.attempts.wake(task_to_wake(one[1]))
+            self.messages.remove(one)
+
+    def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
+        """Keep a message of the queue until its time comes."""
+        assert operation == "SendMessage"
+        body = json.loads(cast(Any, request.body))
+        due = self.clock.time + timedelta(seconds=body["DelaySeconds"])
+        self.messages.append((due, {"messageId": "1", "body": body["MessageBody"]}))
+        digest = hashlib.md5(body["MessageBody"].encode(), usedforsecurity=False).hexdigest()
+        return answered(request, 200, {"MessageId": "1", "MD5OfMessageBody": digest})
 
     def succeed(self, output: Any) -> None:
         """End every waiting workflow with an output."""

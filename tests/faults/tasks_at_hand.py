@@ -2,11 +2,13 @@
 
 from datetime import timedelta
 
+from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.input_requests import Question
 from stepwire.tasks.task import Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
 from tests.faults.seen import legacy, modern
-from tests.faults.site import INTERVALS, Site
+from tests.faults.site import DELAY, INTERVALS, Site
 from tests.kits import ARGUMENTS, FORM
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient
@@ -63,6 +65,21 @@ def told(status: str) -> Json:
 def about(task: Task, verb: str) -> str:
     """Name our request about a client's task."""
     return f"{task.task_id}.1.{verb}.0.a-task"
+
+
+def failed(site: Site, tool: str) -> Task:
+    """Create a task whose first attempt has failed; its end is not recorded."""
+    site.handles.add(modern(site).start(tool))
+    site.fail("OutOfStock")
+    return site.task()
+
+
+def retried(site: Site, tool: str) -> Task:
+    """Create a task whose next attempt is due."""
+    task = failed(site, tool)
+    site.process.events.record(ExecutionStatusChange(task.execution, site.state(execution_arn_of(task.execution))))
+    site.clock.time += DELAY
+    return site.task()
 
 
 # --------------------------------------------------------------------------------------------------- what nobody reads

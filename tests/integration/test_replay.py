@@ -227,6 +227,13 @@ def test_an_unavailable_stream_ends_the_replay(stack: Deployed, modern: ModernCl
     assert queue.left() == 1
 
 
+def test_a_wake_up_is_delivered_and_one_of_a_task_that_is_gone_does_no_harm(queue: Queue) -> None:
+    queue.send({"owner": "0" * 32, "task_id": "0" * 36})
+
+    assert queue.replay() == [("the next attempt of a task", Fate.DELIVERED)]
+    assert queue.left() == 0
+
+
 @pytest.mark.parametrize("body", ["no JSON", "[]", {"detail-type": ENDED}, {"hello": "world"}])
 def test_an_unknown_message_stays_in_the_queue(queue: Queue, body: object) -> None:
     queue.send(body)

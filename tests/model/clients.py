@@ -20,7 +20,7 @@ from tests.model.seen import (
     modern_task,
     says_nothing,
 )
-from tests.model.stack import MOST_ACTIVE
+from tests.model.stack import MOST_ACTIVE, RETRIED
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
@@ -68,7 +68,7 @@ class ClientMoves(Run):
         2,
         has_room,
         client=all_clients,
-        tool=st.sampled_from(["optional", "optional", "confirmed"]),
+        tool=st.sampled_from(["optional", "optional", "confirmed", *RETRIED]),
         key=st.sampled_from([None, None, "a", "b"]),
         other_arguments=st.integers(0, 7),
     )
@@ -80,7 +80,7 @@ class ClientMoves(Run):
         params: Json = {"name": tool, "arguments": {"text": operation.label}}
         if client in self.legacy:
             params["task"] = {}
-        if client in self.legacy or tool == "optional":
+        if client in self.legacy or tool != "confirmed":
             self.reference.calls.append(operation)
         self._call(client, params, operation)
 

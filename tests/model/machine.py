@@ -8,16 +8,22 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from stepwire.tasks.task import Task
 from tests.model.clients import ClientMoves
 from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, move, next_moves
 from tests.model.reference import End
 from tests.model.rest import Rest
 from tests.model.run import News, key_of
-from tests.model.stack import SWEEP
+from tests.model.stack import DELAY, SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
 """Moves that a run can do without."""
+
+
+def waits(task: Task) -> bool:
+    """Tell whether the next attempt of a task has perhaps not begun."""
+    return task.is_retried and not task.has_ended
 
 
 class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
@@ -117,6 +123,13 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         the
         sweep. Here a full interval is left.
         """
+        self._sweep_once()
+        if any(waits(task) for task in self.stack.tasks().values()):
+            # Of a failure that the sweep has found, the next attempt begins by the sweep after its delay.
+            self.stack.pass_time(DELAY)
+            self._sweep_once()
+
+    def _sweep_once(self) -> None:
         self.stack.pass_time(SWEEP)
         self.stack.sweep.run()
         self.look()

@@ -17,6 +17,8 @@ from stepwire.tasks.usage import RECLAIM_PAUSE
 from tests.simulated.step_functions import StepFunctions
 
 OPEN: Final = frozenset({"open"})
+DELAY: Final = timedelta(minutes=1)
+"""The time between two attempts."""
 Json = dict[str, Any]
 
 
@@ -102,6 +104,8 @@ class Known:
     expires_late: datetime | None = None
     ends: set[End] = field(default_factory=set[End])
     """All ends that the task may have."""
+    followed: set[End] = field(default_factory=set[End])
+    """The ends of attempts that another one follows, unless the task expires before."""
     told: set[End] = field(default_factory=set[End])
     """The ends that agree with all answers so far; if there were any answers, the task has one of these."""
     ended: int | None = None
@@ -158,7 +162,7 @@ class Reference:
         if told.kinds == OPEN:
             assert known.ended is None or operation.number <= known.ended, "an ended task is shown as active"
         else:
-            may_be = known.told or known.ends | self._ends_of_the_world(told.task_id)
+            may_be = known.told or known.ends | self._ends_of_the_world(told.task_id) | self._last_ends(known)
             known.told = {end for end in may_be if _shows(told, end)}
             assert known.told, f"told {told}, where it may be {may_be}"
             self.has_ended(told.task_id)
@@ -239,9 +243,14 @@ class Reference:
         late = told.expires_at + (self.ttl if known.label.startswith("confirmed") else timedelta())
         known.expires_late = max(known.expires_late or late, late)
 
+    def _last_ends(self, known: Known) -> set[End]:
+        """Return the ends of attempts that no other one could follow, because the task expires too soon."""
+        expires = known.expires_early
+        return known.followed if expires is not None and self.now >= expires - DELAY else set()
+
     def _ends_of_the_world(self, task_id: str) -> set[End]:
-        refused = {NOT_STARTED for arn in self.world.refused if arn.endswith(task_id)}
-        statuses = [one.status for arn, one in self.world.executions.items() if arn.endswith(task_id)]
+        refused = {NOT_STARTED for arn in self.world.refused if task_id in arn}
+        statuses = [one.status for arn, one in self.world.executions.items() if task_id in arn]
         # The model knows no label of a task whose execution never started.
         may_be_given_up = self.tasks[task_id].label in {"", *self.given_up} and self.given_up
         ends = {CANCELLED} if "ABORTED" in statuses or may_be_given_up else set[End]()
@@ -302,7 +311,9 @@ class Reference:
         assert not label.startswith("confirmed") or label in self.accepted, "a workflow starts without a confirmation"
         for other, its_label in self.executions.items():
             kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
-            assert not (its_label == label and kept), "a call runs twice"
+            assert not (its_label == label and kept and other != task_id), "a call runs twice"
+        mine = [one.status for arn, one in self.world.executions.items() if task_id in arn]
+        assert set(mine[:-1]) <= {"FAILED", "TIMED_OUT"}, "an attempt begins before the one before it has failed"
         self.executions[task_id] = label
 
 

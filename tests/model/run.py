@@ -12,7 +12,7 @@ from stepwire.tasks.ids import TaskKey, task_key_from_execution
 from stepwire.tasks.outcomes import Succeeded
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
-from tests.model.stack import TTL, Account, Stack, label_of
+from tests.model.stack import RETRIED, RETRY, TTL, Account, Stack, label_of
 from tests.server.answers import Json
 
 LARGE = "x" * 100_001
@@ -71,6 +71,8 @@ class Run:
         self.left_out: frozenset[str] = frozenset()
         """The moves that are not made in this run."""
         self._calls = self.account.boundary.calls
+        self._begun = 0
+        """How many executions have been seen."""
         self._ends: dict[str, dict[str, Any]] = {}
         self.removed_at = self.stack.clock.time
         self.anyone_died = False
@@ -101,11 +103,14 @@ class Run:
     def look(self) -> None:
         """Record and check what has just happened in the account."""
         self.under_way = [one for one in self.under_way if one.outcome is None]
-        for arn in list(self.world.executions)[len(self.reference.executions) :]:
+        for arn in list(self.world.executions)[self._begun :]:
+            self._begun += 1
             key = key_of(arn)
             self.reference.begins(key.task_id, key.owner, label_of(self.world.executions[arn].input))
         while self.world.ended:
             self._tell_end(self.world.ended.pop(0))
+        while self.stack.messages.sent:
+            self._wake(self.stack.messages.sent.pop(0))
         self.reference.checks_answers()
         if self.account.boundary.calls > self._calls:
             self._calls = self.account.boundary.calls
@@ -124,11 +129,31 @@ class Run:
     def _tell_end(self, arn: str) -> None:
         execution, task_id = self.world.executions[arn], key_of(arn).task_id
         is_left_out = LARGE in execution.end.get("output", "")
-        state = Succeeded(None) if is_left_out else state_of({"status": execution.status, **execution.end})
+        state = Succeeded(None) if is_left_out else state_of(execution.described)
         change = ExecutionStatusChange(execution_of(arn), state)
-        self.news.append(
-            News("end", lambda: self.stack.events.record(change), lambda: self.reference.has_ended(task_id))
+        is_followed = self.is_followed(arn, execution.status, execution.end.get("error", ""))
+        on_brought = (lambda: None) if is_followed else (lambda: self.reference.has_ended(task_id))
+        self.news.append(News("end", lambda: self.stack.events.record(change), on_brought))
+
+    def is_followed(self, arn: str, status: str, error: str) -> bool:
+        """Tell whether another attempt follows an execution that ends so, if its task lives long enough."""
+        matches = status == "TIMED_OUT" or (status == "FAILED" and error == "Some.Error")
+        return (
+            matches and is_retried(label_of(self.world.executions[arn].input)) and self._attempts(arn) < RETRY.attempts
         )
+
+    def _attempts(self, arn: str) -> int:
+        """Return how many attempts of a task have begun."""
+        task_id = key_of(arn).task_id
+        return sum(1 + len(one.tokens) for other, one in self.world.executions.items() if task_id in other)
+
+    def _wake(self, key: TaskKey) -> None:
+        self.news.append(News("wake-up", lambda: self.stack.events.attempts.wake(key)))
+
+
+def is_retried(label: str) -> bool:
+    """Tell whether the call with this label is of a tool with a retry policy."""
+    return label.split(" ", maxsplit=1)[0] in RETRIED
 
 
 def key_of(arn: str) -> TaskKey:

@@ -27,11 +27,12 @@ from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.principal import Principal
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
-from stepwire.tasks.ids import TaskId
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME, counting
-from tests.kits import CONFIRMED, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
+from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
 from tests.model.handlers import Boundary, pause
 from tests.simulated.step_functions import StepFunctions
 from tests.tables import new_table, table_behind
@@ -41,7 +42,13 @@ SWEEP: Final = REPAIR * 15
 """SweepMinutes, as in the template."""
 TTL: Final = timedelta(days=1)
 NO_TIME: Final = timedelta()
-CATALOG: Final = catalog_of(replace(OPTIONAL, ttl=TTL), replace(CONFIRMED, ttl=TTL))
+DELAY: Final = timedelta(minutes=1)
+"""The time between a failure and the next attempt."""
+RETRY: Final = Retry(3, ("Some.Error", "States.Timeout"), delay=DELAY, backoff=1.0)
+RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
+REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
+RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
+CATALOG: Final = catalog_of(*(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN)))
 MOST_ACTIVE: Final = 8
 _OPEN: Final = ("working", "input_required")
 
@@ -57,6 +64,18 @@ class WorldClock:
 
     def sleep(self, seconds: float) -> None:
         pause("sleep")
+
+
+@dataclass
+class Messages:
+    """The queue that wakes tasks; each message is an event on its way."""
+
+    sent: list[TaskKey] = field(default_factory=list[TaskKey])
+
+    def schedule(self, key: TaskKey, delay: timedelta) -> None:
+        """Send a message: a step of a handler."""
+        pause("SendMessage")
+        self.sent.append(key)
 
 
 @dataclass
@@ -87,6 +106,7 @@ class Stack:
         self.step_functions = StepFunctions(self.clock)
         self.account.boundary.answer_for_step_functions = self.step_functions.answer
         self.randomness = counting()
+        self.messages = Messages()
         self.limit(MOST_ACTIVE)
 
     def limit(self, most_active: int) -> None:
@@ -95,13 +115,15 @@ class Stack:
         store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
         recorder = Recorder(store, self.clock)
-        upkeep = Upkeep(recorder, workflows, Intervals(), report)
+        upkeep = Upkeep(recorder, workflows, Intervals(), report, wake_ups=self.messages)
         limits = Limits(active=most_active, per_minute=100_000)
         limiter = WaitLimiter(
             DynamoDbWaitSlots(self.account.table, lambda: boundary.dynamodb), WaitLimits(), self.randomness, report
         )
         waiting = Waiting(recorder, upkeep, limiter, report)
-        self.operations = Operations(recorder, workflows, self.randomness, upkeep, limits, signed_url, report, waiting)
+        self.operations = Operations(
+            recorder, workflows, self.randomness, upkeep, limits, signed_url, report, waiting, EXECUTION_PREFIX
+        )
         kit = Kit(
             CATALOG,
             self.operations,
@@ -113,10 +135,11 @@ class Stack:
             report,
         )
         self.server = McpServer(kit, frozenset(), report)
-        self.events = ExecutionEvents(recorder, workflows)
+        self.events = ExecutionEvents(recorder, workflows, report, self.messages)
         self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(store, workflows)
-        sweepers = Upkeep(recorder, workflows, Intervals(SWEEP, NO_TIME, 0), report, describe_calls=None)
+        sweeping = Intervals(SWEEP, NO_TIME, 0)
+        sweepers = Upkeep(recorder, workflows, sweeping, report, describe_calls=None, wake_ups=self.messages)
         self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)
 
     def close(self) -> None:

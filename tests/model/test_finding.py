@@ -12,8 +12,11 @@ import pytest
 
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
+from stepwire.background import sweep
 from stepwire.engine.recorder import Recorder
+from stepwire.tasks import lifecycle
 from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.retries import Attempt
 from stepwire.tasks.task import Execution, Task
 from tests.kits import ALICE, BOB
 from tests.model.machine import Machine
@@ -38,6 +41,60 @@ def _of_anybody(store: DynamoDbTaskStore, key: TaskKey) -> Task | None:
 
 def _unchecked(_recorder: Recorder, _owner: object, task: Task | None) -> Task | None:
     return task
+
+
+def _never_followed(*_args: object) -> None:
+    return None
+
+
+def _of_any_attempt(_attempt: Attempt, run: int, redrives: int) -> bool:
+    return True
+
+
+def _never_stopped(_run: object, _task: Task) -> None:
+    return None
+
+
+def _fail_an_attempt(machine: Machine) -> None:
+    machine.call("modern", "restarted", None, 0)
+    machine.finish(0)
+    machine.end(0, "badly")
+    machine.deliver(0, comes_again=False)
+    machine.finish(0)
+    machine.get("modern", 0)
+    machine.finish(0)
+
+
+def _fail_once_and_hear_the_first_end_again(machine: Machine) -> None:
+    machine.call("modern", "redriven", None, 0)
+    machine.finish(0)
+    machine.end(0, "badly")
+    machine.deliver(0, comes_again=True)
+    machine.finish(0)
+    machine.pass_time(60)
+    machine.deliver(0, comes_again=False)  # the wake-up
+    machine.finish(0)
+    machine.deliver(0, comes_again=True)  # the first end
+    machine.finish(0)
+    machine.deliver(len(machine.news) - 1, comes_again=True)  # and again: the oldest news
+    machine.finish_all()
+    machine.get("modern", 0)
+    machine.finish(0)
+
+
+def _cancel_while_an_attempt_begins(machine: Machine) -> None:
+    machine.call("modern", "restarted", None, 0)
+    machine.finish(0)
+    machine.end(0, "badly")
+    machine.deliver(0, comes_again=False)
+    machine.finish(0)
+    machine.pass_time(60)
+    machine.deliver(0, comes_again=False)  # the wake-up
+    machine.go_on(0, lags=False)  # it has read the task, and is about to start its execution
+    machine.cancel("modern", 0)
+    machine.finish(1)
+    machine.go_on(0, lags=False)  # it has started the execution
+    machine.die(0)
 
 
 def _end_a_task(machine: Machine) -> None:
@@ -117,6 +174,20 @@ DEFECTS = {
         "the execution of a cancelled request is still running",
         [(DynamoDbTaskStore, "begin_request", _always_wanted)],
         _cancel_before_the_call,
+    ),
+    "the next attempt": Defect(
+        "told .*, where it may be", [(lifecycle, "next_attempt", _never_followed)], _fail_an_attempt
+    ),
+    "which attempt an end is of": Defect(
+        "told .*, where it may be|an end is lost|an attempt begins before",
+        [(Attempt, "is_of", _of_any_attempt)],
+        _fail_once_and_hear_the_first_end_again,
+    ),
+    "the look at an attempt that was cancelled before it began": Defect(
+        "the execution of an ended task is still running",
+        [(vars(sweep)["_Run"], "_stop_late_execution", _never_stopped)],
+        _cancel_while_an_attempt_begins,
+        is_too_rare=True,
     ),
     "whose a task is": Defect(
         "a caller sees a task of another",

@@ -75,7 +75,8 @@ class WorldMoves(Run):
             "stopped": ("ABORTED", {}, End("cancelled")),
         }[how]
         arn = self._execution(which)
-        self.reference.tasks[key_of(arn).task_id].ends.add(known)
+        task = self.reference.tasks[key_of(arn).task_id]
+        (task.followed if self.is_followed(arn, status, end.get("error", "")) else task.ends).add(known)
         self.world.end(arn, status, end)
         self.look()
 
@@ -116,6 +117,12 @@ class WorldMoves(Run):
         """Let Step Functions refuse the next start."""
         self.step("refuse")
         self.world.refusal = error
+
+    @move(1, lambda run: not run.world.is_old and run.reference.tasks)
+    def age(self) -> None:
+        """Let Step Functions refuse to redrive from now on."""
+        self.step("age")
+        self.world.is_old = True
 
     # --------------------------------------------------------------------------------------------------- news and time
 

@@ -33,6 +33,15 @@ class Execution:
     status: str = RUNNING
     end: Json = field(default_factory=dict[str, Any])
     """The output, or the error and the cause."""
+    before: Json | None = None
+    """What DescribeExecution returned before the latest change; None: it was not there."""
+    tokens: list[str] = field(default_factory=list[str])
+    """The tokens of its redrives."""
+
+    @property
+    def described(self) -> Json:
+        """What DescribeExecution returns."""
+        return {"status": self.status, **self.end, "redriveCount": len(self.tokens)}
 
 
 @dataclass
@@ -59,6 +68,8 @@ class StepFunctions:
     """The executions whose start was refused."""
     ended: list[str] = field(default_factory=list[str])
     """The executions whose status change was not delivered yet."""
+    is_old: bool = False
+    """Whether all executions are too old to be redriven."""
     lags: bool = False
     """Whether DescribeExecution returns the status before the latest change."""
 
@@ -75,6 +86,7 @@ class StepFunctions:
         return {
             "StartExecution": self._start,
             "DescribeExecution": self._describe,
+            "RedriveExecution": self._redrive,
             "ListExecutions": self._list,
             "StopExecution": self._stop,
             "SendTaskSuccess": self._take,
@@ -98,10 +110,22 @@ class StepFunctions:
     def _describe(self, body: Json) -> Json:
         known = self._known(body)
         is_new = self.lags and known.changed_at == self.clock.now()
-        if is_new and known.status == RUNNING:
+        told = known.before if is_new else known.described
+        if told is None:
             raise Refused("ExecutionDoesNotExist")
-        told = {"status": RUNNING} if is_new else {"status": known.status, **known.end}
         return {"executionArn": body["executionArn"], "stateMachineArn": "", "startDate": 0, **told}
+
+    def _redrive(self, body: Json) -> Json:
+        known = self._known(body)
+        if body["clientToken"] in known.tokens:
+            return {"redriveDate": 0}
+        if known.status in {RUNNING, "SUCCEEDED"} or self.is_old:
+            raise Refused("ExecutionNotRedrivable")
+        known.before, known.changed_at = known.described, self.clock.now()
+        known.tokens.append(body["clientToken"])
+        known.status, known.end = RUNNING, {}
+        self._begin(body["executionArn"])
+        return {"redriveDate": 0}
 
     def _list(self, body: Json) -> Json:
         """List the running executions, a few per page."""
@@ -152,6 +176,7 @@ class StepFunctions:
     def end(self, arn: str, status: str, end: Json) -> None:
         """End an execution and all its waiting states."""
         known = self.executions[arn]
+        known.before = known.described
         known.status, known.end, known.changed_at = status, end, self.clock.now()
         self.ended.append(arn)
         for state in self.states.values():

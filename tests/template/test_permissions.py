@@ -32,6 +32,8 @@ WILDCARDS: Final = {
     "SweepFunction.PassOverWhatRuns": "the same",
     "McpFunction.FollowAndStopExecutions": "the prefix says which; each task has an execution of its own name",
     "ExecutionEventsFunction.FetchOutputsThatTheEventLeftOut": "the same",
+    "ExecutionEventsFunction.StartTheNextAttempt": "the tag says which",
+    "ExecutionEventsFunction.RedriveOrStopTheNextAttempt": "the prefix says which",
     "McpFunction.AnswerWaitingStates": "the actions know no resources; a token is what they go by",
     "CatalogFunction.ReadWhatIsRegistered": "owners register below the path; which tools there are is theirs to decide",
     "CatalogFunction.ListConsents": "the action knows no resources",

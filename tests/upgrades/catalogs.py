@@ -18,6 +18,7 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
     "with_a_form": {"output": {"structured": "@"}},
     "express": {"state_machine": EXPRESS},
     "express_with_a_form": {"state_machine": EXPRESS, "output": {"structured": "@"}},
+    "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
     "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
 }
 """What each tool's manifest has beside the necessary."""

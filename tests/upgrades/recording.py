@@ -23,6 +23,7 @@ from local.account.engine import shared_account
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.catalog.additions import Additions, Context
 from stepwire.json_text import write
+from stepwire.tasks.retries import Retry
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
     CONFIRMED,
@@ -79,7 +80,9 @@ ELSEWHERE: Final = replace(
     state_machine_arn="arn:aws:states:us-west-2:222222222222:stateMachine:WaitAndEcho",
     role="arn:aws:iam::222222222222:role/stepwire",
 )
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE)
+RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
+REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -171,6 +174,21 @@ def shaped(world: World) -> Scene:
 def elsewhere(world: World) -> Scene:
     """Of a state machine that a role runs."""
     return Scene(_modern(world).start(ELSEWHERE.name))
+
+
+def retried(world: World) -> Scene:
+    """The second attempt runs, in an execution of its own."""
+    task_id = _modern(world).start(RETRIED.name)
+    world.fail(task_id, "OutOfStock")
+    world.wake()
+    return Scene(task_id)
+
+
+def waiting_for_its_redrive(world: World) -> Scene:
+    """The first attempt has failed, and is about to be redriven."""
+    task_id = _modern(world).start(REDRIVEN.name)
+    world.fail(task_id, "OutOfStock")
+    return Scene(task_id)
 
 
 def asking(world: World) -> Scene:
@@ -301,6 +319,8 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     working,
     shaped,
     elsewhere,
+    retried,
+    waiting_for_its_redrive,
     large,
     reporting,
     asking,

@@ -98,6 +98,7 @@ def go_on(world: World, task: Task) -> None:
         world.workflows.states[task.execution] = Succeeded(write(LARGE_OUTPUT))
     elif not (task.has_ended or task.awaits_confirmation):
         world.workflows.states[task.execution] = Running()
+        world.workflows.redrive_counts[task.execution] = task.attempt.redrives if task.attempt else 0
 
 
 @pytest.fixture(params=WITH_TASK, ids=" ".join)

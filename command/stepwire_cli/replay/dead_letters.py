@@ -1,11 +1,11 @@
 """Redelivers the messages in a stack's dead-letter queue to their functions.
 
-There are three kinds of messages. An event that EventBridge could not deliver, or that the function could not record,
-is in the message itself. For an expired or changed task, the message names only the function that gave up and the
-position of the records in the table's stream, which keeps them for 24 hours. A message of the queue of webhooks names
-a subscription that may have events to deliver; it goes back to that queue. The rules: delete a message only after its
-function has succeeded, because every event may safely be delivered twice; never print an event, because it may contain
-arguments and results.
+There are four kinds of messages. An event that EventBridge could not deliver, or that the function did not record, is
+in the message itself. For an expired or changed task, the message names only the function that gave up and the position
+of the records in the table's stream, which keeps them for 24 hours. A wake-up names the task whose next attempt could
+not begin. A message of the queue of webhooks names a subscription, and goes back to that queue. The rules: delete a
+message only after its function has succeeded, because every event may safely be delivered twice; never print an event,
+because it may contain arguments and results.
 """
 
 import json
@@ -22,6 +22,7 @@ WAIT: Final = 1  # second; how long an empty queue is given to show a message: s
 _AT_ONCE: Final = 25  # records in one event: the BatchSize of the template's mapping
 _OURS: Final = "Stepwire Task Status Change"
 _REGISTERING: Final = ("aws.ssm", "aws.tag")  # the sources of the events of function catalog
+_WAKE_UP: Final = "the next attempt of a task"
 _TASK: Final = "task#"  # how the sort keys of tasks begin
 _FORGOTTEN: Final = ("TrimmedDataAccessException", "ResourceNotFoundException")
 
@@ -138,13 +139,22 @@ class Replay:
                 return Letter(message["MessageId"], kind, self._compiled(body))
             case {"detail-type": str(kind), "detail": dict()}:
                 return Letter(message["MessageId"], kind, self._delivered(self.stack.execution_events, body))
-            case {"principal": str(), "subscription": str(subscription)}:
-                return Letter(message["MessageId"], subscription, self._rung(message["Body"]))
             case {
                 "requestContext": {"functionArn": str(arn)},
                 "DDBStreamBatchInfo": {"batchSize": size, **where},
             }:
                 return self._of_the_stream(message["MessageId"], arn.split(":")[6], size, where)
+            case _:
+                return self._of_a_queue(message, body)
+
+    def _of_a_queue(self, message: dict[str, Any], body: object) -> Letter:
+        """Redeliver a message that another queue of the stack has given up."""
+        match body:
+            case {"principal": str(), "subscription": str(subscription)}:
+                return Letter(message["MessageId"], subscription, self._rung(message["Body"]))
+            case {"owner": str(), "task_id": str()}:
+                event = {"Records": [{"messageId": message["MessageId"], "body": message["Body"]}]}
+                return Letter(message["MessageId"], _WAKE_UP, self._delivered(self.stack.execution_events, event))
             case _:
                 return Letter(message["MessageId"], "?", Fate.UNKNOWN)
 

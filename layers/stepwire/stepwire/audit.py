@@ -18,6 +18,8 @@ class AuditAction(Enum):
 
     CREATED = "created"
     ENDED = "ended"
+    RETRIED = "retried"
+    """An attempt failed and another one follows; `outcome` says which."""
     EXPIRED = "expired"
     POLLED = "polled"
     """A client read the state of a task."""

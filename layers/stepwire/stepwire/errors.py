@@ -452,6 +452,14 @@ class StartThrottled(StartUnclear, AtQuota):
     """A start was throttled after an earlier attempt that may have succeeded."""
 
 
+class RedriveRefused(StepwireError):
+    """Step Functions does not redrive the execution: it has no failed state to go on from, or is too old."""
+
+
+class WakeUpsUnavailable(StepwireError):
+    """A wake-up could not be scheduled: the next reader or the sweep begins the attempt."""
+
+
 class StopThrottled(AtQuota):
     """An execution was not stopped because of a quota. A retry is safe: stopping is idempotent."""
 

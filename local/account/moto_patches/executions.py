@@ -97,6 +97,23 @@ def names_are_made_up_and_unique(replace: _Replace) -> None:
     replace(running.StepFunctionsParserBackend, "start_execution", start_execution)
 
 
+def executions_are_never_redriven(replace: _Replace) -> None:
+    """Patch: Refuse it with ExecutionNotRedrivable: its engine cannot go on from a failed state.
+
+    Defect: RedriveExecution is not implemented, which is an error that no service returns.
+    """
+
+    def redrive_execution(self: Any) -> ActionResult:
+        self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        raise _NotRedrivable("The local stack does not redrive executions.", "ExecutionNotRedrivable", 400)
+
+    replace(responses.StepFunctionResponse, "redrive_execution", redrive_execution)
+
+
+class _NotRedrivable(AWSError):
+    """An execution cannot be redriven."""
+
+
 def _check_name(self: Any, name: str) -> None:
     if not 1 <= len(name) <= _LONGEST_NAME or any(character.isspace() for character in name):
         raise InvalidName(f"Invalid Name: '{name}'")
@@ -320,6 +337,7 @@ PATCHES = (
     errors_carry_their_code,
     ends_are_final_and_reported,
     stopping_is_immediate,
+    executions_are_never_redriven,
     describing_tells_all,
     history_comes_in_pages,
     history_can_leave_out_data,

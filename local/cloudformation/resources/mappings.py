@@ -1,4 +1,4 @@
-"""Event source mappings to a function: from the stream of a table, or from a queue."""
+"""Event source mappings to a function, from the stream of a table or from a queue."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from local.iam.actions import Need
 from local.lambdas.functions import Function
 from local.streams.mappings import Mapping as StreamMapping
 from local.streams.mappings import MappingSettings
-from local.streams.queues import QueueMapping, QueueSettings
+from local.streams.queues import QueueMapping, QueueMappingSettings
 
 _POSITIONS = ("TRIM_HORIZON", "LATEST")
 _LARGEST_BATCH = 10_000
@@ -30,8 +30,7 @@ def _mapping(resource: Resource, world: World) -> Created:
     source = str(resource.properties.get("EventSourceArn", ""))
     service = f"{source}::".split(":")[2]
     if service == "sqs":
-        _queue_mapping(resource, world, source)
-        return created
+        return _queue_mapping(resource, world, source, created)
     if service != "dynamodb":
         world.notes.append(f"{resource.logical_id}: events of the service {service or 'that it names'} do not arrive")
         return created
@@ -45,17 +44,18 @@ def _mapping(resource: Resource, world: World) -> Created:
     return created
 
 
-def _queue_mapping(resource: Resource, world: World, source: str) -> None:
-    function = _function(resource, world)
-    check_allowed(resource, function.settings.role, [Need(f"sqs:{name}", source) for name in QUEUE_READS])
-    settings = QueueSettings(
-        source,
-        function,
-        _number(resource, "BatchSize", 10, most=_LARGEST_BATCH) or 1,
-        "ReportBatchItemFailures" in resource.properties.get("FunctionResponseTypes", ()),
+def _queue_mapping(resource: Resource, world: World, source: str, created: Created) -> Created:
+    settings = QueueMappingSettings(
+        queue_arn=source,
+        function=_function(resource, world),
+        batch_size=_number(resource, "BatchSize", 10, most=_LARGEST_BATCH) or 1,
+        reports_failures="ReportBatchItemFailures" in resource.properties.get("FunctionResponseTypes", ()),
     )
+    role = _function(resource, world).settings.role
+    check_allowed(resource, role, [Need(f"sqs:{name}", source) for name in QUEUE_READS])
     if str(resource.properties.get("Enabled", True)).lower() == "true":
         world.mappings.append(QueueMapping(settings))
+    return created
 
 
 def _arn(world: World, identifier: str) -> str:
@@ -168,6 +168,9 @@ KINDS = {
             "StartingPosition",
         ),
         harmless=("ScalingConfig",),
-        note="streams: a failing function is retried after tenths of a second; records are kept until the end",
+        note=(
+            "queues: failed messages come again after a second; streams: a failing function is retried after tenths of "
+            "a second, and records are kept until the end"
+        ),
     ),
 }

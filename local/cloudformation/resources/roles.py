@@ -12,7 +12,7 @@ from local.iam.permissions import Role, Statement
 
 # The calls that Lambda makes in a function's role to read a stream.
 STREAM_READS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
-# The same for a queue.
+# The calls that Lambda makes in a function's role to read a queue.
 QUEUE_READS = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
 
 # What the managed policies allow that SAM adds by itself; the logs, which all do, go to the terminal here.

@@ -21,6 +21,15 @@ def test_a_refused_definition_leaves_nothing_behind(account: Account) -> None:
     assert json.loads(account.ended(execution)["output"]) == {"b": 1}
 
 
+@proof("executions_are_never_redriven")
+def test_a_redrive_is_refused_as_of_an_execution_that_is_too_old(account: Account) -> None:
+    execution = account.start(account.machine({"Type": "Fail", "Error": "Busy"}))
+    account.ended(execution)
+
+    with pytest.raises(account.workflows.exceptions.ExecutionNotRedrivable):
+        account.workflows.redrive_execution(executionArn=execution)
+
+
 def test_executions_that_start_together_all_end(account: Account, impatient_threads: None) -> None:
     paths = account.machine({"Type": "Pass", "Parameters": {"a": 1}})
     expressions = account.machine({"Type": "Pass", "Output": "{% 1 %}"}, QueryLanguage="JSONata")

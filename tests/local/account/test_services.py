@@ -153,7 +153,7 @@ def test_an_event_reaches_the_function_of_its_rule(outside: Outside) -> None:
 
 def test_the_queue_exists(outside: Outside) -> None:
     queues = outside.client("sqs")
-    (queue,) = (url for url in queues.list_queues()["QueueUrls"] if url.endswith("DeadLetters"))
+    (queue,) = (one for one in queues.list_queues()["QueueUrls"] if "DeadLetters" in one)
 
     queues.send_message(QueueUrl=queue, MessageBody="a letter")
 

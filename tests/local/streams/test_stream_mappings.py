@@ -61,7 +61,7 @@ def test_an_invalid_mapping_stops_the_start(bench: Bench, before: str, now: str,
         ),
         (
             "EventSourceArn: !GetAtt Table.StreamArn",
-            "EventSourceArn: arn:aws:kinesis:us-east-1:123456789012:stream/seen",
+            "EventSourceArn: arn:aws:kinesis:us-east-1:123456789012:stream/readings",
             "Mapping: events of the service kinesis do not arrive",
         ),
         (

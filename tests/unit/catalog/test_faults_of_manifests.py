@@ -21,6 +21,7 @@ NESTED: Final[dict[str, JsonObject]] = {
     "confirm": {"message": "Sure?"},
     "context": {"input_key": "caller"},
     "idempotency": {"arguments": ["a"]},
+    "retry": {"attempts": 2},
 }
 """The least that a field with fields of its own has."""
 WRONG: Final[list[Any]] = [
@@ -68,7 +69,19 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
     ("lines", "fault"),
     [
         ("poll_intervall: PT1S", "poll_intervall: unknown field; did you mean poll_interval?"),
-        ("retries: 3", "retries: unknown field; there are name, title, description,"),
+        ("steps: 3", "steps: unknown field; there are name, title, description,"),
+        ("retries: 3", "retries: unknown field; did you mean retry?"),
+        ("retry: 3", "retry: must have fields, each as `name: value`"),
+        ("retry: {}", "retry.attempts: is missing"),
+        ("retry: {attempts: 1}", "retry.attempts: must be at least 2"),
+        ("retry: {attempts: 11}", "retry.attempts: must be at most 10"),
+        ("retry: {attempts: two}", "retry.attempts: must be a whole number"),
+        ("retry: {attempts: 2, backoff: fast}", "retry.backoff: must be a number"),
+        ("retry: {attempts: 2, mode: redriven}", "retry.mode: must be one of restart, redrive; did you mean redrive?"),
+        ("retry: {attempts: 2, delays: PT1S}", "retry.delays: unknown field; did you mean delay?"),
+        ("retry: {attempts: 2, fallback: none}", "retry: at fallback: only mode: redrive can fall back"),
+        ("retry: {attempts: 2, delay: PT2H}", "retry: at longest_delay: must be at least delay"),
+        ("retry: {attempts: 2, errors: [A, States.ALL]}", "retry: at errors: States.ALL includes the others"),
         ("task_support: optionl", "task_support: must be one of optional, required, forbidden; did you mean optional?"),
         ("show_errors: all", "show_errors: must be one of names, redacted, causes"),
         ("ttl: a week", "ttl: must be a duration such as PT30S, PT5M, PT2H or P7D"),

@@ -149,7 +149,7 @@ def test_the_manifests_that_the_tests_register_are_good(tmp_path: Path) -> None:
             "greet.yaml: annotations.read_only: unknown field; did you mean readOnlyHint?",
         ),
         ("client_capabilities: {elicitation: true}", "greet.yaml: client_capabilities.elicitation: must have fields"),
-        ("retries: 5", "greet.yaml: retries: unknown field; there are name, title, description, state_machine, "),
+        ("steps: 5", "greet.yaml: steps: unknown field; there are name, title, description, state_machine, "),
         ("poll_intervall: 5", "greet.yaml: poll_intervall: unknown field; did you mean poll_interval?"),
         (
             "confirm: {mesage: Really, message: Really}",

@@ -11,23 +11,27 @@ from stepwire.tasks import lifecycle
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
+    RedriveRefused,
     StateEntered,
     TaskEvent,
     WorkChecked,
     WorkCompleted,
     WorkConfirmed,
     WorkDeclined,
+    WorkEnded,
     WorkFailed,
     WorkStopped,
 )
 from stepwire.tasks.inputs import Action, Callback, FormElicitation, InputRequest, InputResponse, WorkflowInput
 from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import Cancelled, Completed, InputRequired, Progress, Task, TaskError, Terms, ToolResult
 from tests.kits import World
 
@@ -35,6 +39,11 @@ FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
 RESULT = ToolResult('{"content":[]}', is_error=False)
 CLIENT_TASK = ClientTask(1, "a session", "a task")
 ACCEPTED = InputResponse(Action.ACCEPT, "{}")
+ENDS: tuple[WorkEnded, ...] = (
+    WorkCompleted(RESULT),
+    WorkFailed(TaskError(-32603, "it broke")),
+    WorkStopped("stopped"),
+)
 EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
     ProgressReported(Progress(1)),
@@ -51,6 +60,9 @@ EVENTS: tuple[TaskEvent, ...] = (
     AnswersDelivered(frozenset({"a token"})),
     ClientTaskNoted(CLIENT_TASK),
     ClientTaskClosed(CLIENT_TASK),
+    *(AttemptEnded(1, 1, "Busy", "Busy", end) for end in ENDS),
+    *(AttemptEnded(1, 1, None, "", end) for end in ENDS),
+    *(RedriveRefused(1, end) for end in ENDS),
 )
 
 
@@ -60,7 +72,17 @@ def documented() -> Iterator[tuple[str, str, frozenset[str]]]:
     for line in lines:
         name, *cells = (cell for cell in line.split("  ") if cell.strip())
         for state, cell in zip(("working", "input_required", "unconfirmed"), cells, strict=True):
-            yield name.strip(), state, frozenset(one.strip() for one in cell.split(","))
+            named = cell.replace("any end", "completed, failed, cancelled")
+            yield name.strip(), state, frozenset(one.strip() for one in named.split(","))
+
+
+def tasks_in(state: str, event: str) -> Iterator[Task]:
+    """Return tasks in a state: one, and two that are redriven, with and without a new execution as the last resort."""
+    if event != "RedriveRefused":
+        yield task_in(state)
+    for may_restart in (True, False):
+        policy = Retry(3, ("States.ALL",), redrives=True, may_restart=may_restart)
+        yield replace(task_in(state), attempt=Attempt(policy, number=2, redrives=1))
 
 
 def task_in(state: str) -> Task:
@@ -85,10 +107,9 @@ def state_of(task: Task) -> str:
 
 @pytest.mark.parametrize(("name", "state", "expected"), tuple(documented()))
 def test_an_event_leads_to_the_documented_states(name: str, state: str, expected: frozenset[str]) -> None:
-    task = task_in(state)
-
     after = {
         state_of(advance(task, event, task.created_at + timedelta(seconds=1)))
+        for task in tasks_in(state, name)
         for event in EVENTS
         if type(event).__name__ == name
     }

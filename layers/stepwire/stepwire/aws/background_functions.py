@@ -1,11 +1,20 @@
 """The composition root of the functions for which no client waits: events, questions, expirations and the sweep."""
 
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.aws.bootstrap import SystemClock, client_elsewhere, deadline_of, log_fault, new_logger, recorder_of
+from stepwire.aws.bootstrap import (
+    SystemClock,
+    client_elsewhere,
+    deadline_of,
+    log_fault,
+    new_logger,
+    recorder_of,
+    wake_ups,
+)
 from stepwire.aws.clients import (
     dynamodb_client,
     patient_dynamodb_client,
@@ -13,6 +22,7 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.publishing.audit_log import write_audit_entry
+from stepwire.aws.publishing.wake_ups import task_to_wake
 from stepwire.aws.settings import read_sweep_interval, read_table_name
 from stepwire.aws.storage.table_stream import expired_task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -34,10 +44,24 @@ _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the swee
 
 
 class ExecutionEventsHandler:
-    """Handles function execution_events: records EventBridge's events about executions."""
+    """Handles function execution_events: records EventBridge's events about executions, and wakes tasks."""
 
-    def __call__(self, event: dict[str, Any], _context: object) -> None:
-        """Record one status change or progress report."""
+    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any] | None:
+        """Record one status change or progress report, or begin the attempts of tasks that a queue wakes."""
+        if "Records" in event:
+            return {"batchItemFailures": [one for record in event["Records"] for one in self._wake(record)]}
+        self._record(event)
+        return None
+
+    def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
+        """Begin the attempt of a task; yield what makes the queue deliver the message again."""
+        try:
+            self._events.attempts.wake(task_to_wake(message))
+        except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it
+            log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
+            yield {"itemIdentifier": message["messageId"]}
+
+    def _record(self, event: dict[str, Any]) -> None:
         try:
             received = execution_event_of(event)
         except ForeignEvent:  # a rule was changed; a retry would fail the same way
@@ -56,9 +80,8 @@ class ExecutionEventsHandler:
     @cached_property
     def _events(self) -> ExecutionEvents:
         recorder = recorder_of(read_table_name(os.environ), patient_dynamodb_client)
-        return ExecutionEvents(
-            recorder, StepFunctionsWorkflows(patient_step_functions_client, self._report, client_elsewhere)
-        )
+        workflows = StepFunctionsWorkflows(patient_step_functions_client, self._report, client_elsewhere)
+        return ExecutionEvents(recorder, workflows, self._report, wake_ups())
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an execution could not be read", "check postponed", new_logger())
@@ -123,7 +146,14 @@ class SweepHandler:
         workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
         return Sweep(
             recorder,
-            Upkeep(recorder, workflows, Intervals(interval, timedelta(), 0), self._report, describe_calls=None),
+            Upkeep(
+                recorder,
+                workflows,
+                Intervals(interval, timedelta(), 0),
+                self._report,
+                describe_calls=None,
+                wake_ups=wake_ups(),
+            ),
             Expirations(recorder.store, workflows, write_audit_entry),
             interval,
             self._report,

@@ -17,11 +17,13 @@ from stepwire.aws.clients import (
     read_service_models,
     s3_client,
     secrets_manager_client,
+    sqs_client,
     step_functions_client,
 )
 from stepwire.aws.clock import SystemClock
 from stepwire.aws.gateway.http_events import request_of, response_of
 from stepwire.aws.publishing.audit_log import SampledPolls, write_audit_entry
+from stepwire.aws.publishing.wake_ups import SqsWakeUps
 from stepwire.aws.s3 import PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import (
@@ -35,9 +37,11 @@ from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.live import LiveCatalog
 from stepwire.catalog.tools import Catalog, Tools, read_catalog
+from stepwire.engine.attempts import NoWakeUps
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations
 from stepwire.engine.polls import PollLimit
+from stepwire.engine.ports import WakeUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter
@@ -114,7 +118,7 @@ class McpHandler:
         settings = self._settings
         recorder = recorder_of(settings.table_name, dynamodb_client, SampledPolls(settings.polls_per_log_line))
         workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
-        upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
+        upkeep = Upkeep(recorder, workflows, settings.intervals, self._report, wake_ups=wake_ups())
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
         limiter = WaitLimiter(wait_slots, settings.waits, os.urandom, self._report)
         secret = Secret(settings.secret_arn, secrets_manager_client)
@@ -188,6 +192,12 @@ class McpHandler:
 def recorder_of(table_name: str, build_client: Callable[[], Any], audit: Audit = write_audit_entry) -> Recorder:
     """Return a recorder over the task table, with the system's clock and the audit log."""
     return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), audit)
+
+
+def wake_ups() -> WakeUps:
+    """Return what wakes tasks for their next attempt, at the queue in WAKE_UPS_URL; without it, readers begin them."""
+    url = os.environ.get("WAKE_UPS_URL", "")
+    return SqsWakeUps(url, sqs_client) if url else NoWakeUps()
 
 
 def deadline_of(context: Any) -> datetime | None:

@@ -122,14 +122,14 @@ def tagging_client() -> Any:
     return _client("resourcegroupstaggingapi", _FOR_EVENTS)
 
 
-def sqs_client() -> Any:
-    """Return a client of the Simple Queue Service."""
-    return _client("sqs", _FOR_EVENTS)
-
-
 def events_client() -> "EventBridgeClient":
     """Return an EventBridge client."""
     return _client("events", _FOR_EVENTS)
+
+
+def sqs_client() -> Any:
+    """Return a client of SQS."""
+    return _client("sqs", _FOR_REQUESTS)
 
 
 def read_service_models(*services: str) -> None:

@@ -4,11 +4,14 @@ Delivery is at least once and unordered, and some events belong to foreign execu
 that cannot be recorded raises, so that it is delivered again.
 """
 
+from collections.abc import Callable
+
 from stepwire.audit import EndSource
-from stepwire.engine.ports import Workflows
+from stepwire.engine.attempts import Attempts, NoWakeUps
+from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import ProgressReported
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.outcomes import (
@@ -44,6 +47,9 @@ class ExecutionEvents:
 
     recorder: Recorder
     workflows: Workflows
+    report: Callable[[Exception], None] = lambda _fault: None
+    """Receives faults that delay the next attempt of a task."""
+    wake_ups: WakeUps = field(default_factory=NoWakeUps)
 
     def record(self, change: ExecutionStatusChange) -> None:
         """Record the end of an execution in its task; other status changes and foreign executions are ignored.
@@ -57,13 +63,18 @@ class ExecutionEvents:
         state = self._with_output(change, task.execution)
         if isinstance(state, (Running, Missing)):
             return
-        self.recorder.record_end(task, state, EndSource.EVENT)
+        self.attempts.record_end(task, state, EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""
         task = self._task(made.execution)
         if task is not None:
             self.recorder.record(task, ProgressReported(made.progress, made.message))
+
+    @property
+    def attempts(self) -> Attempts:
+        """What begins the attempts of tasks, and records their ends."""
+        return Attempts(self.recorder, self.workflows, self.wake_ups, self.report)
 
     def _task(self, execution: Execution) -> Task | None:
         """Return the task of an execution; None if there is none or it has ended."""

@@ -77,7 +77,8 @@ def _check_express(manifest: Manifest) -> None:
         )
     if manifest.role is not None:
         raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
-    for field, value in (("confirm", manifest.confirm), ("idempotency", manifest.idempotency)):
+    needing = (("confirm", manifest.confirm), ("idempotency", manifest.idempotency), ("retry", manifest.retry))
+    for field, value in needing:
         if value is not None:
             raise CatalogError(
                 f"{field}: needs a task, and a state machine of type EXPRESS has none: leave the field out, "

@@ -47,6 +47,8 @@ _FIXED: Final = {
     "missing": "is missing",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
     "list_type": "must be a list",
     "time_delta_parsing": _DURATION,
     "time_delta_type": _DURATION,

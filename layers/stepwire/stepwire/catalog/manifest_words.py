@@ -86,6 +86,23 @@ EFFECTS: Final = {
     "output.text": "A template: the first block of the content.",
     "output.content": "Content blocks of MCP; their texts are templates, and `each` is an expression for a list.",
     "output.meta": "Members of the result's `_meta`; their texts are templates.",
+    "retry": "Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt.",
+    "retry.attempts": "The most attempts, the first included.",
+    "retry.errors": (
+        "Names of errors, as `ErrorEquals` of Amazon States Language matches them, with `States.ALL`, "
+        "`States.TaskFailed` and `States.Timeout`."
+    ),
+    "retry.mode": (
+        "`restart`: a new execution with the same input. `redrive`: the failed execution goes on from its failed state."
+    ),
+    "retry.fallback": (
+        "What follows if Step Functions refuses to redrive. `restart`: a new execution. `none`: the task ends. Only "
+        "with `mode: redrive`, where `restart` is the default."
+    ),
+    "retry.delay": "The time from the first failure to the second attempt.",
+    "retry.backoff": "The factor by which each further delay is longer.",
+    "retry.longest_delay": "No delay is longer than this.",
+    "retry.jitter": "`full`: each delay is a random part of its length, so that tasks do not all come back at once.",
 }
 SHAPES: Final = {
     "role": "the ARN of a role, such as arn:aws:iam::123456789012:role/name",

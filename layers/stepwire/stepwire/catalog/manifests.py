@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 from stepwire.catalog.manifest_faults import fault_words, not_utf8, unknown_field, wrong_types
 from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
 from stepwire.catalog.manifest_output import OutputFields, output_faults
+from stepwire.catalog.manifest_retry import RetryFields
 from stepwire.catalog.manifest_yaml import read_yaml
 from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
 from stepwire.errors import CatalogError
@@ -149,6 +150,7 @@ class Manifest(BaseModel):
     input: InputFields | None = None
     context: ContextFields | None = None
     output: OutputFields | None = None
+    retry: RetryFields | None = None
 
     @model_validator(mode="after")
     def keeps_what_is_stored_small(self) -> Self:
@@ -218,6 +220,8 @@ class Manifest(BaseModel):
         schemas = {name: getattr(self, name) for name in ("input_schema", "output_schema") if getattr(self, name)}
         if self.output is not None:
             schemas["output"] = self.output.compiled()
+        if self.retry is not None:
+            schemas["retry"] = self.retry.compiled()
         if self.input is not None:
             schemas["input"] = {"constants": self.input.constants, "defaults": self.input.defaults}
         return {
@@ -244,6 +248,7 @@ _NESTED: Final[dict[str, type[BaseModel]]] = {
     "idempotency": Idempotency,
     "input": InputFields,
     "output": OutputFields,
+    "retry": RetryFields,
 }
 
 

@@ -13,7 +13,7 @@ from stepwire import __version__
 from stepwire.catalog.compiled import Compiled, Endpoint, Refusal
 from stepwire.catalog.examination import Examined, fields_for, role_problem
 from stepwire.catalog.manifests import Manifest, read_manifest
-from stepwire.catalog.tools import ARN_PATTERN, RUN_FORMAT
+from stepwire.catalog.tools import ARN_PATTERN, RETRY_FORMAT
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonObject
 from stepwire.lean_dataclasses import dataclass, field
@@ -189,5 +189,5 @@ def _read(one: Registered) -> Manifest:
 
 def _digest(text: str) -> str:
     """Name a manifest and the version that compiled it: another version may compile it otherwise."""
-    compiler = f"{__version__} {RUN_FORMAT}"
+    compiler = f"{__version__} {RETRY_FORMAT}"
     return hashlib.blake2b(f"{compiler} {text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()

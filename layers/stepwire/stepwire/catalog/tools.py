@@ -21,6 +21,7 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
+from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
 
@@ -30,7 +31,9 @@ SHAPED_FORMAT: Final = 3
 """The format of a tool whose input or result a version must know how to shape."""
 RUN_FORMAT: Final = 4
 """The format of a tool that a version must know how to run: EXPRESS, or by a role."""
-FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT)
+RETRY_FORMAT: Final = 5
+"""The format of a tool whose workflow a version must know how to retry."""
+FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT)
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -128,6 +131,8 @@ class Tool:
     """Whether its state machine is of type EXPRESS: a call waits for the end, and never is a task."""
     role: str = ""
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
+    retry: Retry | None = None
+    """Which failures of its workflow are retried; None: none."""
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -220,6 +225,8 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
 
 def format_of(entry: JsonObject) -> int:
     """Return the format of a compiled tool. A version that does not know its fields must not serve it."""
+    if "retry" in entry:
+        return RETRY_FORMAT
     if not _RUNNING.isdisjoint(entry):
         return RUN_FORMAT
     return FORMAT if _SHAPING.isdisjoint(entry) else SHAPED_FORMAT
@@ -252,6 +259,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         output_shape=write(entry["output"]) if "output" in entry else None,
         is_express=entry.get("express", False),
         role=entry.get("role", ""),
+        retry=_retry(entry.get("retry")),
     )
 
 
@@ -265,6 +273,21 @@ def _idempotency(entry: JsonObject | None) -> Idempotency | None:
     if entry is None:
         return None
     return Idempotency(tuple(entry["arguments"]), timedelta(milliseconds=entry["window_ms"]))
+
+
+def _retry(entry: JsonObject | None) -> Retry | None:
+    if entry is None:
+        return None
+    return Retry(
+        entry["attempts"],
+        tuple(entry["errors"]),
+        entry["mode"] == "redrive",
+        entry["fallback"] == "restart",
+        timedelta(milliseconds=entry["delay_ms"]),
+        float(entry["backoff"]),
+        timedelta(milliseconds=entry["longest_delay_ms"]),
+        entry["jitter"] == "full",
+    )
 
 
 def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:

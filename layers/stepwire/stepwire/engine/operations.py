@@ -39,6 +39,7 @@ from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable
+from stepwire.tasks.retries import Attempt
 from stepwire.tasks.task import (
     LONGEST_TTL,
     Cancelled,
@@ -335,6 +336,7 @@ class Operations:
             checked_at=now,
             origin=call.origin,
             keep_result=tool.keep_result,
+            attempt=None if tool.retry is None else Attempt(tool.retry),
         )
 
     def _fetch_result(self, task: Task) -> ToolResult:

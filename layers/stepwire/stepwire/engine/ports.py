@@ -250,6 +250,19 @@ class Workflows(Protocol):
         """
         ...
 
+    def redrive(self, execution: Execution, token: str) -> None:
+        """Let a failed execution go on from its failed state. Idempotent per token, for a quarter of an hour.
+
+        Args:
+            execution: the execution.
+            token: 1 to 64 characters that stand for this redrive and no other.
+
+        Raises:
+            RedriveRefused: the execution runs, has succeeded, is not there, or may not be redriven.
+            WorkflowsUnavailable: it may or may not go on.
+        """
+        ...
+
     def describe(self, execution: Execution) -> ExecutionState:
         """Return the state of an execution. Eventually consistent."""
         ...
@@ -298,6 +311,18 @@ class Workflows(Protocol):
 
         Raises:
             WorkflowsUnavailable: as for `complete_callback`.
+        """
+        ...
+
+
+class WakeUps(Protocol):
+    """Calls `Attempts.wake` for a task at a time, so that nobody waits for its next attempt."""
+
+    def schedule(self, key: TaskKey, delay: timedelta) -> None:
+        """Wake a task after this delay, or earlier. At least once, seldom later, and perhaps never.
+
+        Raises:
+            WakeUpsUnavailable: it may or may not be woken.
         """
         ...
 

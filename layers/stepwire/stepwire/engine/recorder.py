@@ -12,7 +12,7 @@ from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
-from stepwire.tasks.events import TaskEvent, WorkCompleted
+from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
@@ -95,16 +95,12 @@ class Recorder:
                 return saved
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
 
-    def event_of_end(self, task: Task, end: ExecutionEnd) -> TaskEvent:
+    def event_of_end(self, task: Task, end: ExecutionEnd) -> WorkEnded:
         """Return the event for the end of a task's execution. Only a success needs the terms of the task."""
         if not isinstance(end, Succeeded):
             return event_of(end, None, task.work.causes)
         terms = self.store.terms_of(task)
         return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
-
-    def record_end(self, task: Task, end: ExecutionEnd, source: EndSource) -> Task | None:
-        """Record the end of a task's execution (`record`)."""
-        return self.record(task, self.event_of_end(task, end), source)
 
     def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:
         """Advance a task, save it and return it; None, without a retry, if another writer saved first."""
@@ -115,8 +111,9 @@ class Recorder:
 
     def note_shaping(self, task: Task, event: TaskEvent) -> None:
         """Tell the operator that an output could not be shaped, once for each task."""
-        if isinstance(event, WorkCompleted) and event.shaping_fault is not None:
-            fault = event.shaping_fault
+        end = event.end if isinstance(event, AttemptEnded) else event
+        if isinstance(end, WorkCompleted) and end.shaping_fault is not None:
+            fault = end.shaping_fault
             self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))
 
     def _save(self, task: Task, source: EndSource | None = None) -> Task:

@@ -13,22 +13,21 @@ from typing import Final
 
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.ports import Workflows
+from stepwire.engine.attempts import Attempts, NoWakeUps
+from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
-    InternalError,
     KeyDenied,
-    StartRefused,
     StartRefusedForNow,
     StartUnclear,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
 from stepwire.lean_dataclasses import dataclass, field
-from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed, WorkStopped
+from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import Missing, Running
-from stepwire.tasks.task import Task, TaskError, reports_progress
+from stepwire.tasks.task import Task, reports_progress
 
 CALLS_PER_SECOND: Final = 0.5
 """Of one instance. AWS allows an account 20 GetExecutionHistory and 15 DescribeExecution a second."""
@@ -67,6 +66,8 @@ class Upkeep:
     """Limits the calls of GetExecutionHistory by this function instance."""
     describe_calls: Allowance | None = field(default_factory=lambda: Allowance(CALLS_PER_SECOND, 20))
     """Limits the calls of DescribeExecution by this function instance; None: the caller limits them."""
+    wake_ups: WakeUps = field(default_factory=NoWakeUps)
+    """Begins the next attempts of tasks in their time."""
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
@@ -92,15 +93,12 @@ class Upkeep:
 
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
-        try:
-            self.workflows.start(task.execution, self.recorder.store.terms_of(task).input)
-        except StartRefusedForNow:
-            raise
-        except StartRefused as refusal:
-            error = TaskError(InternalError.code, f"The workflow could not be started: {refusal.reason}")
-            # Only if the task is unchanged: a concurrent reader may have started the execution.
-            return self.recorder.save_if_unchanged(task, WorkFailed(error)) or self.recorder.load(task.key) or task
-        return self.stop_if_ended(task)
+        return self.attempts.begin(task)
+
+    @property
+    def attempts(self) -> Attempts:
+        """What begins the attempts of tasks, and records their ends."""
+        return Attempts(self.recorder, self.workflows, self.wake_ups, self.report)
 
     def _may_look_at_state(self, task: Task) -> bool:
         """Tell whether to refresh the current state: only if shown, due, and within this instance's budget."""
@@ -144,11 +142,13 @@ class Upkeep:
                 return self._checked(task)
             case Missing():
                 return self._begun(task)
-            case end:
-                return self.recorder.record_end(task, end, EndSource.CHECK) or task
+            case end if self.attempts.has_begun(task, end):
+                return self.attempts.record_end(task, end, EndSource.CHECK)
+            case _:  # it has failed, and is to be redriven
+                return self._begun(task)
 
     def _begun(self, task: Task) -> Task:
-        """Return the task after starting what was never started. Of several readers, one does so."""
+        """Return the task after starting or redriving what was never begun. Of several readers, one does so."""
         checked = self.recorder.save_if_unchanged(task, WorkChecked())
         if checked is None:
             return task
@@ -169,11 +169,7 @@ class Upkeep:
 
     def stop_if_ended(self, task: Task) -> Task:
         """Return the current task after a start; if it has ended meanwhile, stop its execution."""
-        current = self.recorder.load(task.key)
-        if current is not None and not current.has_ended:
-            return current
-        self.workflows.stop(task.execution, "The task had ended before its execution began.")
-        return current or task
+        return self.attempts.stop_if_ended(task)
 
     def _deliver(self, one: UndeliveredAnswer) -> bool:
         try:

@@ -130,6 +130,33 @@ class WorkStopped:
 
 
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped
+
+
+@dataclass(frozen=True)
+class AttemptEnded:
+    """An attempt of a task with a retry policy ended; the policy decides whether the task does."""
+
+    run: int
+    """Number of the execution among those of the task."""
+    redrives: int
+    """How often it had been redriven."""
+    error: str | None
+    """Name of the error that a policy may match; None: the attempt succeeded, or was stopped."""
+    shown: str
+    """The name as the caller may read it."""
+    end: WorkEnded
+    """The end of the task, if no further attempt follows."""
+
+
+@dataclass(frozen=True)
+class RedriveRefused:
+    """Step Functions does not redrive the execution of the attempt."""
+
+    run: int
+    end: WorkEnded
+    """The end of the task, if the attempt may not begin in a new execution."""
+
+
 TaskEvent: TypeAlias = (
     WorkChecked
     | StateEntered
@@ -143,4 +170,6 @@ TaskEvent: TypeAlias = (
     | WorkConfirmed
     | WorkDeclined
     | WorkEnded
+    | AttemptEnded
+    | RedriveRefused
 )

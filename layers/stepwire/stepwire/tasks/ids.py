@@ -24,10 +24,13 @@ _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_PATTERN: Final = re.compile(f"[{_ALPHABET}]{{36}}")
 _PRINCIPALS: Final = 1 << 128  # 26 characters have room for more
 LONGEST_PREFIX: Final = 12
-"""Characters of an execution prefix. Name and prefix leave 5 of Step Functions' 80 to a suffix, for later use."""
+"""Characters of an execution prefix. Name and prefix leave 5 of Step Functions' 80 to a suffix."""
 _OWNER_AND_ID: Final = 63  # characters of a name behind its prefix
 _PREFIX_PATTERN: Final = re.compile(f"[a-z0-9]{{1,{LONGEST_PREFIX - 1}}}-")
-_EXECUTION_NAME_PATTERN: Final = re.compile(f"(?:{_PREFIX_PATTERN.pattern})([{_ALPHABET}]{{26}})-([{_ALPHABET}]{{36}})")
+_SUFFIX_PATTERN: Final = "(?:-r(?:[2-9]|10))?"  # of an execution that retries the task's first one (`retries`)
+_EXECUTION_NAME_PATTERN: Final = re.compile(
+    f"(?:{_PREFIX_PATTERN.pattern})([{_ALPHABET}]{{26}})-([{_ALPHABET}]{{36}}){_SUFFIX_PATTERN}"
+)
 # Version 0.1 named executions so; they may run for a year.
 _FIRST_NAME_PATTERN: Final = re.compile(f"([0-9a-f]{{32}})-([{_ALPHABET}]{{36}})")
 
@@ -65,18 +68,18 @@ def execution_prefix_of(text: str) -> str | None:
 
 
 def prefix_in(execution_name: str) -> str:
-    """Return the prefix of a name that this version made."""
+    """Return the prefix of the name of a task's first execution, if this version made it."""
     return execution_name[:-_OWNER_AND_ID]
 
 
-def execution_name_of(key: TaskKey, prefix: str) -> str:
-    """Return the name of a task's execution: at most 75 of the 80 characters that Step Functions allows.
+def execution_name_of(key: TaskKey, prefix: str, suffix: str = "") -> str:
+    """Return the name of a task's execution: without a suffix, at most 75 of the 80 characters of Step Functions.
 
     Without a prefix, return the name that version 0.1 gave it.
     """
     if not prefix:
-        return f"{key.owner}-{key.task_id}"
-    return f"{prefix}{_encode(int(key.owner, 16), 26)}-{key.task_id}"
+        return f"{key.owner}-{key.task_id}{suffix}"
+    return f"{prefix}{_encode(int(key.owner, 16), 26)}-{key.task_id}{suffix}"
 
 
 def task_key_from_execution(execution_name: str) -> TaskKey | None:

@@ -3,26 +3,29 @@
 Every change of status is made here and nowhere else. No clock, no I/O, no logging. The function is total, and an ended
 task ignores every event, so events may arrive late, more than once and in any order. The state after each event:
 
-    event             from working     from input_required       from unconfirmed
-    ----------------  ---------------  ------------------------  ----------------
-    StateEntered      working          input_required            unconfirmed
-    ProgressReported  working          input_required            unconfirmed
-    InputRequested    input_required   input_required            unconfirmed
-    InputAnswered     working          working, input_required   unconfirmed
-    InputRefused      working          input_required            unconfirmed
-    WorkConfirmed     working          input_required            working
-    WorkDeclined      working          input_required            completed
-    WorkCompleted     completed        completed                 completed
-    WorkFailed        failed           failed                    failed
-    WorkStopped       cancelled        cancelled                 cancelled
-    WorkChecked       working          input_required            unconfirmed
-    AnswersDelivered  working          input_required            unconfirmed
-    ClientTaskNoted   working          input_required            unconfirmed
-    ClientTaskClosed  working          input_required            unconfirmed
+    event             from working      from input_required       from unconfirmed
+    ----------------  ----------------  ------------------------  ----------------
+    StateEntered      working           input_required            unconfirmed
+    ProgressReported  working           input_required            unconfirmed
+    InputRequested    input_required    input_required            unconfirmed
+    InputAnswered     working           working, input_required   unconfirmed
+    InputRefused      working           input_required            unconfirmed
+    WorkConfirmed     working           input_required            working
+    WorkDeclined      working           input_required            completed
+    WorkCompleted     completed         completed                 completed
+    WorkFailed        failed            failed                    failed
+    WorkStopped       cancelled         cancelled                 cancelled
+    WorkChecked       working           input_required            unconfirmed
+    AnswersDelivered  working           input_required            unconfirmed
+    ClientTaskNoted   working           input_required            unconfirmed
+    ClientTaskClosed  working           input_required            unconfirmed
+    AttemptEnded      working, any end  working, any end          unconfirmed
+    RedriveRefused    working, any end  working, any end          unconfirmed
 
 An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call. From completed,
 failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last question expires,
-an input_required task becomes working, and an unconfirmed one completed.
+an input_required task becomes working, and an unconfirmed one completed. What a retry policy decides (`retries`) is
+decided here too: a failed attempt leaves the task working where another one follows, and its open questions are gone.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,12 +38,14 @@ from stepwire.lean_dataclasses import replace
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
     InputAnswered,
     InputRefused,
     InputRequested,
     ProgressReported,
+    RedriveRefused,
     StateEntered,
     TaskEvent,
     WorkChecked,
@@ -51,6 +56,7 @@ from stepwire.tasks.events import (
     WorkStopped,
 )
 from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput, retry_key
+from stepwire.tasks.retries import Attempt, begun_text, in_new_execution, next_attempt, retry_text
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
     Cancelled,
@@ -90,10 +96,12 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Task:
 
 
 def as_of(task: Task, at: datetime) -> Task:
-    """Return the task without its expired questions; the same object if none has expired.
+    """Return the task without its expired questions; the same object if time has changed nothing.
 
-    A task that was not confirmed in time is completed, and its workflow never starts.
+    The message of a task whose next attempt has begun no longer says when it begins. A task that was not
+    confirmed in time is completed, and its workflow never starts.
     """
+    task = _with_begun_attempt(task, at)
     requests = task.input_requests
     left = tuple(one for one in requests if one.expires_at is None or one.expires_at > at)
     if len(left) == len(requests):
@@ -103,6 +111,14 @@ def as_of(task: Task, at: datetime) -> Task:
             ended_at = max(one.expires_at, task.last_updated_at)
             return replace(task, status=Completed(_UNCONFIRMED), inputs=Inputs(), last_updated_at=ended_at)
     return _with_requests(task, left)
+
+
+def _with_begun_attempt(task: Task, at: datetime) -> Task:
+    """Return the task without the time of its next attempt, if that has come."""
+    attempt = task.attempt
+    if attempt is None or attempt.begins_at is None or attempt.begins_at > at or task.has_ended:
+        return task
+    return _with_message(task, begun_text(task.status.message, attempt, at))
 
 
 def _ignore(task: Task, _event: object, _at: datetime) -> Task:
@@ -203,7 +219,38 @@ def _fail(task: Task, event: WorkFailed, _at: datetime) -> Task:
 
 
 def _stop(task: Task, event: WorkStopped, _at: datetime) -> Task:
-    return replace(task, status=Cancelled(event.message), inputs=Inputs(), may_begin=event.may_begin)
+    # Who stops one attempt may meet another process that begins the next one.
+    may_begin = event.may_begin or task.is_retried
+    return replace(task, status=Cancelled(event.message), inputs=Inputs(), may_begin=may_begin)
+
+
+def _end_attempt(task: Task, event: AttemptEnded, at: datetime) -> Task:
+    if task.attempt is None:
+        return advance(task, event.end, at)
+    if not task.attempt.is_of(event.run, event.redrives):
+        return task  # of an attempt that is over
+    following = None if event.error is None else next_attempt(task.attempt, event.error, task.task_id, at)
+    if following is None or (following.begins_at or at) >= task.expires_at:
+        return replace(advance(task, event.end, at), may_begin=False)
+    return _with_attempt(task, replace(following, after=event.shown), at)
+
+
+def _restart(task: Task, event: RedriveRefused, at: datetime) -> Task:
+    attempt = task.attempt
+    if attempt is None or attempt.run != event.run or not attempt.is_redriven:
+        return task  # it has begun otherwise meanwhile
+    if not attempt.policy.may_restart:
+        return replace(advance(task, event.end, at), may_begin=False)
+    return _with_attempt(task, in_new_execution(attempt), at)
+
+
+def _with_attempt(task: Task, attempt: Attempt, at: datetime) -> Task:
+    """Return the task with its next attempt. No state of the attempt before waits for an answer any more."""
+    begun = replace(
+        task, attempt=attempt, status=Working(retry_text(attempt, at)), inputs=replace(task.inputs, undelivered=())
+    )
+    # Nobody looks for the execution before it may be there.
+    return replace(begun, checked_at=max(at, attempt.begins_at or at, task.checked_at))
 
 
 def _note_check(task: Task, event: WorkChecked, at: datetime) -> Task:
@@ -260,6 +307,8 @@ _TRANSITIONS: Final[Mapping[type[TaskEvent], _Row]] = {
     WorkCompleted: _Row(_complete, _complete, _complete),
     WorkFailed: _Row(_fail, _fail, _fail),
     WorkStopped: _Row(_stop, _stop, _stop),
+    AttemptEnded: _Row(_end_attempt, _end_attempt, _ignore),
+    RedriveRefused: _Row(_restart, _restart, _ignore),
     WorkChecked: _Row(_note_check, _note_check, _note_check),
     AnswersDelivered: _Row(_drop_delivered, _drop_delivered, _drop_delivered),
     ClientTaskNoted: _Row(_note_client_task, _note_client_task, _note_client_task),
@@ -294,7 +343,7 @@ def _with_requests(task: Task, requests: tuple[InputRequest, ...]) -> Task:
     return replace(task, status=_unfinished(requests, task.status.message))
 
 
-def _with_message(task: Task, message: str) -> Task:
+def _with_message(task: Task, message: str | None) -> Task:
     if task.status.message == message:
         return task
     return replace(task, status=_unfinished(task.input_requests, message))

@@ -12,11 +12,12 @@ import re
 from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import violations_of
-from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
+from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
+from stepwire.tasks.retries import MOST_ATTEMPTS, TIMEOUT
 from stepwire.tasks.shaping import Unshapable, shaped
-from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
@@ -55,16 +56,22 @@ class ExecutionFailed:
 
     error: str
     cause: str
+    redrives: int = field(default=0, compare=False)
+    """How often it had been redriven before."""
 
 
 @dataclass(frozen=True)
 class TimedOut:
     """The execution exceeded the time limit of its state machine."""
 
+    redrives: int = field(default=0, compare=False)
+
 
 @dataclass(frozen=True)
 class Aborted:
     """The execution was stopped."""
+
+    redrives: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ ExecutionState: TypeAlias = Running | Missing | ExecutionEnd
 
 def event_of(
     end: ExecutionEnd, output_schema: str | None, causes: Causes = Causes.REDACTED, shape: str | None = None
-) -> TaskEvent:
+) -> WorkEnded:
     """Return the task event for an execution's end.
 
     Args:
@@ -101,6 +108,30 @@ def event_of(
             return _tool_error("The workflow did not finish within its time limit (States.Timeout) and was stopped.")
         case Aborted():
             return WorkStopped("The execution was stopped.")
+
+
+def attempt_ended(task: Task, end: ExecutionEnd, event: WorkEnded) -> TaskEvent:
+    """Return the event for the end of a task's execution; `event` is what it means if no other attempt follows."""
+    if task.attempt is None:
+        return event
+    error = _error_of(end)
+    return AttemptEnded(task.attempt.run, redrives_of(end), error, _redacted(error or "", task.work.causes), event)
+
+
+def redrives_of(end: ExecutionEnd) -> int:
+    """Return how often an execution had been redriven before it ended so; a success is the last end there is."""
+    return end.redrives if isinstance(end, ExecutionFailed | TimedOut | Aborted) else MOST_ATTEMPTS
+
+
+def _error_of(end: ExecutionEnd) -> str | None:
+    """Return the name by which a policy matches the failure; None if it is no failure of the workflow."""
+    match end:
+        case ExecutionFailed(error):
+            return error
+        case TimedOut():
+            return TIMEOUT
+        case _:
+            return None
 
 
 def tool_error(text: str) -> ToolResult:

@@ -14,6 +14,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.retries import Attempt
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -255,6 +256,8 @@ class Task:
     """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
     keep_result: timedelta = timedelta()
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
+    attempt: Attempt | None = None
+    """Of a tool with a retry policy: the attempt that runs, or the next one; None: there is one attempt."""
     version: int = 0
     """Number of saves, for optimistic locking; only the store changes it."""
 
@@ -270,9 +273,17 @@ class Task:
 
     @property
     def execution(self) -> Execution:
-        """The execution that does the work."""
+        """The execution that does the work: of the attempt that runs, or of the next one."""
         arn, qualifier = unqualified(self.work.state_machine_arn)
-        return Execution(arn, execution_name_of(self.key, self.work.execution_prefix), qualifier, self.work.role)
+        suffix = self.attempt.suffix if self.attempt else ""
+        return Execution(
+            arn, execution_name_of(self.key, self.work.execution_prefix, suffix), qualifier, self.work.role
+        )
+
+    @property
+    def is_retried(self) -> bool:
+        """Tell whether an attempt has failed, and another one runs or is about to begin."""
+        return self.attempt is not None and self.attempt.number > 1
 
     @property
     def expires_at(self) -> datetime:

@@ -24,6 +24,7 @@ _ENDS: Final = {
 }
 _COUNTED: Final = {
     AuditAction.CREATED: "Created",
+    AuditAction.RETRIED: "Retried",
     AuditAction.EXPIRED: "Expired",
     AuditAction.POLLED: "Polls",
     AuditAction.RETRIEVED: "Retrieved",

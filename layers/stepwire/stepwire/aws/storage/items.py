@@ -1,6 +1,7 @@
 """The DynamoDB item of a task: write it and read it.
 
     pk    the owner's principal    sk  "task#" + the task's id    expires_at  epoch seconds, the table's TTL attribute
+    state_machine_arn  of a task with a retry policy, a list that also has the policy and its state (`attempts`)
     open  the sweep's shard, only while an execution may run or start: with checked_at, the key of the index `neglected`
 
 This item is the head of the task: small, because every poll reads it and every change writes it. Large terms and a
@@ -15,11 +16,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import starmap
 from typing import Any, Final, TypeAlias
 
+from stepwire.aws.storage import attempts
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.lean_dataclasses import replace
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
-from stepwire.tasks.ids import TaskId, TaskKey, prefix_in
+from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of, prefix_in
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
     Action,
@@ -81,11 +83,11 @@ def item_of(task: Task) -> Item:
     """Return the item of a task."""
     texts = {
         "tool": task.work.tool,
-        "state_machine_arn": task.work.state_machine_arn,
+        "state_machine_arn": attempts.text_of(task.work.state_machine_arn, task.attempt),
         **texts_of_terms(task.work.terms),
         "result_bucket": task.work.result_bucket,
         "result_prefix": task.work.result_prefix,
-        "execution_name": task.execution.name if task.work.execution_prefix else None,
+        "execution_name": _first_execution_name(task) if task.work.execution_prefix else None,
         "role": task.work.role or None,
         "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
         **_texts_of(task.status),
@@ -129,7 +131,7 @@ def task_of(item: Item) -> Task:
         task_id=key.task_id,
         work=Work(
             _text(item, "tool"),
-            _text(item, "state_machine_arn"),
+            attempts.state_machine_arn_in(_text(item, "state_machine_arn")),
             TermsElsewhere(_text(item, "terms_at")) if "terms_at" in item else terms_of(item),
             shows_state="shows_state" in item and bool(_number(item, "shows_state")),
             result_bucket=_maybe(item, "result_bucket"),
@@ -151,6 +153,7 @@ def task_of(item: Item) -> Task:
         progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
+        attempt=attempts.attempt_in(_text(item, "state_machine_arn")),
         version=_number(item, "version"),
     )
 
@@ -183,6 +186,10 @@ def item_key(key: TaskKey) -> Item:
 def usage_key(owner: Principal) -> Item:
     """Return the primary key of the item with what a caller uses of the limits."""
     return {"pk": {"S": owner}, "sk": {"S": "usage"}}
+
+
+def _first_execution_name(task: Task) -> str:
+    return execution_name_of(task.key, task.work.execution_prefix)
 
 
 def _in_steps(moment: datetime) -> int:

@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 from stepwire.aws.throttling import THROTTLED
 from stepwire.errors import (
     KeyDenied,
+    RedriveRefused,
     RoleDenied,
     StartRefused,
     StartRefusedForNow,
@@ -24,7 +25,7 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
@@ -71,6 +72,10 @@ _NOT_STOPPED: Final = {
     "KmsAccessDeniedException": "this server may not use the key of its state machine",
     "KmsInvalidStateException": "the key of its state machine is disabled",
 }
+# An operator who does not allow it does not want it: the manifest says whether the execution is started anew then.
+_NOT_REDRIVEN: Final = frozenset(
+    {"ExecutionNotRedrivable", "ExecutionDoesNotExist", "ValidationException", "AccessDeniedException"}
+)
 _UNREADABLE: Final = "its error cannot be read, because this server may not use the key of its state machine"
 _LAST_EVENTS: Final = frozenset({"ExecutionSucceeded", "ExecutionFailed", "ExecutionAborted", "ExecutionTimedOut"})
 _MAP_RUN_ENDS: Final = frozenset({"MapRunSucceeded", "MapRunFailed", "MapRunAborted"})
@@ -124,6 +129,15 @@ class StepFunctionsWorkflows:
             # To follow an Express execution would find nothing, and start it again and again.
             if _EXPRESS in begun.get("executionArn", ""):
                 raise StartRefused("its state machine is of type EXPRESS now; one run of it has begun")
+
+    def redrive(self, execution: Execution, token: str) -> None:
+        """Let a failed execution go on from its failed state. Idempotent per token."""
+        try:
+            self._client_for(execution).redrive_execution(executionArn=execution_arn_of(execution), clientToken=token)
+        except ClientError as error:
+            raise RedriveRefused if code_of(error) in _NOT_REDRIVEN else _unavailable(error) from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
 
     def describe(self, execution: Execution) -> ExecutionState:
         """Return the state of an execution."""
@@ -264,11 +278,13 @@ def state_of(report: Any) -> ExecutionState:
         case "SUCCEEDED":
             return Succeeded(_whole(report.get("output")))
         case "FAILED":
-            return ExecutionFailed(_whole(report.get("error")) or "", _whole(report.get("cause")) or "")
+            return ExecutionFailed(
+                _whole(report.get("error")) or "", _whole(report.get("cause")) or "", report.get("redriveCount") or 0
+            )
         case "TIMED_OUT":
-            return TimedOut()
+            return TimedOut(report.get("redriveCount") or 0)
         case "ABORTED":
-            return Aborted()
+            return Aborted(report.get("redriveCount") or 0)
         case _:  # RUNNING, PENDING_REDRIVE
             return Running()
 
@@ -279,7 +295,7 @@ def _without_data(state: ExecutionState) -> ExecutionState:
         case Succeeded():
             return Unreadable()
         case ExecutionFailed():
-            return ExecutionFailed("", _UNREADABLE)
+            return replace(state, error="", cause=_UNREADABLE)
         case _:
             return state
 
