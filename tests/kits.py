@@ -219,7 +219,7 @@ class World:
             counting(),
             self.verifications.append,
         )
-        self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock)
+        self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
         self.kit = Kit(
             self.catalog,

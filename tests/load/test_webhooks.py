@@ -67,7 +67,7 @@ class Simulation:
         self.record, self.store = InMemoryEventStore(), InMemorySubscriptionStore()
         self.messages: list[tuple[datetime, int, Principal, str]] = []
         self.numbers = iter(range(10**9))
-        self.recording = Recording(self.record, self.store, self._ring, self.clock)
+        self.recording = Recording(self.record, self.store, self._ring, self.clock.now)
         self.delivering = Delivering(self.record, self.store, self.receivers, unsigned, self.clock, counting())
         for owner in self.owners:
             until = START_OF_TIME + LONGEST_TTL

@@ -6,8 +6,9 @@ Importing a handler builds nothing. The first event, `warm` or `prepare` builds 
 
 import importlib
 import os
+import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,6 @@ from stepwire.aws.clients import (
     sqs_client,
     step_functions_client,
 )
-from stepwire.aws.clock import SystemClock
 from stepwire.aws.gateway.http_events import request_of, response_of
 from stepwire.aws.publishing.audit_log import SampledPolls, write_audit_entry
 from stepwire.aws.publishing.wake_ups import SqsWakeUps
@@ -57,6 +57,18 @@ if TYPE_CHECKING:
     from stepwire.subscriptions.subscribing import Events
 
 _LINK_LIFETIME: Final = timedelta(minutes=15)
+
+
+class SystemClock:
+    """The system's clock."""
+
+    def now(self) -> datetime:
+        """Return the current time."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Block for that many seconds."""
+        time.sleep(seconds)
 
 
 def client_elsewhere(region: str, role: str) -> "SFNClient":

@@ -14,9 +14,8 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.aws.bootstrap import log_fault, new_logger
+from stepwire.aws.bootstrap import SystemClock, log_fault, new_logger
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
-from stepwire.aws.clock import SystemClock
 from stepwire.aws.publishing.audit_log import NAMESPACE
 from stepwire.aws.publishing.doorbells import bell_of
 from stepwire.aws.publishing.endpoints import HttpsEndpoints

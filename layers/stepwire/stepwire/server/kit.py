@@ -1,7 +1,9 @@
 """The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from stepwire import __version__
@@ -11,7 +13,7 @@ from stepwire.catalog.tools import Tools
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
-from stepwire.errors import WorkflowNotStarted
+from stepwire.errors import MethodNotFound, WorkflowNotStarted
 from stepwire.json_text import JsonObject
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
@@ -19,7 +21,7 @@ from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, ResumingClients
 from stepwire.protocol.sessions import Session
-from stepwire.protocol.versions import LEGACY_WITH_TASKS
+from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_WITH_TASKS
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
 
@@ -163,3 +165,29 @@ class SessionOpened:
 
 Reply: TypeAlias = JsonObject | Stream | Written | SessionOpened
 Method: TypeAlias = Callable[[Kit, Call], Reply]
+
+
+def events_capabilities(kit: Kit) -> JsonObject:
+    """Return the capabilities of this server that concern events: ChatGPT reads the first, other hosts the second."""
+    return {} if kit.events is None else {"events": {}, "extensions": {EVENTS_EXTENSION: {}}}
+
+
+def _loaded_later(name: str) -> Method:
+    def method(kit: Kit, call: Call) -> JsonObject:
+        if kit.events is None:
+            raise MethodNotFound("This server has no events: poll tasks/get instead.")
+        loaded = importlib.import_module("stepwire.server.events")
+        return getattr(loaded, name)(kit, kit.events(), call)
+
+    return method
+
+
+EVENT_METHODS: Final = MappingProxyType(
+    {
+        "events/list": _loaded_later("list_events"),
+        "events/poll": _loaded_later("poll_events"),
+        "events/subscribe": _loaded_later("subscribe"),
+        "events/unsubscribe": _loaded_later("unsubscribe"),
+    }
+)
+"""The methods of MCP Events, for both eras: loaded with the first such request, because most clients send none."""

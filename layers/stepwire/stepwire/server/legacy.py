@@ -20,9 +20,9 @@ from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
 from stepwire.rendering import legacy_result, legacy_task, legacy_tool, mark_repeated
-from stepwire.server import event_methods, fetch_tools
+from stepwire.server import fetch_tools
 from stepwire.server.fetch_tools import Era, FetchTool
-from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened
+from stepwire.server.kit import EVENT_METHODS, SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, events_capabilities
 from stepwire.server.pages import next_cursor, task_cursor, tools_page
 from stepwire.server.sse_polling import open_stream
 from stepwire.server.tool_calls import (
@@ -45,7 +45,7 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
     version = requested if requested in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
     listing: JsonObject = {"list": {}} if kit.access.knows_callers else {}  # T21
     tasks: JsonObject = {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}  # T1
-    events = event_methods.events_capabilities(kit) if _asks_for_events(call, version) else {}
+    events = events_capabilities(kit) if _asks_for_events(call, version) else {}
     result: JsonObject = {
         "protocolVersion": version,
         "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {}), **events},
@@ -232,7 +232,7 @@ _TASKS: Final[dict[str, Method]] = {
     "tasks/result": get_task_result,
     "tasks/list": list_tasks,
     "tasks/cancel": cancel_task,
-    **event_methods.METHODS,
+    **EVENT_METHODS,
 }
 
 METHODS: Final = MappingProxyType(

@@ -24,10 +24,8 @@ from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.rendering import complete_result, modern_answer, modern_requests, modern_task, modern_tool
-from stepwire.server import event_methods
-from stepwire.server.event_methods import events_capabilities
 from stepwire.server.fetch_tools import offered
-from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Stream
+from stepwire.server.kit import EVENT_METHODS, SERVER_INFO, Call, Kit, Method, Stream, events_capabilities
 from stepwire.server.modern_calls import TASKS_CAPABILITY, call_tool
 from stepwire.server.pages import next_cursor, tools_page
 from stepwire.server.tool_calls import permit
@@ -188,7 +186,7 @@ _METHODS: Final[dict[str, Method]] = {
     "tasks/update": update_task,
     "tasks/cancel": cancel_task,
     "subscriptions/listen": listen,
-    **event_methods.METHODS,
+    **EVENT_METHODS,
 }
 
 METHODS: Final = MappingProxyType(dict.fromkeys(MODERN_VERSIONS, _METHODS))

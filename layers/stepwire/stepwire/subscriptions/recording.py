@@ -3,11 +3,10 @@
 The changes of one caller arrive in order, in one place: the caller's tasks are in one partition of the table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import groupby
 
-from stepwire.engine.ports import Clock
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
@@ -29,7 +28,7 @@ class Recording:
     store: EventStore
     subscriptions: SubscriptionStore
     ring: Ring
-    clock: Clock
+    now: Callable[[], datetime]
 
     def record(self, changes: Sequence[OwnedChange]) -> None:
         """Record each change whose caller has asked for events; one read for each caller.
@@ -37,7 +36,7 @@ class Recording:
         Raises:
             Exception: some may not be recorded. All must be given again; those that were recorded are then told twice.
         """
-        at = self.clock.now()
+        at = self.now()
         in_order = sorted(changes, key=lambda one: one.owner)  # stable: the order of a caller's changes is kept
         for owner, group in groupby(in_order, key=lambda one: one.owner):
             head = self.store.head(owner, at)

@@ -6,14 +6,13 @@ import it.
 
 import os
 from collections.abc import Callable
-from datetime import timedelta
-from functools import cached_property
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
 
 from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
-from stepwire.aws.clock import SystemClock
 from stepwire.aws.publishing.doorbells import Doorbells
 from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
@@ -140,5 +139,5 @@ class StatusChangesHandler:
             DynamoDbEventStore(table, self.build_table_client),
             DynamoDbSubscriptionStore(table, self.build_table_client),
             Doorbells(read_webhook_queue(os.environ), self.build_queue_client).ring,
-            SystemClock(),
+            partial(datetime.now, UTC),
         )
