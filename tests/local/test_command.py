@@ -247,14 +247,16 @@ def test_an_unknown_log_format_is_one_line(monkeypatch: pytest.MonkeyPatch, unto
 
 
 def test_a_missing_template_is_one_line_and_exit_code_2() -> None:
-    error = failed("--template", "gone.yaml")
+    error = failed("--template", "gone.yaml", "--port", "0")
 
     assert "error: gone.yaml does not exist" in error
     assert len(error.splitlines()) == 1
 
 
 def test_a_wrong_parameter_is_one_line(tmp_path: Path, untouched_process: None) -> None:
-    error = failed_here("--template", str(TEMPLATE), "--parameter", "Authorizer=maybe", "--logs", str(tmp_path))
+    error = failed_here(
+        "--template", str(TEMPLATE), "--port", "0", "--parameter", "Authorizer=maybe", "--logs", str(tmp_path)
+    )
 
     assert "must be one of jwt, iam, none" in error
     assert len(error.splitlines()) == 1

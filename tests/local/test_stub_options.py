@@ -40,7 +40,7 @@ def test_a_stub_that_cannot_be_used_is_one_line_and_exit_code_2(
 ) -> None:
     given = [f"--stub={name}={files / file}" for name, _, file in (stub.partition("=") for stub in stubs)]
 
-    error = failed_here("--template", str(ROOT / "template.yaml"), "--logs", str(files / "logs"), *given)
+    error = failed_here("--template", str(ROOT / "template.yaml"), "--port", "0", "--logs", str(files / "logs"), *given)
 
     assert error.startswith("error: ")
     assert words in error

@@ -6,11 +6,11 @@ Intermediaries route by these headers and never read the body, so the two must n
 import base64
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from stepwire.errors import HeaderMismatch, InvalidParams
 from stepwire.json_text import JsonObject, as_object
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.messages import Request
 from stepwire.protocol.sse import CONTENT_TYPE as EVENT_STREAM
 
@@ -39,10 +39,10 @@ _PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
 _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
 
 
-class RequestHeaders(NamedTuple):
+@dataclass(frozen=True)
+class RequestHeaders:
     """The headers of one request that the server uses, without white space around them (M10); None: absent."""
 
-    # A frozen dataclass with as many fields takes five times as long to make: 3 µs, of the 50 that a poll takes.
     origin: str | None = None
     media_type: str = ""
     """Of the body: the Content-Type in lower case, without its parameters."""
@@ -61,7 +61,7 @@ class RequestHeaders(NamedTuple):
     last_event_id: str | None = None
     idempotency_key: str | None = None
     user_agent: str = ""
-    sent: Mapping[str, str] = MappingProxyType({})
+    sent: Mapping[str, str] = field(default_factory=dict[str, str])
     """All headers, as they were sent."""
 
     def parameter(self, name: str) -> str | None:
