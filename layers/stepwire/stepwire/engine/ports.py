@@ -3,7 +3,7 @@
 `aws/` implements them; tests use fakes that pass the same contract suite.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
@@ -125,6 +125,10 @@ class TaskStore(Protocol):
         """Return up to 100 tasks by id, without those that do not exist."""
         ...
 
+    def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
+        """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
+        ...
+
     def unreserve(self, key: TaskKey, limits: Limits) -> None:
         """Undo the reservation of a task that was not created: its slot and its part of the rate. Idempotent.
 
@@ -244,11 +248,11 @@ class Workflows(Protocol):
         """
         ...
 
-    def list_running(self, state_machine_arn: str) -> frozenset[str]:
-        """Return the names of a state machine's running executions, at most 100,000. Eventually consistent.
+    def list_running(self, state_machine_arn: str) -> Iterable[frozenset[str]]:
+        """Yield the names of a state machine's running executions in pages, at most 100,000. Eventually consistent.
 
         Raises:
-            WorkflowsUnavailable: no answer.
+            WorkflowsUnavailable: no answer for a page.
         """
         ...
 
