@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock bench clean
+.PHONY: help demo run logs services test browser repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -35,7 +35,10 @@ services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566 unt
 # --dist loadfile: the tests of a file share a stack, so one worker runs them. Three workers for two cores: many tests
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/ready)  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed') $(ARGS)
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed' --hypothesis-profile=full) $(ARGS)
+
+browser: .venv/ready  ## make this machine ready for the tests in a browser: install Chromium, or say how
+	@$(BIN)/python -m tests.browser
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
 	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))
@@ -122,7 +125,8 @@ clean:  ## remove everything that these targets create
 	rm -rf .venv .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
-	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules
+	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules \
+		tests/browser/node/node_modules tests/sign_in/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is recreated when its lock changes or its installation was interrupted: the file `ready` marks a complete

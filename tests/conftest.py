@@ -17,11 +17,13 @@ from tests.longest_first import in_order
 # The same examples in every run. No deadline and no check for slow data, because both depend on the machine. No
 # database, because a test must not depend on files of an earlier run.
 settings.register_profile(
-    "fixed", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "full", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
+# `make test` tries fewer examples; with ALL=1 it chooses the profile above.
+settings.register_profile("quick", settings.get_profile("full"), max_examples=25)
 # `make explore` chooses this profile, and a new seed for each round.
-settings.register_profile("explore", settings.get_profile("fixed"), derandomize=False, print_blob=True)
-settings.load_profile("fixed")
+settings.register_profile("explore", settings.get_profile("full"), derandomize=False, print_blob=True)
+settings.load_profile("quick")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # As in local/terminal/leaving.py: DuckDB would otherwise report leaked objects, although none leak.

@@ -2,18 +2,20 @@
 
 The rule: the answer can only remove the mirror. No text of the pool reaches a document, no redirect is followed, and a
 pool that is silent, slow or malformed leaves the mirror, because the stack was deployed with it.
-"""
 
-import http.client
+HTTP and TLS are imported where they are used, because most instances ask nobody and would start three times as slowly.
+"""
+# ruff: noqa: PLC0415
+
 import json
 import logging
 from contextlib import closing
 from typing import Any, NamedTuple, cast
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 _PATIENCE = 1.5  # seconds, for each of the two requests
+_OK = 200
 _LONGEST = 65_536  # bytes of the pool's metadata
-_NO_ANSWER = (OSError, http.client.HTTPException, ValueError, TypeError, AttributeError)
+_NO_ANSWER = (OSError, ValueError, TypeError, AttributeError)
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +51,7 @@ def _is_complete(says: dict[str, Any]) -> bool:
 def _metadata(issuer: str) -> dict[str, Any]:
     try:
         answer = _get(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-        says: Any = json.loads(answer.body) if answer.status == http.client.OK else None
+        says: Any = json.loads(answer.body) if answer.status == _OK else None
     except _NO_ANSWER:
         return {}
     return cast("dict[str, Any]", says) if isinstance(says, dict) else {}
@@ -60,6 +62,8 @@ def _answers_with_iss(sign_in: str, client_id: str, callback_url: str) -> bool:
 
     The request names a scope that does not exist, so it ends at once, without a page and without anybody's sign-in.
     """
+    from urllib.parse import parse_qs, urlencode, urlsplit
+
     query = {"response_type": "code", "client_id": client_id, "redirect_uri": callback_url, "scope": "none/such"}
     try:
         location = _get(f"{sign_in}/oauth2/authorize?{urlencode(query)}").location
@@ -75,9 +79,20 @@ class _Answer(NamedTuple):
 
 
 def _get(url: str) -> _Answer:
+    """Return the answer to a GET.
+
+    Raises:
+        OSError: there is none.
+    """
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from urllib.parse import urlsplit
+
     parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    with closing(kind(parts.netloc, timeout=_PATIENCE)) as connection:
-        connection.request("GET", f"{parts.path}?{parts.query}" if parts.query else parts.path)
-        answer = connection.getresponse()
-        return _Answer(answer.status, answer.getheader("location", ""), answer.read(_LONGEST))
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    try:
+        with closing(kind(parts.netloc, timeout=_PATIENCE)) as connection:
+            connection.request("GET", f"{parts.path}?{parts.query}" if parts.query else parts.path)
+            answer = connection.getresponse()
+            return _Answer(answer.status, answer.getheader("location", ""), answer.read(_LONGEST))
+    except HTTPException as error:
+        raise ConnectionError(f"{url}: {error!r}") from None

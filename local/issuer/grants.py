@@ -8,7 +8,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -86,11 +86,11 @@ class Grants:
             raise Refused("unsupported_response_type")
         if asked.get("code_challenge_method") != "S256" or not asked.get("code_challenge"):
             raise Refused("invalid_request")
-        if self._shape.refuses_resource and "resource" in asked:
-            raise Refused("invalid_target")
         scopes = asked.get("scope", "").split()
-        if not all(scope.startswith(self._shape.scope_prefix) for scope in scopes) or "none/such" in scopes:
+        if "none/such" in scopes:
             raise Refused("invalid_scope")
+        if self._shape.scopes_name_their_resource:
+            _check_resource(scopes, asked)
         code = secrets.token_urlsafe(16)
         self._codes[code] = _Grant(
             asked["client_id"],
@@ -159,7 +159,8 @@ class Grants:
         now = int(self._now())
         given = [one.format(resource=grant.resource) for one in self._shape.audience]
         audience = [one for one in given if one]
-        words = [scope.removeprefix(self._shape.scope_prefix) for scope in grant.scope.split()]
+        scopes = grant.scope.split()
+        words = [one.rpartition("/")[2] for one in scopes] if self._shape.scopes_name_their_resource else scopes
         name = self._shape.scope_claim.removesuffix("[]")
         return {
             "iss": self._issuer,
@@ -171,3 +172,12 @@ class Grants:
             name: words if self._shape.scope_claim.endswith("[]") else " ".join(words),
             **({"aud": audience[0] if len(audience) == 1 else audience} if audience else {}),
         }
+
+
+def _check_resource(scopes: Sequence[str], asked: Form) -> None:
+    """Refuse scopes without a resource, of several resources, and of another one than was asked for."""
+    resources = {scope.rpartition("/")[0] for scope in scopes}
+    if len(resources) != 1 or "" in resources:
+        raise Refused("invalid_scope")
+    if asked.get("resource") not in (None, *resources):
+        raise Refused("invalid_target")

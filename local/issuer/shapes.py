@@ -14,6 +14,7 @@ OAUTH: Final = "oauth-authorization-server"
 
 _ALL: Final = frozenset({"documents", "registration"})
 _API: Final = "api://stepwire"
+_APPLICATION: Final = "6f1a7c52-0000-4000-8000-000000000000"
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,11 @@ class Shape:
     """`documents`: client ID metadata documents; `registration`: dynamic registration. A given id always works."""
     audience: tuple[str, ...] = ("{resource}",)
     """The audiences of a token; `{resource}` is the one that was asked for, or none. Several are a list."""
-    refuses_resource: bool = False
-    """Whether it answers `invalid_target` to a request with `resource`."""
     scope_claim: str = "scope"
-    """The claim of the scopes: `scope`, one text; `scp`, one text without the prefix; `scp[]`, a list."""
-    scope_prefix: str = ""
-    """What clients must write before each scope; tokens lack it."""
+    """The claim of the scopes: `scope` or `scp`, one text; `scp[]`, a list."""
+    scopes_name_their_resource: bool = False
+    """Whether clients must write each scope as `RESOURCE/scope`. Tokens have only `scope`, and a request with another
+    `resource` is answered with `invalid_target`."""
     answers_with_iss: bool = False
     """Whether it says who answers (RFC 9207)."""
     key: str = "RSA"
@@ -47,13 +47,13 @@ class Shape:
     def parameters(self, issuer: str, endpoint: str, scope: str = "") -> Mapping[str, str]:
         """Return the template's parameters for the URLs of an issuer of this shape and of an endpoint.
 
-        Tokens must have the scope, unless that is empty or the issuer has a prefix.
+        Tokens must have the scope, unless that is empty or scopes name their resource.
         """
         audience = next((one for one in self.audience if "{" not in one), endpoint)
-        # With a prefix, clients must ask for another text than the one that the token has.
+        # Where clients must ask for another text than the one that the token has, it cannot be required.
         scopes = (
-            {"OfferedScopes": f"{self.scope_prefix}{scope or 'call'}"}
-            if self.scope_prefix
+            {"OfferedScopes": f"{endpoint}/{scope or 'call'}"}
+            if self.scopes_name_their_resource
             else {"RequiredScope": scope}
         )
         return {
@@ -78,10 +78,9 @@ SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
             path="/tenant/v2.0",
             metadata=(OIDC,),
             lists_s256=False,
-            audience=(_API,),
-            refuses_resource=True,
+            audience=(_APPLICATION,),
             scope_claim="scp",
-            scope_prefix=f"{_API}/",
+            scopes_name_their_resource=True,
         ),
         "keycloak": Shape(
             path="/realms/stepwire", audience=(_API, "account"), becomes_client_by=frozenset({"registration"})

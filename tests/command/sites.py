@@ -15,12 +15,17 @@ from urllib.parse import urlsplit
 import httpx2
 
 from local.lambdas.loading import load_handler
+from stepwire_cli.sign_in.commands import Found, found_at
 from stepwire_cli.sign_in.fetching import Reader
+from stepwire_cli.sign_in.hosts import HOSTS
+from stepwire_cli.sign_in.rules import Verdict, Way
 
 URL: Final = "https://mcp.example.com/mcp"
 ISSUER: Final = "https://issuer.example.com"
 RESOURCE_AT: Final = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 ISSUER_AT: Final = f"{ISSUER}/.well-known/oauth-authorization-server"
+ROOT_AT: Final = "https://mcp.example.com/.well-known/oauth-protected-resource"
+OPENID_AT: Final = f"{ISSUER}/.well-known/openid-configuration"
 KEYS_AT: Final = f"{ISSUER}/keys"
 RSA: Final = {"keys": [{"kty": "RSA", "use": "sig"}]}
 FOLDER: Final = Path(__file__).parent / "issuers"
@@ -28,6 +33,8 @@ METADATA: Final = Path(__file__).parents[2] / "functions" / "metadata"
 MIRRORED: Final = ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server")
 UNAUTHORIZED: Final = httpx2.Response(401, headers={"www-authenticate": "Bearer", "apigw-requestid": "1"}, json={})
 NOT_FOUND: Final = httpx2.Response(404, json={"message": "Not Found"})
+HTML: Final = httpx2.Response(200, headers={"content-type": "text/html; charset=utf-8"}, content=b"<html></html>")
+EVERY: Final = [host.key for host in HOSTS]
 GOOD: Final[Mapping[str, Any]] = {
     "issuer": ISSUER,
     "authorization_endpoint": f"{ISSUER}/authorize",
@@ -146,3 +153,24 @@ def _recorded(path: Path) -> Recorded:
         path.stem, found["name"], found["kind"], found["source"], found["date"], {}, found["keys"], found["note"], ""
     )
     return replace(one, metadata=found["metadata"], found_at=ending[found["served"]])
+
+
+def found(changes: Answers | None = None, **addresses: str) -> Found:
+    """Check a good site with changes."""
+    hosts = {name.replace("_", "."): address for name, address in addresses.items()}
+    return found_at(URL, Web(site(changes), hosts).reader())
+
+
+def hosts(checked_site: Found, way: Way) -> list[str]:
+    """Return the hosts with a verdict."""
+    return [one.host.key for one in checked_site.verdicts if one.way is way]
+
+
+def of(checked_site: Found, host: str) -> Verdict:
+    """Return the verdict of a host."""
+    return next(one for one in checked_site.verdicts if one.host.key == host)
+
+
+def said(checked_site: Found) -> str:
+    """Return all findings."""
+    return " / ".join(one.what for one in checked_site.site.findings)

@@ -103,12 +103,15 @@ def test_a_second_ctrl_c_gives_up_and_prints_a_command_that_finds_the_task(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["call", "endless", "text=hi"], r"Nothing was started\.\n"),
-        (["tasks", "watch", "01kyyk41g000000000000000000000000001"],
-         r"The task (\w{36}) was not reached\. Come back with:\n  stepwire --url \S+ tasks watch \1\n"),
+        pytest.param(["call", "endless", "text=hi"], r"Nothing was started\.\n", id="call"),
+        pytest.param(
+            ["tasks", "watch", "01kyyk41g000000000000000000000000001"],
+            r"The task (\w{36}) was not reached\. Come back with:\n  stepwire --url \S+ tasks watch \1\n",
+            id="watch",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["call", "watch"],
-)  # fmt: skip
+)
 def test_before_the_server_has_answered_the_id_or_the_lack_of_a_task_is_said(words: list[str], said: str) -> None:
     has_come, may_go = Event(), Event()
 
@@ -185,7 +188,11 @@ def begun_wrap(url: str, folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("operation", "registered"), [("DescribeStateMachine", []), ("PutParameter", ["/stepwire/live/tools/first"])]
+    ("operation", "registered"),
+    [
+        pytest.param("DescribeStateMachine", [], marks=pytest.mark.long),
+        ("PutParameter", ["/stepwire/live/tools/first"]),
+    ],
 )
 def test_wrap_says_that_what_was_done_stays_and_goes_on_when_it_is_run_again(
     tmp_path: Path, operation: str, registered: list[str]

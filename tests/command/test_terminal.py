@@ -53,7 +53,7 @@ def test_a_form_is_filled_and_a_wrong_value_is_asked_for_again(environment: dict
     assert '"note": "Fine."' in session.text
 
 
-@pytest.mark.parametrize(("key", "action"), [("d", "decline"), ("c", "cancel")])
+@pytest.mark.parametrize(("key", "action"), [("d", "decline"), pytest.param("c", "cancel", marks=pytest.mark.long)])
 def test_a_question_is_declined_or_closed(environment: dict[str, str], key: str, action: str) -> None:
     session = at_a_terminal(["call", "asking", "text=hi"], [(ASKS, f"{key}\n")], environment=environment)
 
@@ -62,7 +62,10 @@ def test_a_question_is_declined_or_closed(environment: dict[str, str], key: str,
 
 
 @pytest.mark.parametrize("key", [CTRL_C, pytest.param(CTRL_D, marks=pytest.mark.long)])
-@pytest.mark.parametrize("at", [[], [(ASKS, "\n")]], ids=["at the question", "in the form"])
+@pytest.mark.parametrize(
+    "at",
+    [pytest.param([], id="at the question"), pytest.param([(ASKS, "\n")], id="in the form", marks=pytest.mark.long)],
+)
 def test_a_question_is_left_open(
     environment: dict[str, str], endpoint: Endpoint, key: str, at: list[tuple[str, str]]
 ) -> None:
@@ -75,6 +78,7 @@ def test_a_question_is_left_open(
     assert endpoint.workflows.running()
 
 
+@pytest.mark.long
 def test_what_is_left_open_is_answered_later(environment: dict[str, str]) -> None:
     left = at_a_terminal(["call", "asking", "text=hi"], [(ASKS, CTRL_C)], environment=environment)
 
@@ -106,7 +110,7 @@ def test_ctrl_c_leaves_the_task_running_and_says_how_to_come_back(environment: d
     assert f"  stepwire tasks watch {task_in(session)}" in session.lines
 
 
-@pytest.mark.parametrize("command", ["call", "watch"])
+@pytest.mark.parametrize("command", ["call", pytest.param("watch", marks=pytest.mark.long)])
 def test_ctrl_c_can_cancel_the_task(environment: dict[str, str], command: str) -> None:
     if command == "call":
         words = ["call", "endless", "text=hi"]
@@ -121,7 +125,14 @@ def test_ctrl_c_can_cancel_the_task(environment: dict[str, str], command: str) -
 
 
 @pytest.mark.parametrize("width", [80, pytest.param(200, marks=pytest.mark.long)])
-@pytest.mark.parametrize("words", [["tools"], ["tasks", "list"], ["call", "instant", "text=hi"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["tools"], id="tools", marks=pytest.mark.long),
+        pytest.param(["tasks", "list"], id="tasks list", marks=pytest.mark.long),
+        pytest.param(["call", "instant", "text=hi"], id="call"),
+    ],
+)
 def test_no_line_is_wider_than_the_terminal(environment: dict[str, str], words: list[str], width: int) -> None:
     session = at_a_terminal(words, width=width, environment=environment)
 
@@ -129,7 +140,13 @@ def test_no_line_is_wider_than_the_terminal(environment: dict[str, str], words: 
     assert max(map(len, session.lines)) <= width
 
 
-@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "a dumb terminal"])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        pytest.param({"NO_COLOR": "1"}, id="NO_COLOR"),
+        pytest.param({"TERM": "dumb"}, id="a dumb terminal", marks=pytest.mark.long),
+    ],
+)
 def test_a_terminal_without_colours_gets_none(environment: dict[str, str], variables: dict[str, str]) -> None:
     session = at_a_terminal(
         ["tools"],
@@ -140,6 +157,7 @@ def test_a_terminal_without_colours_gets_none(environment: dict[str, str], varia
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", session.raw)
 
 
+@pytest.mark.long
 def test_no_control_character_of_a_server_reaches_the_terminal(environment: dict[str, str]) -> None:
     text = "\x1b]0;title\x07 \x1b[31m red"
 

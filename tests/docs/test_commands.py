@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from functools import cache
 from typing import Final
 
 import pytest
@@ -56,6 +57,7 @@ _MAKE: Final = re.compile(r"^make((?: [a-z][a-z0-9-]*)+)")
 _MODULE: Final = re.compile(r"^(?:AWS_DEFAULT_REGION=\S+ )?(?:\.venv/bin/)?python -m ([\w.]+)")
 
 
+@cache
 def shown() -> list[tuple[str, str]]:
     """Return each command of a block, with its page."""
     return [(page(path).name, command) for path in PAGES for command in page(path).commands]

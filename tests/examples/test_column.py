@@ -194,7 +194,6 @@ cells = st.one_of(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(cells, max_size=30), st.integers(0, 5))
 def test_any_column_has_a_profile_that_is_json_and_adds_up(values: list[str], lacking: int) -> None:
     report = profile(*values, rows=len(values) + lacking)
@@ -209,7 +208,7 @@ def test_any_column_has_a_profile_that_is_json_and_adds_up(values: list[str], la
     assert len(counts) == min(5, report["distinct"])
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=2, max_size=40))
 def test_the_statistics_of_numbers_are_those_of_the_standard_library(numbers: list[float]) -> None:
     report = profile(*map(repr, numbers))["numbers"]
@@ -222,7 +221,7 @@ def test_the_statistics_of_numbers_are_those_of_the_standard_library(numbers: li
     assert list(report["quantiles"].values())[1:4] == pytest.approx(quartiles, rel=1e-9, abs=1e-9 * scale)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples // 3)
 @given(st.lists(cells, max_size=30), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_changes_nothing(values: list[str], random: Any) -> None:
     shuffled = list(values)

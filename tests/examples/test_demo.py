@@ -205,6 +205,7 @@ def at_a_terminal(*arguments: str, width: int) -> tuple[int, str]:
     return process.returncode, shown.decode()
 
 
+@pytest.mark.long
 def test_the_screen_shows_the_report_and_ends_with_the_next_steps() -> None:
     code, shown = at_a_terminal("--yes", width=80)
 

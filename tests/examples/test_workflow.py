@@ -84,7 +84,7 @@ class TestReports:
             pytest.param("only\n1\n", id="one column"),
             pytest.param("a,b\n", id="no rows"),
             pytest.param("a,a,\n1,x\n,NA,true\n2024-01-01,2.5e3\n", id="odd names, short rows, mixed kinds"),
-            pytest.param("c," * 99 + "c\n" + "1," * 99 + "1\n", id="a hundred columns"),
+            pytest.param("c," * 99 + "c\n" + "1," * 99 + "1\n", id="a hundred columns", marks=pytest.mark.long),
         ],
     )
     def test_every_report_conforms_to_the_output_schema_of_the_manifest(
@@ -165,6 +165,7 @@ class TestProgress:
             {"progress": 95, "total": 100, "message": "column 2 of 2 profiled"},
         ]
 
+    @pytest.mark.long
     def test_a_wide_dataset_is_reported_in_ten_steps(self, stack: LocalStack) -> None:
         _, *others = execute(stack, {"csv": "c," * 99 + "c\n" + "1," * 99 + "1\n"}).reports
 

@@ -18,6 +18,8 @@ from tests.integration.stacks import ROOT, AwsCalls, Deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
+pytestmark = pytest.mark.long  # forty machines take seconds to make; test_registration.py has the same with one
+
 TOOLS = [tool_of(team, kind) for team in TEAMS for kind in KINDS]
 ENOUGH = 30  # calls while an owner changes a tool
 
@@ -134,7 +136,6 @@ def called(client: ModernClient, tool: str) -> Any:
     return client.task("get", task_id).result["result"]
 
 
-@pytest.mark.long
 def test_one_team_s_template_is_wrong_and_the_others_are_served(tmp_path: Path) -> None:
     templates = write_templates(tmp_path)
     text = templates[0].read_text(encoding="utf-8")

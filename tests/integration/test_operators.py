@@ -27,7 +27,7 @@ REFUND = {"order_id": "A-1002", "amount": "249.00", "currency": "EUR", "reason":
 WHERE = Where("live", sweep="local-1-SweepFunction")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0") as stack:
         yield stack
@@ -113,7 +113,7 @@ def test_nothing_of_the_caller_is_shown_unless_it_is_asked_for(stack: Deployed, 
     plain, whole = (json.dumps(as_json(looked_at(stack, task_id, with_data=with_data))) for with_data in (False, True))
 
     assert SECRET not in plain
-    assert "249" not in plain
+    assert "249.00" not in plain  # not "249": digests and times may contain it
     assert SECRET in whole
     assert token not in whole
 

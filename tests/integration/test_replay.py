@@ -15,6 +15,7 @@ from botocore.stub import Stubber
 
 from local import never
 from local.account.isolation import REGION
+from stepwire_cli.replay import dead_letters
 from stepwire_cli.replay.dead_letters import Fate, Replay, Stack, stack_named
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded
@@ -93,7 +94,8 @@ class Queue:
 
 
 @pytest.fixture
-def queue(stack: Deployed) -> Queue:
+def queue(stack: Deployed, monkeypatch: pytest.MonkeyPatch) -> Queue:
+    monkeypatch.setattr(dead_letters, "WAIT", 0)
     return Queue(stack, stack.stack.client("sqs").create_queue(QueueName=f"replay-{uuid.uuid4()}")["QueueUrl"])
 
 

@@ -176,6 +176,7 @@ def test_the_screen_has_a_line_a_request_and_a_task_and_nothing_of_the_functions
     assert any(record.get("record", {}).get("audit") == "created" for record in served.records())
 
 
+@pytest.mark.long
 def test_a_change_of_a_manifest_is_taken_over_and_a_broken_one_is_told(tmp_path: Path) -> None:
     adopter = tmp_path / "adopter.yaml"
     states = {"StartAt": "Echo", "States": {"Echo": {"Type": "Pass", "End": True}}}
@@ -227,6 +228,7 @@ def test_three_differences_from_aws_are_shown_the_gravest_first_and_all_on_deman
     assert everything == ["Not served, or not as in AWS:", *(f"  {note}" for note in stack.not_served), ""]
 
 
+@pytest.mark.long
 def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
     with serving(tmp_path / "logs", TEMPLATE, LOG="json") as served:
         httpx.post(served.url, json={"method": "ping"}, timeout=HANG_GUARD)

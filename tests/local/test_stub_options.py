@@ -81,6 +81,7 @@ def test_the_help_names_it() -> None:
     assert "--stub NAME=FILE" in shown.getvalue()
 
 
+@pytest.mark.long
 def test_it_stops_at_once_while_a_script_runs(tmp_path: Path) -> None:
     started = tmp_path / "started"
     script = tmp_path / "slow.py"

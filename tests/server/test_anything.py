@@ -144,7 +144,7 @@ def test_any_json_gets_an_answer(body: Any, sent_headers: dict[str, Any]) -> Non
     assert answer.status >= 400
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @given(requests_with_changes())
 def test_a_request_with_random_changes_gets_an_answer(sent: Sent) -> None:
     answer = send(sent.message, sent.headers)
@@ -152,7 +152,7 @@ def test_a_request_with_random_changes_gets_an_answer(sent: Sent) -> None:
     assert is_any_answer(answer)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(headers, st.sampled_from(("accept", "mcp-protocol-version", "mcp-session-id", "last-event-id")))
 def test_any_get_gets_an_answer(sent_headers: dict[str, Any], left_out: str) -> None:
     world = world_with_active_task()
@@ -215,7 +215,7 @@ ends: st.SearchStrategy[ExecutionEnd] = (
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @example(Succeeded('{"content":[],"_meta":{"example/a":null}}'), OPTIONAL.name)
 @given(ends, st.sampled_from((OPTIONAL.name, STRUCTURED.name, LISTING.name)))
 def test_any_end_of_a_workflow_is_well_formed_in_both_eras(end: ExecutionEnd, tool: str) -> None:

@@ -155,7 +155,7 @@ def got(world: World, event_id: str, session: str | None) -> Answer:
 
 
 # L8, L10, L11, T24
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(event_ids(), session_ids(), st.sampled_from((asks, ends)))
 def test_a_resumption_with_forged_ids_gets_a_well_formed_answer_and_no_secret_of_another_caller(
     forged: Any, session: str | None, happens: Callable[[World, str], None]

@@ -201,7 +201,7 @@ steps = st.tuples(names, names, st.sampled_from([*ACTS, *ACTS, *EVENTS]), st.int
 
 
 # T24: random histories, in which each caller presents its own ids and tokens and those of the other
-@settings(max_examples=150)
+@settings(max_examples=3 * settings().max_examples // 2)
 @given(history=st.lists(steps, min_size=5, max_size=40))
 def test_no_caller_sees_or_changes_data_of_another_whatever_it_presents(
     history: list[tuple[str, str, str, int]],

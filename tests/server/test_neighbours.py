@@ -15,6 +15,7 @@ def aws() -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 def test_a_caller_at_every_limit_changes_no_call_of_another() -> None:
     quiet, noisy = Stack(Noise.NONE), Stack(Noise.HERE)
 

@@ -1,9 +1,11 @@
 """An endpoint on the local stack, with a test issuer of some shape: what a client meets that has only the URL."""
 
 import socket
+from base64 import urlsafe_b64encode
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +23,9 @@ WITH_SECRET: Final = "with-secret"
 SECRET: Final = "a secret of the test"
 DOCUMENT: Final = "https://client.example/oauth/metadata.json"
 SCOPE: Final = "workflows"
+
+
+_VERIFIER: Final = "a-verifier-of-at-least-43-characters-and-no-more-than-128"
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,26 @@ class Site:
             self.url, json=message, headers=headers | {"mcp-protocol-version": "2025-11-25"}, timeout=HANG_GUARD
         )
 
+    def sign_in(self, scope: str) -> dict[str, Any]:
+        """Return the tokens, with a refresh token, of a sign-in with a scope of the caller's choice."""
+        challenge = urlsafe_b64encode(sha256(_VERIFIER.encode()).digest()).rstrip(b"=").decode()
+        client = {"client_id": GIVEN_ID, "redirect_uri": CALLBACK}
+        asked = {"response_type": "code", "code_challenge_method": "S256", "code_challenge": challenge}
+        code = self.issuer.grants.code({**client, **asked, "scope": scope, "resource": self.url}, self.issuer.user)
+        form = {**client, "grant_type": "authorization_code", "code": code, "code_verifier": _VERIFIER}
+        return dict(self.issuer.grants.tokens(form, GIVEN_ID, self.issuer.clients[GIVEN_ID]))
+
     def token(self, **claims: Any) -> str:
         """Return a token with these claims, signed by the issuer; None leaves one out."""
         usual = {"iss": self.issuer.url, "sub": "alice", "aud": self.url, "scope": SCOPE, "exp": 4_000_000_000}
         return self.issuer.sign({name: value for name, value in (usual | claims).items() if value is not None})
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody uses now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 @contextmanager
@@ -53,9 +74,7 @@ def site_of(shape: str, **parameters: str) -> Generator[Site]:
     """Serve the root template with an issuer of a shape, and two tools."""
     clients = {GIVEN_ID: Client((CALLBACK,)), WITH_SECRET: Client((CALLBACK,), SECRET)}
     document = {"client_id": DOCUMENT, "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     with LocalIssuer(SHAPES[shape], clients, {DOCUMENT: document}) as issuer:
         given = {**issuer.shape.parameters(issuer.url, url, SCOPE), **parameters}

@@ -17,7 +17,7 @@ from tests.sign_in.mcp_2 import seen_by_a_machine
 from tests.sign_in.site import DOCUMENT, GIVEN_ID, SCOPE, SECRET, WITH_SECRET, Site
 from tests.waiting import HANG_GUARD
 
-WORKS: Final = ["strict", "auth0", "cognito", "lax", "keycloak", "okta", "workos"]
+WORKS: Final = ["strict", "auth0", "cognito", "lax", "entra", "keycloak", "okta", "workos"]
 # Each shape needs a stack of its own; the first three are unlike each other in most ways.
 WAYS: Final = [
     pytest.param(name, way, marks=() if name in WORKS[:3] else pytest.mark.long)
@@ -42,21 +42,30 @@ def test_a_library_signs_in_with_nothing_but_the_url(
     assert ("ping" in seen["tools"], seen["results"]) == (True, DONE)
     assert seen["client_id"].startswith(CLIENTS[way])
     (asked,), (redeemed,) = site.asked("/authorize"), site.asked("/token")
-    assert (asked["code_challenge_method"], asked["resource"], asked["scope"]) == ("S256", site.url, SCOPE)
+    scope = f"{site.url}/{SCOPE}" if shape == "entra" else SCOPE
+    assert (asked["code_challenge_method"], asked["resource"], asked["scope"]) == ("S256", site.url, scope)
     assert (redeemed["resource"], bool(redeemed["code_verifier"])) == (site.url, True)
     assert len(site.asked("/register")) == (way == "registration")
 
 
 @among(*LIBRARIES)
-@pytest.mark.parametrize("shape", ["entra", "elliptic"])
-def test_two_shapes_cannot_work(sites: Sites, seen_by: Seen, library: str, shape: str) -> None:
-    """These libraries always send `resource`, and API Gateway knows RSA keys only: no setting of ours helps."""
-    seen = seen_by(library, sites(shape), plan())
+@pytest.mark.parametrize(
+    ("shape", "parameters", "error"),
+    [
+        # Entra ID: an Application ID URI that is not the endpoint's URL, as with API Gateway's own domain.
+        ("entra", {"OfferedScopes": "api://stepwire/call"}, "invalid_target"),
+        ("elliptic", {}, ""),
+    ],
+)
+def test_two_settings_cannot_work(
+    sites: Sites, seen_by: Seen, library: str, shape: str, parameters: dict[str, str], error: str
+) -> None:
+    """These libraries always send the endpoint's URL as `resource`, and API Gateway knows RSA keys only."""
+    seen = seen_by(library, sites(shape, **parameters), plan())
 
     assert seen["results"] == []
-    if shape == "entra":
-        assert "invalid_target" in seen["error"]
     assert seen["error"]
+    assert error in seen["error"]
 
 
 @among(*LIBRARIES)
@@ -151,6 +160,33 @@ def test_with_step_up_a_library_of_2026_07_28_asks_for_the_scope_of_a_tool(
     first, second = site.asked("/authorize")
     assert first["scope"] == SCOPE
     assert set(second["scope"].split()) == {SCOPE, "refunds"}, "the new token replaces the old one"
+
+
+# F6
+@among("mcp 2.3", "mcp 1.30", "client 2.4")
+def test_with_step_up_a_library_asks_its_user_though_it_could_refresh(
+    sites: Sites, seen_by: Seen, library: str
+) -> None:
+    site = sites("strict", StepUp="on")
+
+    seen = seen_by(library, site, plan(tokens=site.sign_in("openid")))
+
+    assert (seen.get("error"), seen["results"]) == (None, DONE)
+    (asked,) = site.asked("/authorize")
+    assert SCOPE in asked["scope"].split()
+
+
+# F6
+@among("sdk 1.32")
+def test_sdk_1_refreshes_where_it_should_step_up_and_gives_up(sites: Sites, seen_by: Seen, library: str) -> None:
+    """Its `auth` uses a refresh token whatever scope it was asked for (client/auth.js, client/streamableHttp.js)."""
+    site = sites("strict", StepUp="on")
+
+    seen = seen_by(library, site, plan(tokens=site.sign_in("openid")))
+
+    assert (seen["results"], site.asked("/authorize")) == ([], [])
+    assert [form["grant_type"] for form in site.asked("/token")] == ["refresh_token"]
+    assert "403 after trying upscoping" in seen["error"]
 
 
 # F6

@@ -18,6 +18,10 @@ GIVEN: Final = {
     "iam": {},
     "none": {},
 }
+CHOICES: Final = tuple(GIVEN)
+"""Of the parameter Authorizer."""
+ENDPOINT: Final = "Api.ApiEndpoint/mcp"
+SERVER_ROUTE: Final = "GET /.well-known/oauth-authorization-server"
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,9 @@ def test_the_function_without_layers_imports_nothing_but_python() -> None:
         [sys.executable, "-c", probe], cwd=ROOT / "functions/metadata", check=True, capture_output=True, text=True
     )
 
-    assert {name.partition(".")[0] for name in imported.stdout.split()} - {"app", "pool"} <= sys.stdlib_module_names
+    names = imported.stdout.split()
+    assert {name.partition(".")[0] for name in names} - {"app", "pool"} <= sys.stdlib_module_names
+    assert not {"http.client", "ssl", "urllib.parse"} & set(names), "only an instance that asks the pool needs them"
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.parent.name)

@@ -97,7 +97,10 @@ def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, 
     assert "what answers cloudformation:DescribeStackResource is not AWS" in examined.stdout, "not served locally"
 
 
-@pytest.mark.parametrize(("typed", "code", "is_replaced"), [("n\n", 1, False), ("y\n", 0, True), (CTRL_C, 130, False)])
+@pytest.mark.parametrize(
+    ("typed", "code", "is_replaced"),
+    [("n\n", 1, False), pytest.param("y\n", 0, True, marks=long), pytest.param(CTRL_C, 130, False, marks=long)],
+)
 def test_a_person_is_asked_before_something_is_replaced(
     stack: LocalStack, tmp_path: Path, typed: str, code: int, is_replaced: bool
 ) -> None:

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import httpx2
-
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.client_documents import NotKnown, Policies, Policy, Pool, pool_of, registers
 from stepwire_cli.account.connecting import connected
@@ -20,6 +18,7 @@ from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 from stepwire_cli.sign_in.documents import KNOWN, Checked, checked
 from stepwire_cli.sign_in.fetching import Reader
+from stepwire_cli.sign_in.pinning import pinned_client
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def set_up(settings: Settings, wanted: Wanted) -> int:
         CommandError: it cannot be done.
     """
     calls, screen = connected(settings.profile, settings.region), Screen(as_json=settings.as_json)
-    with httpx2.Client() as http:
+    with pinned_client() as http:
         return made_ready(wanted, calls, Reader(http, None, time.monotonic), screen)
 
 

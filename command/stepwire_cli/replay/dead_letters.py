@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from botocore.exceptions import ClientError
 
 _HELD: Final = 300  # seconds; the visibility timeout of received messages
+WAIT: Final = 1  # second; how long an empty queue is given to show a message: such a read asks all its servers
 _AT_ONCE: Final = 25  # records in one event: the BatchSize of the template's mapping
 _OURS: Final = "Stepwire Task Status Change"
 _REGISTERING: Final = ("aws.ssm", "aws.tag")  # the sources of the events of function catalog
@@ -113,7 +114,7 @@ class Replay:
         """Yield each message with its outcome. Messages that remain become visible again after `_HELD`."""
         sqs = self.session.client("sqs")
         queue = {"QueueUrl": self.stack.queue_url}
-        wanted = {"MaxNumberOfMessages": 10, "VisibilityTimeout": _HELD, "WaitTimeSeconds": 1}
+        wanted = {"MaxNumberOfMessages": 10, "VisibilityTimeout": _HELD, "WaitTimeSeconds": WAIT}
         while messages := sqs.receive_message(**queue, **wanted).get("Messages"):
             for message in messages:
                 letter = self._taken(message)

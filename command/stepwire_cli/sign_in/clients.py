@@ -168,10 +168,9 @@ def _windsurf(wanted: Wanted) -> tuple[str, str]:
 
 
 def _inspector(wanted: Wanted) -> tuple[str, str]:
-    lines = ["Transport: Streamable HTTP", f"URL: {wanted.url}"]
-    if wanted.client_id is not None:
-        lines.append(f"Authentication, Client ID: {wanted.client_id}")
-    return "its page; a page needs AllowedOrigins=http://localhost:6274", "\n".join(lines)
+    oauth = {} if wanted.client_id is None else {"oauth": {"clientId": wanted.client_id}}
+    server = {"type": "http", "url": wanted.url, "protocolEra": "auto", **oauth}
+    return "~/.mcp-inspector/mcp.json, or its page", _json({"mcpServers": {_NAME: server}})
 
 
 def _agentcore(wanted: Wanted) -> tuple[str, str]:

@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx2
-
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
@@ -16,6 +14,7 @@ from stepwire_cli.sign_in.discovery import discovered
 from stepwire_cli.sign_in.facts import Guard, Site, shown
 from stepwire_cli.sign_in.fetching import Reader
 from stepwire_cli.sign_in.hosts import HOSTS
+from stepwire_cli.sign_in.pinning import pinned_client
 from stepwire_cli.sign_in.rules import Verdict, Way, assessed, verdicts
 
 _WIDTH: Final = max(len(host.name) for host in HOSTS) + 2
@@ -74,7 +73,7 @@ def clients(settings: Settings, url: str | None, host: str | None) -> int:
 
 def _found(settings: Settings, url: str | None) -> Found:
     wanted = _checked(url or settings.endpoint())
-    with httpx2.Client() as http:
+    with pinned_client() as http:
         return found_at(wanted, Reader(http, wanted, time.monotonic))
 
 

@@ -1,7 +1,8 @@
 """Read public documents, within bounds: size, time, redirects, and no private address that a public one leads to.
 
 A metadata document names other URLs, and its author chooses them. So a URL that a document or a redirect names is not
-asked if its host has a private address, unless the server that the user named has one too.
+asked if its host has a private address, unless the server that the user named has one too. A name is resolved once, and
+the request goes to what was found then.
 """
 
 import ipaddress
@@ -16,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from stepwire_cli.sign_in.facts import shown
+from stepwire_cli.sign_in.pinning import ADDRESSES
 
 LARGEST: Final = 1_000_000
 """Bytes of a document that are read."""
@@ -69,7 +71,7 @@ class Reader:
     now: Callable[[], float]
     """The time in seconds, which never goes back."""
     resolve: Resolve = addresses
-    _private: dict[str, bool] = field(default_factory=dict[str, bool])
+    _found: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def get(self, url: str) -> Answer:
         """Return the answer to a GET, after at most three redirects.
@@ -105,6 +107,7 @@ class Reader:
         self._check(url)
         # Uncompressed: a small answer could otherwise become a large one before its size is seen.
         options["headers"] = {"accept-encoding": "identity", **options.get("headers", {})}
+        options["extensions"] = {ADDRESSES: self._addresses(_split(url).hostname)}
         try:
             with self.http.stream(method, url, timeout=_SECONDS, follow_redirects=False, **options) as response:
                 return Answer(url, response.status_code, response.headers, self._body(response, url))
@@ -132,10 +135,13 @@ class Reader:
             raise NotRead(f"{shown(url)} is not https: hosts refuse it, and it was not asked")
 
     def _is_private(self, host: str) -> bool:
-        if host not in self._private:
-            found = [_address(one) for one in self.resolve(host)]
-            self._private[host] = any(one is not None and not one.is_global for one in found)
-        return self._private[host]
+        found = [_address(one) for one in self._addresses(host)]
+        return any(one is not None and not one.is_global for one in found)
+
+    def _addresses(self, host: str) -> tuple[str, ...]:
+        if host not in self._found:
+            self._found[host] = tuple(dict.fromkeys(self.resolve(host)))
+        return self._found[host]
 
 
 def json_object(answer: Answer) -> dict[str, Any]:

@@ -173,7 +173,11 @@ HOSTS: Final = (
         "MCP Inspector",
         Sure.SOURCE,
         "@modelcontextprotocol/inspector 2.12",
-        callbacks=("http://localhost:6274/oauth/callback",),
+        callbacks=(
+            "http://127.0.0.1:6274/oauth/callback",
+            "http://localhost:6274/oauth/callback",
+            "http://127.0.0.1:6276/oauth/callback",
+        ),
         port=6274,
     ),
     Host(

@@ -5,11 +5,11 @@ One entry for each creation, end, poll, retrieval of a result, cancellation and 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
 
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 
 

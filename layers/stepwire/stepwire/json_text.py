@@ -8,10 +8,11 @@ safe.
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
 from typing import Any, Final, TypeAlias, cast
+
+from stepwire.lean_dataclasses import dataclass
 
 # `Any`: a recursive alias would need a cast at every access; each use checks the shape it needs.
 Json: TypeAlias = Any

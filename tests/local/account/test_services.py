@@ -219,6 +219,7 @@ def test_a_function_that_a_condition_excludes_gets_only_the_endpoint(outside: Ou
     assert set(outside.variables["MetadataFunction"]) == {"AWS_ENDPOINT_URL"}
 
 
+@pytest.mark.long
 def test_containers_get_the_given_address() -> None:
     stack = LocalStack(TEMPLATE, services_at="172.17.0.1")
 

@@ -1,7 +1,6 @@
 """What owners have registered, in Systems Manager parameters, and what is known of their state machines."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,7 @@ from stepwire.aws.workflows.step_functions import code_of, nowhere
 from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.registration import CONSENT, Registered
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.task import unqualified
 
 if TYPE_CHECKING:

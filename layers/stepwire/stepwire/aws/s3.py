@@ -1,10 +1,11 @@
 """Presigned URLs of S3 objects: whoever has one can read the object for a short time. Signing makes no AWS call."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

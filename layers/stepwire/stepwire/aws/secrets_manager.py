@@ -6,10 +6,11 @@ secrets, so state that does not verify with an instance's own secret is checked 
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
+
+from stepwire.lean_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient

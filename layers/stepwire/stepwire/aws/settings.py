@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.resumption import ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.ids import execution_prefix_of

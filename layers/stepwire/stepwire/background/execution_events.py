@@ -4,12 +4,11 @@ Delivery is at least once and unordered, and some events belong to foreign execu
 that cannot be recorded raises, so that it is delivered again.
 """
 
-from dataclasses import dataclass
-
 from stepwire.audit import EndSource
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import ProgressReported
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.outcomes import (

@@ -4,10 +4,9 @@ No reader can see such a task any more, so its execution is stopped and its slot
 duplicate and late records are harmless.
 """
 
-from dataclasses import dataclass
-
 from stepwire.audit import Audit, AuditAction, AuditEntry, no_audit
 from stepwire.engine.ports import TaskStore, Workflows
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.task import Task
 
 

@@ -5,7 +5,6 @@ state has failed with an error name that the workflow can catch; a question that
 Recording is idempotent per task token.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -14,6 +13,7 @@ from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.inputs import (

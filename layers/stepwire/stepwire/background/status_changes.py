@@ -4,11 +4,11 @@ An event contains no content of the task (arguments, result, questions, messages
 be allowed to read the task. Each change has its own version, so subscribers can drop duplicates and order the events.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass
 from stepwire.rendering import modern_status, timestamp, tool_failed
 from stepwire.tasks.task import Completed, Task
 

@@ -9,7 +9,6 @@ costs one read: what is read or called for each task by itself bounds how many t
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,6 +18,7 @@ from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import SaveConflict, WorkflowsUnavailable
+from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Execution, Task

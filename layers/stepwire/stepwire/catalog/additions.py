@@ -5,10 +5,10 @@ a call with a member of that name is refused.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 
 

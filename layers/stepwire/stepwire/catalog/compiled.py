@@ -4,11 +4,11 @@ Known to the function that compiles and to the one that serves, so it needs neit
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from stepwire.catalog.tools import FORMATS, format_of
 from stepwire.json_text import JsonObject, as_object, load_json, write
+from stepwire.lean_dataclasses import dataclass
 
 LARGEST_SHARD: Final = 300_000
 """Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""

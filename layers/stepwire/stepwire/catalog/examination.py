@@ -4,7 +4,6 @@ The rule: whatever would fail at a call is found here, and said in words with wh
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -12,6 +11,7 @@ from stepwire.catalog.manifests import Manifest
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
+from stepwire.lean_dataclasses import dataclass
 
 LARGEST_DEFINITION: Final = 1_048_576
 """Bytes; what Step Functions takes."""

@@ -5,13 +5,13 @@ A tool of the release wins over a registered one of its name.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from stepwire.catalog.tools import Catalog, Tool, read_catalog
 from stepwire.errors import CatalogError
+from stepwire.lean_dataclasses import dataclass
 
 REREAD_AFTER: Final = timedelta(seconds=30)
 

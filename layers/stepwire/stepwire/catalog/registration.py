@@ -7,7 +7,6 @@ does not.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from stepwire import __version__
@@ -17,6 +16,7 @@ from stepwire.catalog.manifests import Manifest, read_manifest
 from stepwire.catalog.tools import ARN_PATTERN, RUN_FORMAT
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.task import unqualified
 
 CONSENT: Final = "stepwire:endpoint"

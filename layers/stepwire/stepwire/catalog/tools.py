@@ -6,7 +6,6 @@ compiler runs before a request needs one.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
@@ -16,6 +15,7 @@ from typing import Final, Protocol
 from stepwire.catalog.additions import NOTHING_ADDED, Additions, additions_of
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.parameter_headers import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead

@@ -5,12 +5,12 @@ that is never created is given back; if that fails, its slot is reclaimed when t
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import LimitReached, NotAdmitted, StoreBusy
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, created_at_of
 from stepwire.tasks.lifecycle import as_of

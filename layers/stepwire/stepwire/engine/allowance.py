@@ -4,9 +4,10 @@ Instances do not know of each other, and their number grows with the load. So ea
 that is throttled pauses.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from stepwire.lean_dataclasses import dataclass
 
 _PAUSE: Final = timedelta(seconds=30)
 

@@ -1,11 +1,11 @@
 """The arguments of a call: complete them, check them, and make the workflow's input of them."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from stepwire.catalog.additions import Caller
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import JsonObject, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.schemas.defaults import TooManyDefaults
 from stepwire.schemas.validation import Violation, violations_of
 from stepwire.tasks.ids import ID_LENGTH

@@ -7,7 +7,6 @@ an open question are ignored (X16).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from stepwire.audit import AuditAction, AuditEntry
@@ -15,6 +14,7 @@ from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import NOT_SUPPORTED, Upkeep
 from stepwire.errors import StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
 from stepwire.tasks.inputs import (

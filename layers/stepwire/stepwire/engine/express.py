@@ -4,7 +4,6 @@ There is no task: Step Functions neither follows nor stops such an execution, an
 once and never repeated. Whoever gets no answer is told that the work may have been done.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -23,6 +22,7 @@ from stepwire.errors import (
     StartUnclear,
     WorkflowNotStarted,
 )
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
 from stepwire.tasks.links import result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import Succeeded, event_of, tool_error

@@ -12,7 +12,6 @@ its window, compared by time because DynamoDB deletes late, and when its task en
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -22,6 +21,7 @@ from stepwire.engine.ports import IdempotencyKey, KeyClaim
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import IdempotencyKeyReused, InternalError, LimitReached, TaskExists, UnknownTask
 from stepwire.json_text import JsonObject, equal_form
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkChecked
 from stepwire.tasks.ids import TaskId

@@ -6,7 +6,6 @@ the next reader repairs the task, because starting the same execution is idempot
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -33,6 +32,7 @@ from stepwire.errors import (
     WorkflowsThrottled,
 )
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id

@@ -5,11 +5,11 @@ poll in a tight loop. Only well-formed task ids are counted one by one, all othe
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Final
 
 from stepwire.engine.ports import Clock
 from stepwire.errors import TooManyPolls
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 from stepwire.tasks.ids import task_id_of
 

@@ -4,13 +4,13 @@ A lost race is not an error: the task is loaded again and advanced from its new 
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of

@@ -6,7 +6,6 @@ gets no slot is answered at once with the recorded state. A slot is a lease: it 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -14,6 +13,7 @@ from stepwire.engine.ports import Lease, Randomness, WaitSlots
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownTask
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.task import Task
 

@@ -1,9 +1,9 @@
 """An HTTP request and response, independent of any framework."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 
 

@@ -27,7 +27,6 @@ Requests of both eras, now that their era is known; in the legacy era, HTTP 200 
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
 from stepwire.errors import (
@@ -43,6 +42,7 @@ from stepwire.errors import (
     UnsupportedProtocolVersion,
 )
 from stepwire.json_text import JsonObject, as_object, is_exact
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.headers import RequestHeaders, check_routing_headers, headers_of, idempotency_key
 from stepwire.protocol.http import HttpRequest
 from stepwire.protocol.messages import (

@@ -6,11 +6,11 @@ sender gets an error. NaN stands for such a number, and never reaches a workflow
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
 from stepwire.errors import InvalidRequest, ParseError, ProtocolError, UnclearId
 from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, Reading, as_object, examine, write
+from stepwire.lean_dataclasses import dataclass
 
 MessageId: TypeAlias = str | int
 LONGEST_ID: Final = 256  # characters

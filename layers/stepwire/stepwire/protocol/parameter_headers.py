@@ -6,11 +6,11 @@ routes reads only the headers, so they must agree with the body.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, cast
 
 from stepwire.errors import HeaderMismatch
 from stepwire.json_text import Json, JsonObject, as_object
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.headers import RequestHeaders, decoded
 
 ANNOTATION: Final = "x-mcp-header"

@@ -3,11 +3,11 @@
 An event id is input like any other: it is checked, and its task is looked up among those of the caller that sends it.
 """
 
-from dataclasses import dataclass, replace
 from typing import Final
 
 from stepwire.errors import InvalidRequest
 from stepwire.json_text import LARGEST_INTEGER, Json
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol.messages import MessageId, is_id
 from stepwire.protocol.opaque import unwrap, wrap
 

@@ -7,11 +7,11 @@ clients with tasks send it, and nearly all of them resume it.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
 
 from stepwire.errors import InvalidParams
+from stepwire.lean_dataclasses import dataclass
 
 PARAMETER: Final = "resume"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""

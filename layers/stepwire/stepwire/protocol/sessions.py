@@ -5,11 +5,11 @@ itself, which `initialize` lets it do anyway. It never tells who is calling (L11
 """
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.opaque import LONGEST, encode, unwrap, wrap
 from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes

@@ -5,8 +5,9 @@ no data contains a character at which some reader breaks a line.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from stepwire.lean_dataclasses import dataclass
 
 CONTENT_TYPE: Final = "text/event-stream"
 # JSON does not escape these, and Python's `splitlines`, which some clients use, breaks lines at them.

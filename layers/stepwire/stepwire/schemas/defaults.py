@@ -6,11 +6,11 @@ The rules: a default is inserted as it is written, where its object is there and
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, cast
 from urllib.parse import quote, unquote
 
 from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import SchemaError, check_schema, violations_of
 
 MOST_VISITS: Final = 50_000  # places of objects and lists that are looked at; some 60 ms

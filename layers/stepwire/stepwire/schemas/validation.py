@@ -8,12 +8,12 @@ match in linear time, and violations are listed only where listing is cheap. The
 with a copy of the value, before it returns the first one; for large values it is asked for one error at most.
 """
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json
+from stepwire.lean_dataclasses import dataclass
 from stepwire.schemas.work import ENDLESS, Cost, SchemaWork, Size, pattern_count, size_of
 from stepwire.visible_text import visible
 

@@ -7,10 +7,10 @@ never be far too low: the constants below were measured (`python -m benchmarks.w
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
 
 from stepwire.json_text import Json, JsonObject, as_object, write
+from stepwire.lean_dataclasses import dataclass, field
 
 # Nanoseconds.
 _SCHEMA: Final = 20.0

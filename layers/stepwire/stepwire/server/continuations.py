@@ -7,13 +7,13 @@ new, and the server stores no continuation.
 
 import hashlib
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Final
 
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject, equal_form
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.protocol.request_state import seal, unseal
 

@@ -7,7 +7,6 @@ its client is answered and asked.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from typing import Final
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import JsonObject, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.versions import LEGACY_WITH_TASKS
 from stepwire.rendering import modern_status
 from stepwire.schemas.validation import violations_of

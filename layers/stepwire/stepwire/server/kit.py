@@ -1,7 +1,6 @@
 """The types that every MCP method takes and returns: the kit, the call, and the kinds of reply."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -14,6 +13,7 @@ from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
 from stepwire.errors import WorkflowNotStarted
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId

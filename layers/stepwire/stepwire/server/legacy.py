@@ -4,7 +4,6 @@ Each method reads its parameters, calls an operation of the engine and renders t
 them all.
 """
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +13,7 @@ from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import replace
 from stepwire.protocol import params as read
 from stepwire.protocol.resumption import NEVER, Resumes, resume_parameter
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of

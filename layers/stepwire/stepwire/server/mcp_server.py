@@ -5,12 +5,12 @@ Each request takes the same road: `receive` reads its headers and its body, `ide
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.errors import InsufficientScope, InternalError, ProtocolError, TooManyPolls, UnclearId, UnknownTask
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.protocol.headers import SESSION
 from stepwire.protocol.http import HttpRequest, HttpResponse

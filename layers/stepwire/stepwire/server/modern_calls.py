@@ -6,7 +6,6 @@ nothing new. A tool that needs a confirmation asks for it before the task exists
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -17,6 +16,7 @@ from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall, confirmation_request
 from stepwire.errors import MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.parameter_headers import check_parameter_headers

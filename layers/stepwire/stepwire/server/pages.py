@@ -3,12 +3,12 @@
 import base64
 import binascii
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from stepwire.catalog.tools import NAME_PATTERN, Tool
 from stepwire.errors import InvalidCursor
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol import params as read
 from stepwire.server.kit import Call, Kit
 from stepwire.tasks.ids import TaskId, task_id_of

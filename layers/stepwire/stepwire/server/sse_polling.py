@@ -8,7 +8,6 @@ and an event id, even after a fault: any other answer makes some client give up.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import inf, nextafter
 from typing import Final
@@ -25,6 +24,7 @@ from stepwire.errors import (
     UnknownTask,
 )
 from stepwire.json_text import Json, JsonObject
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import (
     MessageId,

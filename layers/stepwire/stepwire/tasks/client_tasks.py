@@ -6,12 +6,12 @@ task. No clock, no I/O.
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from typing import Any, Final
 
 from stepwire.json_text import Json, as_object
+from stepwire.lean_dataclasses import dataclass
 
 MOST_CLIENT_TASKS: Final = 32
 """Of one task of ours, in all sessions together."""

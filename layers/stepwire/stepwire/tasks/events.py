@@ -5,10 +5,10 @@ Stepwire publishes) and `aws.workflows.status_events` (EventBridge's JSON).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.task import ItemCount, Progress, ResultInExecution, TaskError, ToolResult

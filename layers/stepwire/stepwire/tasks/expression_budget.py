@@ -3,10 +3,10 @@
 A value may contain another one many times over, so its size is counted as if it were written out.
 """
 
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from stepwire.json_text import Json
+from stepwire.lean_dataclasses import dataclass, field
 
 _Container: TypeAlias = list[Json] | dict[str, Json]
 _CONTAINERS: Final = frozenset({list, dict})

@@ -3,11 +3,11 @@
 The library is imported when the first expression is met.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from stepwire.json_text import Json
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.expression_budget import Budget
 
 LONGEST_EXPRESSION: Final = 2_000  # characters

@@ -7,10 +7,10 @@ with other names.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NewType
 
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 
 TaskId = NewType("TaskId", str)

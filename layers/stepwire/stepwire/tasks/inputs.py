@@ -7,7 +7,6 @@ input.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 

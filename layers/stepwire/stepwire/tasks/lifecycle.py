@@ -26,12 +26,12 @@ an input_required task becomes working, and an unconfirmed one completed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from stepwire.json_text import write
+from stepwire.lean_dataclasses import replace
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,

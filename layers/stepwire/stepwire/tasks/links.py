@@ -6,10 +6,10 @@ callers and documents, so a link does not prove that the caller may read the obj
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from stepwire.json_text import JsonObject, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.task import Task, ToolResult
 
 Sign: TypeAlias = Callable[[str, str], str]

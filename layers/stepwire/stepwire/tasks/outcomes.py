@@ -9,10 +9,10 @@ that JSON readers might understand differently is passed on as text, digit for d
 """
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.shaping import Unshapable, shaped

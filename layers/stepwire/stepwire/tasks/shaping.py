@@ -12,11 +12,11 @@ block or member is left out. In a longer text, null is nothing, and what is no t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.expression_budget import LARGEST_VALUE, Budget, EvaluationFault
 from stepwire.tasks.expressions import Expression, InvalidExpression, expression_of
 from stepwire.tasks.tool_results import MOST_BLOCKS, is_tool_result

@@ -4,12 +4,12 @@ Each status carries exactly its payload, so a completed task without a result ca
 only `lifecycle.advance` derives a changed task.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, load_json
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of

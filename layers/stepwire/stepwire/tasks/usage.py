@@ -4,10 +4,10 @@ Active tasks are stored as a set of ids, so that freeing a slot is idempotent. T
 cell rate algorithm (GCRA), whose whole state is one point in time.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 

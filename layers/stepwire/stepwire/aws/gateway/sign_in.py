@@ -5,11 +5,11 @@ caller can choose is part of the identity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
 from stepwire.json_text import as_object
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal, principal_of
 
 ANONYMOUS: Final = ("anonymous",)

@@ -10,10 +10,10 @@ import json
 import os
 import sys
 import time
-from dataclasses import replace
 from typing import Any, Final
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.lean_dataclasses import replace
 
 NAMESPACE: Final = "Stepwire"
 _ENDS: Final = {

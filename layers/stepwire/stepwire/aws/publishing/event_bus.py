@@ -1,12 +1,12 @@
 """Put status change events of tasks on an EventBridge event bus."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from stepwire.background.status_changes import TaskStatusChange
 from stepwire.json_text import write
+from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

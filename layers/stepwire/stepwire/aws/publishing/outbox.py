@@ -6,7 +6,6 @@ import it.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from stepwire.aws.settings import read_event_bus
 from stepwire.aws.storage.items import moment_of, task_of
 from stepwire.aws.storage.table_stream import is_expiry
 from stepwire.background.status_changes import Removal, TaskStatusChange, change_on_removal, change_on_save
+from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

@@ -4,7 +4,6 @@ Loaded with the first such call. `task_store` reserves a slot and a part of the 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
 from stepwire.errors import NotAdmitted, StoreBusy
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.usage import Limits, TooFast, Usage, pace_after
 

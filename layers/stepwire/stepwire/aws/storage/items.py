@@ -8,12 +8,12 @@ version did not write are optional. docs/upgrades.md has the rules for changing 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import starmap
 from typing import Any, Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, load_json, write
+from stepwire.lean_dataclasses import replace
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, prefix_in

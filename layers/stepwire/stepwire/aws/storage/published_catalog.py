@@ -11,7 +11,6 @@ never used again, so a late deletion mark never hits a part in force. No princip
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -24,6 +23,7 @@ from stepwire.catalog.compiled import Compiled, entries_in
 from stepwire.catalog.live import Published
 from stepwire.errors import SaveConflict, StoreBusy
 from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

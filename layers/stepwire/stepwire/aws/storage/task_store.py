@@ -5,7 +5,6 @@ Reads are strongly consistent, so a task can be read as soon as its handle was r
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -30,6 +29,7 @@ from stepwire.aws.storage.items import (
 from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Task

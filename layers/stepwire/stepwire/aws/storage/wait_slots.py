@@ -5,7 +5,6 @@ millisecond apart.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ from botocore.exceptions import ClientError
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import milliseconds_of, seconds_of
 from stepwire.engine.ports import Lease
+from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

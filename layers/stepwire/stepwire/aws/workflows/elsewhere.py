@@ -5,9 +5,10 @@ The rule: credentials stay in the memory of one function instance, and are repla
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
+
+from stepwire.lean_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient

@@ -4,7 +4,6 @@ The rule: a call is sent once. Step Functions runs a repeated one again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from botocore.exceptions import (
 
 from stepwire.aws.workflows.step_functions import start_error, state_of
 from stepwire.errors import NoEndInTime, StartRefused, StartUnclear
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running
 from stepwire.tasks.task import Execution
 

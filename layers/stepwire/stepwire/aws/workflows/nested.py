@@ -6,7 +6,6 @@ says the same.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import code_of, execution_arn_of, execution_of
 from stepwire.errors import StarterUnproven, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonTextError, as_object, parse
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.task import Execution
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ only if it answers the first attempt: before a retry, an earlier attempt may hav
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +24,7 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
+from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
