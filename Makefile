@@ -55,8 +55,10 @@ load: .venv/ready  ## run 2,000 tasks of 200 clients on the local stack and chec
 # One environment for each peer. Figures, not tests: nothing fails because a machine is slow.
 BENCH_READY := $(addsuffix /ready,$(addprefix .venv-bench-,awslabs mcp-1 mcp-2 fastmcp stdio))
 
-bench: .venv/ready $(BENCH_READY)  ## measure cold starts beside other MCP servers and write docs/performance.md; ARGS=--rounds=3 ...
+bench: .venv/ready $(BENCH_READY)  ## measure cold starts beside other MCP servers, poll hints and delays, and write docs/performance.md; ARGS=--rounds=3 ...
 	$(BIN)/python -m benchmarks.cold --update $(ARGS)
+	$(BIN)/python -m benchmarks.hints --update
+	$(BIN)/python -m benchmarks.end_to_end --update
 
 check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, templates, workflows, manifests, docs
 	$(BIN)/ruff format --check .

@@ -11,16 +11,19 @@ from typing import Final
 from stepwire.engine.ports import KeyClaim, Lease, Randomness, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import (
     NotAdmitted,
+    PartMissing,
     SaveConflict,
     StoreBusy,
     TaskExists,
 )
+from stepwire.json_text import write
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
 from stepwire.tasks.usage import Limits, Usage, admit, may_reclaim, without_task
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
+LARGE: Final = 1_000  # characters of terms or of a result that are kept beside the task
 START_OF_TIME: Final = datetime(2026, 8, 1, 12, 0, 0, tzinfo=UTC)
 
 
@@ -86,12 +89,18 @@ class InMemoryTaskStore:
         """Where the sweep continues its list of neglected tasks."""
         self.is_available = True
         """Whether reads succeed."""
+        self.serves_parts = True
+        """Whether terms and results beside tasks can be read."""
+        self.terms: dict[tuple[TaskKey, str], Terms] = {}
+        """Terms that are too large for their task, by its key and their place."""
+        self.results: dict[tuple[TaskKey, str], ToolResult] = {}
+        """Results that are too large for their task."""
 
     def create(self, task: Task) -> Task:
         self.calls.append("create")
         meanwhile, self.before_create = self.before_create, nothing
         meanwhile()
-        created = replace(task, version=1)
+        created = self._divided(replace(task, version=1))
         if self.tasks.get(task.key, created) != created:
             raise TaskExists
         return self._put(created)
@@ -157,6 +166,23 @@ class InMemoryTaskStore:
         self._check_available()
         return self.tasks.get(key)
 
+    def terms_of(self, task: Task) -> Terms:
+        terms = task.work.terms
+        if isinstance(terms, Terms):
+            return terms
+        self.calls.append("terms_of")
+        self._check_parts()
+        if (task.key, terms.place) not in self.terms:
+            raise PartMissing
+        return self.terms[task.key, terms.place]
+
+    def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
+        self.calls.append("result_of")
+        self._check_parts()
+        if (task.key, kept.place) not in self.results:
+            raise PartMissing
+        return self.results[task.key, kept.place]
+
     def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
         self.calls.append("load")
         self._check_available()
@@ -182,7 +208,7 @@ class InMemoryTaskStore:
         meanwhile()
         if not self._is_as_loaded(task):
             raise SaveConflict
-        return self._put(replace(task, version=task.version + 1))
+        return self._put(self._divided(replace(task, version=task.version + 1)))
 
     def delete(self, task: Task) -> bool:
         self.calls.append("delete")
@@ -216,9 +242,27 @@ class InMemoryTaskStore:
         next_after = found[-1] if len(found) == limit else None
         return TaskPage(tuple(self.tasks[TaskKey(owner, task_id)] for task_id in found), next_after)
 
+    def _check_parts(self) -> None:
+        if not self.serves_parts:
+            raise StoreBusy
+
     def _check_available(self) -> None:
         if not self.is_available:
             raise StoreBusy
+
+    def _divided(self, task: Task) -> Task:
+        """Put what is large beside a task, as the store on DynamoDB does."""
+        terms, status = task.work.terms, task.status
+        if isinstance(terms, Terms) and len(write([terms.input, terms.output_schema, terms.output_shape])) > LARGE:
+            place = str(hash(terms))
+            self.terms[task.key, place] = terms
+            task = replace(task, work=replace(task.work, terms=TermsElsewhere(place)))
+        if isinstance(status, Completed) and isinstance(status.result, ToolResult) and len(status.result.text) > LARGE:
+            result, place = status.result, str(hash(status.result))
+            self.results[task.key, place] = result
+            kept = ResultElsewhere(result.is_error, place, len(result.text.encode()))
+            task = replace(task, status=replace(status, result=kept))
+        return task
 
     def _put(self, task: Task) -> Task:
         self.tasks[task.key] = task

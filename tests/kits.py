@@ -22,7 +22,7 @@ from stepwire.protocol.resumption import resuming_clients
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.tasks.inputs import Mode
-from stepwire.tasks.task import Origin, Progress, Task
+from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
 from tests.fake_workflows import FakeWorkflows
@@ -263,6 +263,10 @@ class World:
         self.clock.time += self.intervals.repair
         self.store.calls.clear()
         return task
+
+    def terms_of(self, task: Task) -> Terms:
+        """Return what the task's workflow gets, and what its output must become."""
+        return self.store.terms_of(self.store.tasks.get(task.key, task))
 
     def stored(self, task: Task) -> Task:
         """Return the task as the store holds it."""

@@ -51,10 +51,14 @@ from stepwire.tasks.task import (
     Inputs,
     Origin,
     Progress,
+    ResultElsewhere,
     ResultInExecution,
     Status,
+    StoredResult,
     Task,
     TaskError,
+    Terms,
+    TermsElsewhere,
     ToolResult,
     Work,
     Working,
@@ -83,9 +87,13 @@ durations: st.SearchStrategy[timedelta] = st.integers(1, _MONTH).map(
 principals: st.SearchStrategy[Principal] = st.binary(min_size=16, max_size=16).map(lambda some: Principal(some.hex()))
 task_ids: st.SearchStrategy[TaskId] = st.builds(new_task_id, moments, st.binary(min_size=16, max_size=16))
 
-results: st.SearchStrategy[ToolResult | ResultInExecution] = st.builds(
-    ToolResult, json_objects.map(write), st.booleans()
-) | st.builds(ResultInExecution, st.booleans())
+texts: st.SearchStrategy[str | None] = st.none() | json_objects.map(write)
+terms: st.SearchStrategy[Terms] = st.builds(Terms, json_objects.map(write), texts, texts)
+results: st.SearchStrategy[StoredResult] = (
+    st.builds(ToolResult, json_objects.map(write), st.booleans())
+    | st.builds(ResultElsewhere, st.booleans(), st.text(min_size=1), st.integers(0, 6_000_000))
+    | st.builds(ResultInExecution, st.booleans())
+)
 errors: st.SearchStrategy[TaskError] = st.builds(TaskError, st.integers(-(2**31), 2**31), st.text(), json_values)
 messages: st.SearchStrategy[str | None] = st.none() | st.text()
 
@@ -166,7 +174,7 @@ lasting_events: st.SearchStrategy[TaskEvent] = (
     | st.builds(StateEntered, st.text(min_size=1))
     | progress_events
     | dialogue_events
-    | st.builds(WorkConfirmed, json_objects.map(write))
+    | st.builds(WorkConfirmed, terms)
 )
 """Events that do not end a task."""
 refusals: st.SearchStrategy[TaskEvent] = st.builds(
@@ -185,8 +193,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
             Work,
             tool=st.text(min_size=1),
             state_machine_arn=st.text(min_size=1),
-            input=json_objects.map(write),
-            output_schema=st.none() | json_objects.map(write),
+            terms=terms | st.builds(TermsElsewhere, st.text(min_size=1)),
             shows_state=st.booleans(),
             result_bucket=st.none() | st.text(min_size=1),
             result_prefix=st.none() | st.text(min_size=1),

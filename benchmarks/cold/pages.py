@@ -1,19 +1,12 @@
 """Write what was measured: a table and a plot for each request, between the markers of docs/performance.md."""
 
-import os
-import platform
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Final
 
 from benchmarks.cold.contenders import Request
 from benchmarks.cold.plots import Bar, plot
 from benchmarks.cold.rounds import Result, Spread
-from tests.cold_start import ROOT
-
-PAGE: Final = ROOT / "docs/performance.md"
-PLOTS: Final = ROOT / "docs/assets"
+from benchmarks.page import machine, write_parts
 
 
 def table(request: Request, results: Sequence[Result]) -> str:
@@ -30,15 +23,13 @@ def table(request: Request, results: Sequence[Result]) -> str:
 
 def update(found: Mapping[str, tuple[Request, Sequence[Result]]], rounds: int) -> None:
     """Write the tables and the plots of all requests that were measured."""
-    text = PAGE.read_text(encoding="utf-8")
-    text = _replaced(text, "machine", f"{_machine()}; {rounds} rounds.\n")
+    parts, plots = {"machine": f"{machine()}; {rounds} rounds.\n"}, dict[str, str]()
     for request, results in found.values():
         name = plot_name(request)
         bars = [Bar(one.name, one.cpu.median, one.cpu.least, one.cpu.most) for one in results]
-        PLOTS.mkdir(exist_ok=True)
-        (PLOTS / name).write_text(plot(request.name, bars, request.goal), encoding="utf-8")
-        text = _replaced(text, request.name, f"{table(request, results)}\n![{request.name}](assets/{name})\n")
-    PAGE.write_text(text, encoding="utf-8")
+        plots[name] = plot(f"{request.name}: CPU time, ratio to the floor", bars, request.goal)
+        parts[request.name] = f"{table(request, results)}\n![{request.name}](assets/{name})\n"
+    write_parts(parts, plots)
 
 
 def plot_name(request: Request) -> str:
@@ -61,22 +52,3 @@ def _row(result: Result) -> str:
 
 def _range(spread: Spread) -> str:
     return f"{spread.least:.2f} to {spread.most:.2f}"
-
-
-def _machine() -> str:
-    python = f"Python {platform.python_version()}"
-    return f"{datetime.now(UTC):%Y-%m-%d}: {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}"
-
-
-def _replaced(text: str, name: str, part: str) -> str:
-    """Replace what stands between the markers of that name.
-
-    Raises:
-        ValueError: the page has no such markers.
-    """
-    start, end = f"<!-- {name} -->\n", "<!-- end -->"
-    before, found, rest = text.partition(start)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{PAGE} has no markers for {name!r}")
-    return f"{before}{start}{part}{end}{after}"

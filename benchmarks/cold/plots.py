@@ -30,7 +30,7 @@ def plot(title: str, bars: Sequence[Bar], goal: float | None) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + _RIGHT} {height}"'
         ' font-family="sans-serif" font-size="13" fill="#808080">',
-        f'<text x="8" y="20" font-weight="bold">{escape(title)}: CPU time, ratio to the floor</text>',
+        f'<text x="8" y="20" font-weight="bold">{escape(title)}</text>',
         *(line for number, bar in enumerate(bars) for line in _bar(bar, _TOP + _ROW * number, scale)),
         *([] if goal is None else [_vertical(_LEFT + goal * scale, height)]),
         "</svg>",

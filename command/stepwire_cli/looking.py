@@ -43,7 +43,10 @@ def show(settings: Settings, task_id: str, stack: str, principal: str | None, *,
         if items > _MANY:
             screen.progress("searching", f"{items:,} items of the table")
 
-    task = Tasks(calls, endpoint.table(), watch).find(task_id, principal)
+    tasks = Tasks(calls, endpoint.table(), watch)
+    task = tasks.find(task_id, principal)
+    if with_data:
+        task = tasks.with_data(task)
     screen.pause()
     run = None if task.awaits_confirmation else Executions(calls, lines).read(task, with_output=with_data)
     where = _where(endpoint, settings)

@@ -120,6 +120,12 @@ class Function:
         self._own = layers if instances > 1 else ()
         self._instances = self._loaded(settings, instances)
         self._turns = itertools.cycle(self._instances)
+        self._cpu_seconds = 0.0
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return the CPU time of all invocations that have ended, with the calls to AWS that they made."""
+        return self._cpu_seconds
 
     @property
     def arn(self) -> str:
@@ -182,11 +188,15 @@ class Function:
             return _result(stubbed.value) if isinstance(stubbed, Answer) else _failed(stubbed.error, stubbed.cause)
         if self.settings.not_run:
             return _failed(owners.NOT_SERVED, f"{self.settings.not_run}: {suggested(_own_name(self.settings))}")
+        begun = time.thread_time()
         try:
             result = instance.handler(json.loads(event), context)
         except BaseException as error:  # SystemExit too ends the invocation, not the process
             logger.warning("%s failed.", self.settings.name, exc_info=error)
             return _failed(type(error).__name__, str(error), traceback.format_tb(error.__traceback__)[1:])
+        finally:
+            with _settling:
+                self._cpu_seconds += time.thread_time() - begun
         return _result(result)
 
     def _give_up(self, done: Future[Outcome], context: LambdaContext) -> None:

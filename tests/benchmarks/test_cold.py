@@ -8,10 +8,11 @@ import pytest
 
 from benchmarks.cold.aws import Aws, serving
 from benchmarks.cold.contenders import CREATE, FLOOR, PEERS, PROGRAMS, Tools, contenders, requests
-from benchmarks.cold.pages import PAGE, PLOTS, plot_name, table
+from benchmarks.cold.pages import plot_name, table
 from benchmarks.cold.plots import Bar, plot
 from benchmarks.cold.processes import Run, run
 from benchmarks.cold.rounds import Place, Result, Spread, places, results_of
+from benchmarks.page import PAGE, PLOTS
 from tests.cold_start import ROOT
 
 REQUESTS = {request.name: request for request in requests("a task")}

@@ -19,7 +19,7 @@ from stepwire.tasks.inputs import (
     UndeliveredAnswer,
     WorkflowInput,
 )
-from stepwire.tasks.task import Completed, InputRequired, Inputs, Task, ToolResult, Work, Working
+from stepwire.tasks.task import Completed, InputRequired, Inputs, Task, Terms, ToolResult, Work, Working
 from tests.command.aws import Aws, Refusal
 
 EXAMPLE: Final = Path(__file__).parent / "example"
@@ -39,7 +39,7 @@ def moment() -> datetime:
 
 def working(at: datetime) -> Task:
     """Return a task whose execution runs."""
-    work = Work("settle_invoices", MACHINE, f'{{"customer":"{SECRET}"}}', execution_prefix="sw01234567-")
+    work = Work("settle_invoices", MACHINE, Terms(f'{{"customer":"{SECRET}"}}'), execution_prefix="sw01234567-")
     minute = timedelta(minutes=1)
     later, ttl = at + minute, timedelta(days=7)
     return Task(OWNER, ID, work, Working(f"Settling for {SECRET}"), at, later, ttl, minute, minute, later)

@@ -7,7 +7,7 @@ from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.engine.ports import TaskStore
 from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
-from stepwire.tasks.task import Task, Work, Working
+from stepwire.tasks.task import Task, Terms, Work, Working
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE
 from tests.simulated.dynamodb import quick_dynamodb_client
@@ -32,7 +32,7 @@ def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
     return Task(
         owner=owner,
         task_id=new_task_id(created_at, number.to_bytes(RANDOM_BYTES, "big")),
-        work=Work("tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", "{}"),
+        work=Work("tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", Terms("{}")),
         status=Working(),
         created_at=created_at,
         last_updated_at=created_at,

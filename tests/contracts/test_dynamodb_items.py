@@ -17,6 +17,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.items import FORMAT, Item, item_of, task_of
+from stepwire.aws.storage.parts import LARGEST_PART, divided, size_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.catalog.additions import Caller
 from stepwire.catalog.manifests import LARGEST_SCHEMA
@@ -28,12 +29,10 @@ from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import Mode, Unanswerable
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import (
-    LARGEST_INLINE_RESULT,
     LARGEST_PROTOCOL_ERROR,
     PROTOCOL_ERROR_NAME,
     ExecutionFailed,
     event_of,
-    without_large_result,
 )
 from stepwire.tasks.task import (
     LARGEST_INPUT,
@@ -49,6 +48,7 @@ from stepwire.tasks.task import (
     Status,
     Task,
     TaskError,
+    Terms,
     ToolResult,
     Work,
     Working,
@@ -61,15 +61,6 @@ LARGEST_ITEM: Final = 400 * 1024
 LONGEST_NAME: Final = 128
 LONGEST_STATE_MACHINE_NAME: Final = 80
 LARGEST_SQUARE: Final = "\N{LARGE RED SQUARE}"  # four bytes
-
-
-def size_of(item: Item) -> int:
-    """Return the size of an item as DynamoDB computes it: names and texts in UTF-8, and the upper bound of a number."""
-    return sum(len(name.encode()) + _size_of_value(value) for name, value in item.items())
-
-
-def _size_of_value(value: dict[str, str]) -> int:
-    return len(value["S"].encode()) if "S" in value else 21
 
 
 @given(tasks())
@@ -144,7 +135,9 @@ def test_an_item_of_the_previous_format_is_still_read() -> None:
         owner=Principal("758ede2a8b140aab9517a5e2031621eb"),
         task_id=TaskId("01kyyk41g000000000000000000000000001"),
         work=Work(
-            "wait_and_echo", state_machine_arn("WaitAndEcho"), '{"message":"grüße","seconds":2}', '{"type":"object"}'
+            "wait_and_echo",
+            state_machine_arn("WaitAndEcho"),
+            Terms('{"message":"grüße","seconds":2}', '{"type":"object"}'),
         ),
         status=Working(),
         created_at=created_at,
@@ -218,9 +211,7 @@ def _largest_task() -> Task:
 
 
 def _largest_ends() -> Iterator[TaskEvent]:
-    yield without_large_result(
-        WorkCompleted(ToolResult("x" * LARGEST_INLINE_RESULT, is_error=True), LARGEST_SQUARE * LONGEST_MESSAGE)
-    )
+    yield WorkCompleted(ToolResult("x" * LARGEST_PART, is_error=True), LARGEST_SQUARE * LONGEST_MESSAGE)
     yield event_of(ExecutionFailed("E", LARGEST_SQUARE * 32_768), None)
     message = LARGEST_SQUARE * 8_000
     rest = LARGEST_PROTOCOL_ERROR - len(write({"code": 1, "message": message, "data": ""}).encode())
@@ -233,8 +224,10 @@ def _largest_ends() -> Iterator[TaskEvent]:
 def test_the_largest_task_fits_into_an_item(event: TaskEvent) -> None:
     task = advance(_largest_task(), event, START_OF_TIME)
 
+    stored = divided(task)
+
     assert task.has_ended
-    assert size_of(item_of(task)) < LARGEST_ITEM
+    assert all(size_of(item) < LARGEST_ITEM for item in (stored.item, *stored.parts))
 
 
 def test_every_read_is_strongly_consistent() -> None:

@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 
-from stepwire.aws.storage.items import Item, item_of, task_of
+from stepwire.aws.storage.items import item_of, task_of
+from stepwire.aws.storage.parts import divided, size_of
 from stepwire.catalog.manifests import LARGEST_SCHEMA
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.engine.operations import ToolCall
@@ -26,11 +27,6 @@ from tests.kits import ALICE, BOTH_MODES, OPTIONAL, World, state_machine_arn
 LARGEST_ITEM: Final = 400 * 1024
 LARGEST_SQUARE: Final = "\N{LARGE RED SQUARE}"  # four bytes
 SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"a": {"type": "string"}}}
-
-
-def size_of(item: Item) -> int:
-    """Return the size of an item as DynamoDB computes it: names and texts in UTF-8, and the upper bound of a number."""
-    return sum(len(name.encode()) + (len(value["S"].encode()) if "S" in value else 21) for name, value in item.items())
 
 
 def called(world: World) -> Task:
@@ -73,9 +69,8 @@ class Filling:
         return not any(request.refusal for request in after.input_requests)
 
 
-def filled(filling: Filling, most_answers: int) -> Task:
+def filled(world: World, filling: Filling, most_answers: int) -> Task:
     """Return a task of the maximum size: full of undelivered answers, then of open questions and refusals."""
-    world = World()
     task = called(world)
     world.progress(task.task_id, 1.2345678901234567e-300, 1.2345678901234567e-300, LARGEST_SQUARE * 2_000)
     numbers = iter(range(MOST_QUESTIONS + 1))
@@ -110,21 +105,27 @@ FILLINGS: Final = {
 @pytest.mark.parametrize("most_answers", [0, 3, 50, MOST_QUESTIONS])
 @pytest.mark.parametrize("how", FILLINGS)
 def test_the_largest_task_that_runs_fits_into_an_item(how: str, most_answers: int) -> None:
-    task = filled(FILLINGS[how], most_answers)
+    world = World()
+    task = filled(world, FILLINGS[how], most_answers)
+    whole = replace(task, work=replace(task.work, terms=world.terms_of(task)))
 
-    item = item_of(task)
+    stored = divided(whole)
 
     assert not task.has_ended
-    assert size_of(item) < LARGEST_ITEM
-    assert task_of(item) == task
+    assert all(size_of(item) < LARGEST_ITEM for item in (stored.item, *stored.parts))
+    assert task_of(item_of(whole)) == whole
+    assert task_of(stored.item) == stored.head
 
 
 def test_the_largest_task_is_at_every_limit() -> None:
-    task = filled(FILLINGS["few large questions"], 3)
+    world = World()
+    task = filled(world, FILLINGS["few large questions"], 3)
 
-    assert len(task.work.input) == LARGEST_INPUT
-    assert len(task.work.output_schema or "") == LARGEST_SCHEMA
+    terms = world.terms_of(task)
+    assert len(terms.input) == LARGEST_INPUT
+    assert len(terms.output_schema or "") == LARGEST_SCHEMA
     assert len(task.inputs.undelivered) > 1
     assert len(task.input_requests) > 1
     assert len(task.client_tasks) == MOST_CLIENT_TASKS
-    assert size_of(item_of(task)) > 0.9 * LARGEST_ITEM
+    whole = replace(task, work=replace(task.work, terms=terms))
+    assert size_of(item_of(whole)) > 0.9 * LARGEST_ITEM

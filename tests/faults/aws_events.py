@@ -4,7 +4,7 @@ from stepwire.aws.storage.items import item_of
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Progress
-from tests.faults.seen import LARGE, Act, Seen, taken
+from tests.faults.seen import LARGE, LARGE_ARGUMENTS, Act, Seen, modern, taken
 from tests.faults.site import SWEEP, Site
 from tests.faults.tasks_at_hand import created, expired, never_begun, question_of, started_task
 from tests.kits import OUTPUT
@@ -43,6 +43,14 @@ def arrange_end(site: Site) -> Act:
     task = created(site)
     site.succeed(OUTPUT)
     change = ExecutionStatusChange(task.execution, Succeeded('{"answer": 42}'))
+    return taken(lambda: site.process.events.record(change))
+
+
+def arrange_end_of_large_terms(site: Site) -> Act:
+    answer = modern(site).call("optional", LARGE_ARGUMENTS)
+    site.handles.add(answer.id_in())
+    site.succeed(OUTPUT)
+    change = ExecutionStatusChange(site.task().execution, Succeeded('{"answer": 42}'))
     return taken(lambda: site.process.events.record(change))
 
 

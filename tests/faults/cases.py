@@ -79,7 +79,7 @@ def cases() -> Iterator[Case]:
 def quick_cases() -> Iterator[Case]:
     """Return one fault for every call, with the faults in turn: the cases of `make test` without ALL=1."""
     calls = groupby(cases(), key=lambda case: (case.operation.name, case.step))
-    for number, (_, some) in enumerate(calls):
+    for number, (_, some) in enumerate(calls, start=1):  # so that each kind of fault has its turn
         of_this_call = list(some)
         yield of_this_call[number % len(of_this_call)]
 

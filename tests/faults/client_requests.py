@@ -5,6 +5,7 @@ from tests.faults.seen import (
     ANSWER,
     CONFIRMED_ANSWER,
     LARGE,
+    LARGE_ARGUMENTS,
     Act,
     Seen,
     legacy,
@@ -22,6 +23,10 @@ from tests.server.clients import LegacyClient, ModernClient
 
 def arrange_create(site: Site) -> Act:
     return lambda: note_handle(site, modern(site).call("optional"))
+
+
+def arrange_create_large(site: Site) -> Act:
+    return lambda: note_handle(site, modern(site).call("optional", LARGE_ARGUMENTS))
 
 
 def arrange_create_legacy(site: Site) -> Act:
@@ -80,6 +85,12 @@ def arrange_confirm_legacy(site: Site) -> Act:
     return lambda: seen_in(modern(site).update(task_id, {"confirm": CONFIRMED_ANSWER}))
 
 
+def arrange_confirm_large(site: Site) -> Act:
+    task_id = legacy(site).call("confirmed", LARGE_ARGUMENTS, task={}).id_in("task")
+    site.handles.add(task_id)
+    return lambda: seen_in(modern(site).update(task_id, {"confirm": CONFIRMED_ANSWER}))
+
+
 def arrange_get(site: Site) -> Act:
     task = created(site)
     return lambda: seen_in(modern(site).task("get", task.task_id))
@@ -87,6 +98,11 @@ def arrange_get(site: Site) -> Act:
 
 def arrange_get_never_begun(site: Site) -> Act:
     task = never_begun(site)
+    return lambda: seen_in(modern(site).task("get", task.task_id))
+
+
+def arrange_get_never_begun_large(site: Site) -> Act:
+    task = never_begun(site, LARGE_ARGUMENTS)
     return lambda: seen_in(modern(site).task("get", task.task_id))
 
 

@@ -14,6 +14,7 @@ from tests.faults.aws_events import (
     arrange_ask,
     arrange_ask_nobody,
     arrange_end,
+    arrange_end_of_large_terms,
     arrange_end_without_output,
     arrange_expire,
     arrange_progress,
@@ -35,10 +36,12 @@ from tests.faults.client_requests import (
     arrange_client_task_lost,
     arrange_client_task_made,
     arrange_client_task_result,
+    arrange_confirm_large,
     arrange_confirm_legacy,
     arrange_create,
     arrange_create_at_the_limit,
     arrange_create_confirmed,
+    arrange_create_large,
     arrange_create_legacy,
     arrange_create_plain,
     arrange_create_plain_legacy,
@@ -48,6 +51,7 @@ from tests.faults.client_requests import (
     arrange_get,
     arrange_get_end_untold,
     arrange_get_never_begun,
+    arrange_get_never_begun_large,
     arrange_list,
     arrange_listen,
     arrange_result_fetched,
@@ -107,6 +111,7 @@ class Operation:
 
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
+_LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
 _QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 _BEGUN_AGAIN: Final = ("GetItem task", "PutItem task", "DescribeExecution", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "PutItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
@@ -114,6 +119,7 @@ _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem 
 
 OPERATIONS: Final = (
     Operation("create", Caller.CLIENT, _CREATION, arrange_create, repeats=True),
+    Operation("create, large", Caller.CLIENT, _LARGE_CREATION, arrange_create_large, first=1, last=2, repeats=True),
     Operation("create, 2025-11-25", Caller.CLIENT, _CREATION, arrange_create_legacy, first=2, repeats=True),
     Operation("plain call", Caller.CLIENT, (*_CREATION, "GetSecretValue"), arrange_create_plain, first=3, repeats=True),
     Operation(
@@ -163,13 +169,32 @@ OPERATIONS: Final = (
         ("GetItem task", "PutItem task", "StartExecution", "GetItem task"),
         arrange_confirm_legacy,
     ),
+    Operation(
+        "confirm a task, large",
+        Caller.CLIENT,
+        (
+            *("GetItem task", "GetItem terms", "PutItem terms", "PutItem task"),
+            *("GetItem terms", "StartExecution", "GetItem task"),
+        ),
+        arrange_confirm_large,
+        first=1,
+        last=4,
+    ),
     Operation("get", Caller.CLIENT, ("GetItem task",), arrange_get),
     Operation("get, never started", Caller.CLIENT, _BEGUN_AGAIN, arrange_get_never_begun),
+    Operation(
+        "get, never started, large",
+        Caller.CLIENT,
+        (*_BEGUN_AGAIN[:3], "GetItem terms", *_BEGUN_AGAIN[3:]),
+        arrange_get_never_begun_large,
+        first=3,
+        last=3,
+    ),
     Operation("get, end unreported", Caller.CLIENT, _FOUND, arrange_get_end_untold, ends_are_recorded),
     Operation("tasks/result", Caller.CLIENT, ("GetItem task",), arrange_result_kept),
-    Operation("tasks/result, large", Caller.CLIENT, ("GetItem task", "DescribeExecution"), arrange_result_fetched),
+    Operation("tasks/result, large", Caller.CLIENT, ("GetItem task", "GetItem result"), arrange_result_fetched),
     Operation("resume", Caller.RESUMING, ("BatchGetItem tasks",), arrange_resume),
-    Operation("resume, large", Caller.RESUMING, ("BatchGetItem tasks", "DescribeExecution"), arrange_resume_large),
+    Operation("resume, large", Caller.RESUMING, ("BatchGetItem tasks", "GetItem result"), arrange_resume_large),
     Operation(
         "resume, end unreported",
         Caller.RESUMING,
@@ -216,9 +241,18 @@ OPERATIONS: Final = (
     Operation(
         "end, large",
         Caller.EVENTBRIDGE,
-        ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage"),
+        ("GetItem task", "DescribeExecution", "PutItem result", "PutItem task", "UpdateItem usage"),
         arrange_end_without_output,
         ends_are_recorded,
+    ),
+    Operation(
+        "end of a large call",
+        Caller.EVENTBRIDGE,
+        ("GetItem task", "GetItem terms", "PutItem task", "UpdateItem usage"),
+        arrange_end_of_large_terms,
+        ends_are_recorded,
+        first=1,
+        last=1,
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
     Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),

@@ -11,7 +11,9 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 
 ANSWER: Final[Json] = {"action": Action.ACCEPT.value, "content": {"amount": 7}}
 LARGE: Final[Json] = {"text": "x" * 120_000}
-"""An output that is too large for a task's item."""
+"""An output whose result gets an item of its own."""
+LARGE_ARGUMENTS: Final[Json] = {"text": "x" * 5_000}
+"""Arguments that get an item of their own."""
 CONFIRMED_ANSWER: Final[Json] = {"action": "accept", "content": {}}
 _RETRYABLE: Final = -32603
 _NOT_STARTED: Final = "The workflow of "

@@ -7,7 +7,7 @@ from stepwire.tasks.task import Task
 from tests.faults.boundary import Fault, Injection, ProcessDied
 from tests.faults.seen import legacy, modern
 from tests.faults.site import INTERVALS, Site
-from tests.kits import FORM
+from tests.kits import ARGUMENTS, FORM
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient
 
@@ -20,11 +20,12 @@ def created(site: Site) -> Task:
     return site.task()
 
 
-def never_begun(site: Site) -> Task:
+def never_begun(site: Site, large: Json | None = None) -> Task:
     """Create a task whose process died before it started the execution; the next check of it is due."""
-    with site.account.boundary.watch(Injection(2, Fault.DEATH_BEFORE, lasts=True)):
+    start = 2 if large is None else 3
+    with site.account.boundary.watch(Injection(start, Fault.DEATH_BEFORE, lasts=True)):
         try:
-            modern(site).call("optional")
+            modern(site).call("optional", large or ARGUMENTS)
         except ProcessDied:
             site.restart()
     site.clock.time += INTERVALS.repair

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from local import at_once
-from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
+from stepwire.aws.storage.parts import LARGEST_ENDED_HEAD
 from tests.integration.stacks import Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 
 SMALL = {"text": "hello"}
-# Too large for an item, small enough for an event.
-TOO_LARGE_FOR_THE_ITEM = {"text": "a" * LARGEST_INLINE_RESULT}
+# Too large for the task's head, small enough for an event.
+TOO_LARGE_FOR_THE_HEAD = {"text": "a" * LARGEST_ENDED_HEAD}
 # Each quotation mark takes two bytes in the output and four in the event, where the output is a string in JSON.
 TOO_LARGE_FOR_THE_EVENT = {"text": '"' * 100_000}
 
@@ -28,11 +28,11 @@ def stack() -> Iterator[Deployed]:
 
 
 @pytest.mark.parametrize(
-    ("output", "fetches"),
-    [(SMALL, 0), (TOO_LARGE_FOR_THE_ITEM, 1), (TOO_LARGE_FOR_THE_EVENT, 1)],
-    ids=["small", "too large for the item", "too large for the event"],
+    ("output", "more"),
+    [(SMALL, []), (TOO_LARGE_FOR_THE_HEAD, ["GetItem"]), (TOO_LARGE_FOR_THE_EVENT, ["DescribeExecution", "GetItem"])],
+    ids=["small", "too large for the head", "too large for the event"],
 )
-def test_a_large_result_is_returned_completely(stack: Deployed, output: dict[str, Any], fetches: int) -> None:
+def test_a_large_result_is_returned_completely(stack: Deployed, output: dict[str, Any], more: list[str]) -> None:
     legacy, modern = LegacyClient(stack), ModernClient(stack)
     task_id = modern.call("parrot", output).id_in()
     until(lambda: legacy.task("get", task_id).result["status"] != "working")
@@ -43,7 +43,19 @@ def test_a_large_result_is_returned_completely(stack: Deployed, output: dict[str
 
     assert in_modern["structuredContent"] == in_legacy["structuredContent"] == output
     assert json.loads(in_modern["content"][0]["text"]) == output
-    assert stack.calls.made == ["GetItem", *["DescribeExecution"] * fetches] * 2
+    assert stack.calls.made == ["GetItem", *more] * 2
+
+
+def test_a_poll_that_shows_no_result_does_not_read_it(stack: Deployed) -> None:
+    """In 2025-11-25, `tasks/get` shows none."""
+    legacy = LegacyClient(stack)
+    task_id = legacy.call("parrot", TOO_LARGE_FOR_THE_HEAD, task={}).id_in("task")
+    until(lambda: legacy.task("get", task_id).result["status"] != "working")
+    stack.calls.forget()
+
+    legacy.task("get", task_id)
+
+    assert stack.calls.made == ["GetItem"]
 
 
 def test_an_output_that_the_event_left_out_is_fetched_once_to_record_the_end(stack: Deployed) -> None:

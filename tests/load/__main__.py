@@ -44,10 +44,12 @@ def _plan(arguments: Sequence[str] | None) -> Plan:
 
 
 def _tables(plan: Plan, figures: Figures) -> Iterator[str]:
-    yield "| phase | seconds | requests/s | processors that the stack used |\n|---|---:|---:|---:|"
+    yield "| phase | seconds | requests/s | processors that the stack used | of that Stepwire |"
+    yield "|---|---:|---:|---:|---:|"
     for phase in figures.phases:
         rate = len(_within(phase, figures.requests)) / _length(phase)
-        yield f"| {phase.name} | {_length(phase):.1f} | {rate:.0f} | {phase.cpu_seconds / _length(phase):.2f} |"
+        used, share = phase.cpu_seconds / _length(phase), phase.own_seconds / phase.cpu_seconds
+        yield f"| {phase.name} | {_length(phase):.1f} | {rate:.0f} | {used:.2f} | {share:.1%} |"
     yield "\n| request | number | p50 ms | p95 ms | p99 ms | longest ms |\n|---|---:|---:|---:|---:|---:|"
     for method, some in groupby(sorted(figures.requests, key=_method), _method):
         times = sorted(request.seconds * 1000 for request in some)
@@ -73,6 +75,8 @@ def _summary(plan: Plan, figures: Figures) -> Iterator[str]:
     yield f"calls of AWS: {by_requests / len(figures.requests):.2f} a request"
     yield f"calls of AWS, with those of events and questions: {len(figures.calls) / plan.tasks:.1f} a task"
     yield f"until the last end was recorded: {recorded - end.begun:.1f} s; until all clients knew: {_length(end):.1f} s"
+    own, used = (sum(map(seconds, figures.phases)) for seconds in (_own_seconds, _cpu_seconds))
+    yield f"Stepwire's own code took {own:.1f} of {used:.1f} s of the stack's CPU time: {own / used:.1%}"
     yield f"memory of the stack, at most: {figures.end.peak_megabytes:.0f} MB"
     yield f"threads of the stack, with all open: {figures.peak.threads}"
     yield f"answers: {told}; 429: {statuses[429]}"
@@ -92,6 +96,14 @@ def _method(request: Request) -> str:
 
 def _function(call: Call) -> str:
     return call.function
+
+
+def _own_seconds(phase: Phase) -> float:
+    return phase.own_seconds
+
+
+def _cpu_seconds(phase: Phase) -> float:
+    return phase.cpu_seconds
 
 
 def _percentile(times: Sequence[float], share: int) -> float:

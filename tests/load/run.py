@@ -59,6 +59,8 @@ class Phase:
     ended: float
     cpu_seconds: float
     """The CPU time of the stack."""
+    own_seconds: float
+    """Of it, the functions' own code."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,11 @@ class _Load:
 
     @contextmanager
     def _phase(self, name: str) -> Generator[None]:
-        begun, used = time.monotonic(), self.stack.cost().cpu_seconds
+        begun, before = time.monotonic(), self.stack.cost()
         yield
-        ended = time.monotonic()
-        self.phases.append(Phase(name, begun, ended, self.stack.cost().cpu_seconds - used))
+        ended, after = time.monotonic(), self.stack.cost()
+        used, own = after.cpu_seconds - before.cpu_seconds, after.own_seconds - before.own_seconds
+        self.phases.append(Phase(name, begun, ended, used, own))
 
     def _create(self) -> None:
         deadline = time.monotonic() + self.plan.patience

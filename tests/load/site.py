@@ -57,6 +57,8 @@ class Cost:
     """The resources that the stack has used since its start."""
 
     cpu_seconds: float
+    own_seconds: float
+    """The CPU time of the functions' own code, of those that have ended: without boto3 and what answers its calls."""
     peak_megabytes: float
     threads: int
     """The current number."""
@@ -73,11 +75,19 @@ class Site:
         self._exit.enter_context(redirect_stdout(nowhere))
         self._to_lose = lost_events
         self._calls: list[Call] = []
+        self._call = threading.local()
+        self._in_calls = 0.0  # CPU seconds
+        self._counting = threading.Lock()
         self._stack = self._exit.enter_context(LocalStack(TEMPLATE, parameters=parameters, events=self._policy))
         named = {function.settings.name: logical_id for logical_id, function in self._stack.functions.items()}
         self._functions = named  # identified by the names of the threads
         boto3.setup_default_session()  # used by the handlers, and not by the local stack
-        cast(Any, boto3).DEFAULT_SESSION.events.register("before-call", self._note)
+        events = cast(Any, boto3).DEFAULT_SESSION.events
+        events.register("before-call", self._note)
+        # The first and the last that boto3 does in a call; the account is simulated in the same thread.
+        events.register_first("provide-client-params", self._begin_call)
+        for last in ("after-call", "after-call-error"):
+            events.register_last(last, self._end_call)
 
     def close(self) -> None:
         """Stop the stack."""
@@ -119,7 +129,8 @@ class Site:
         """Return the resources that the process has used."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         kilobytes = used.ru_maxrss / 1024 if sys.platform == "darwin" else used.ru_maxrss
-        return Cost(time.process_time(), kilobytes / 1024, threading.active_count())
+        own = sum(function.cpu_seconds for function in self._stack.functions.values()) - self._in_calls
+        return Cost(time.process_time(), own, kilobytes / 1024, threading.active_count())
 
     def _named(self, logical_id: str) -> str:
         return self._stack.physical_ids[logical_id]
@@ -133,6 +144,13 @@ class Site:
     def _note(self, model: OperationModel, **_: object) -> None:
         function = self._functions[threading.current_thread().name]
         self._calls.append(Call(function, model.name, time.monotonic()))
+
+    def _begin_call(self, **_: object) -> None:
+        self._call.begun = time.thread_time()
+
+    def _end_call(self, **_: object) -> None:
+        with self._counting:
+            self._in_calls += time.thread_time() - self._call.begun
 
     def _let_through(self) -> None:
         states = self._stack.client("stepfunctions")

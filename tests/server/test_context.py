@@ -171,7 +171,7 @@ def test_a_start_that_is_repaired_and_a_call_that_is_repeated_send_the_first_cal
     later_client.task("get", task_id)
 
     assert len(world.workflows.starts) == 2
-    stored = next(iter(world.store.tasks.values())).work.input
+    stored = world.terms_of(next(iter(world.store.tasks.values()))).input
     assert {start.input_text for start in world.workflows.starts} == {stored}
     assert load_json(stored)["caller"]["claims"]["email"] == "alice@example.com"
     assert load_json(stored)["region"] == "eu"

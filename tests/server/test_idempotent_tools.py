@@ -172,7 +172,7 @@ def test_the_task_of_an_equal_call_keeps_the_arguments_of_the_first(era: str, wo
     begun(client, note="the second")
 
     (task,) = world.store.tasks.values()
-    assert task.work.input == write({**ARGUMENTS, "note": "the first"})
+    assert world.terms_of(task).input == write({**ARGUMENTS, "note": "the first"})
 
 
 @eras

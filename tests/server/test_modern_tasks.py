@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.errors import StartUnclear, WorkflowsUnavailable
+from stepwire.errors import StartUnclear, StoreBusy
 from stepwire.json_text import write
-from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
-from tests.fakes import START_OF_TIME
+from tests.fakes import LARGE, START_OF_TIME
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Json
 from tests.server.clients import (
@@ -294,9 +293,9 @@ def test_a_task_whose_start_is_unclear_is_returned_and_runs_once(
 
 
 # X10, X11
-def test_a_result_too_large_for_the_item_is_fetched_from_step_functions(modern: ModernClient, world: World) -> None:
+def test_a_large_result_is_returned_completely(modern: ModernClient, world: World) -> None:
     task_id = modern.start()
-    output = {"text": "ü" * LARGEST_INLINE_RESULT}
+    output = {"text": "ü" * LARGE}
 
     world.succeed(task_id, output)
     found = modern.task("get", task_id).result
@@ -343,20 +342,20 @@ def test_a_poll_while_step_functions_is_down_shows_what_is_recorded(modern: Mode
 
 
 # X21, M20: no task is lost, and the error does not reveal its cause
-def test_a_large_result_is_available_again_after_an_outage_of_step_functions() -> None:
+def test_a_large_result_is_available_again_after_an_outage_of_the_store() -> None:
     world = World()
     modern = ModernClient(world)
     task_id = modern.start()
-    world.succeed(task_id, {"text": "a" * LARGEST_INLINE_RESULT})
+    world.succeed(task_id, {"text": "a" * LARGE})
 
-    world.workflows.is_available = False
+    world.store.serves_parts = False
     refused = modern.task("get", task_id)
-    world.workflows.is_available = True
+    world.store.serves_parts = True
     served = modern.task("get", task_id)
 
     assert (refused.status, refused.code) == (200, -32603)
-    assert [type(fault) for fault in world.faults] == [WorkflowsUnavailable]
-    assert served.result["result"]["structuredContent"] == {"text": "a" * LARGEST_INLINE_RESULT}
+    assert [type(fault) for fault in world.faults] == [StoreBusy]
+    assert served.result["result"]["structuredContent"] == {"text": "a" * LARGE}
 
 
 # X29

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from stepwire.errors import StoreBusy, WorkflowsUnavailable
+from stepwire.errors import StoreBusy
 from stepwire.server.kit import Patience
-from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT
+from tests.fakes import LARGE
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Answer
 from tests.server.clients import ASKING_CAPABILITY, PLAIN_HEADERS, STREAM_HEADERS, LegacyClient, RawSender
@@ -312,30 +312,30 @@ def test_a_plain_call_becomes_a_stream_if_the_store_fails_during_the_wait(resumi
 def test_a_stream_can_be_resumed_while_its_result_cannot_be_fetched(
     resuming: LegacyClient, world: World, opened: Opened
 ) -> None:
-    output = {"text": "a" * LARGEST_INLINE_RESULT}
+    output = {"text": "a" * LARGE}
     first = opened(resuming)
     world.succeed(only_task(world), output)
-    world.workflows.is_available = False
+    world.store.serves_parts = False
 
     second = resumed(resuming, first)
-    world.workflows.is_available = True
+    world.store.serves_parts = True
     third = resumed(resuming, second)
 
     assert can_be_resumed(second)
     assert not second.is_answered
     assert third.result["structuredContent"] == output
-    assert [type(trouble) for trouble in world.troubles] == [WorkflowsUnavailable]
+    assert [type(trouble) for trouble in world.troubles] == [StoreBusy]
 
 
 # T14: also if the result was ready before the request
 def test_tasks_result_is_a_stream_while_the_result_cannot_be_fetched(resuming: LegacyClient, world: World) -> None:
-    output = {"text": "a" * LARGEST_INLINE_RESULT}
+    output = {"text": "a" * LARGE}
     task_id = resuming.start()
     world.succeed(task_id, output)
-    world.workflows.is_available = False
+    world.store.serves_parts = False
 
     first = resuming.task("result", task_id)
-    world.workflows.is_available = True
+    world.store.serves_parts = True
     second = resumed(resuming, first)
 
     assert can_be_resumed(first)

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from local.http_server import LoopbackServer, QuietHandler
 from local.lambdas.loading import load_handler
 from tests.local.issuer import DISCOVERY, TestIssuer
 from tests.recorded import recorded
@@ -250,6 +251,21 @@ def test_a_pool_that_does_not_answer_leaves_the_mirror(ask: Ask) -> None:
     answer = ask(of_the_server(), ISSUER=NOBODY, SIGN_IN_URL=NOBODY, CLIENT_ID="the-client")
 
     assert json.loads(answer["body"])["token_endpoint"] == f"{NOBODY}/oauth2/token"
+
+
+class Nonsense(QuietHandler):
+    """Answers with something that is not HTTP."""
+
+    def do_GET(self) -> None:
+        self.wfile.write(b"nonsense\r\n\r\n")
+        self.close_connection = True
+
+
+def test_a_pool_that_does_not_speak_http_leaves_the_mirror(ask: Ask) -> None:
+    with LoopbackServer(Nonsense) as pool:
+        answer = ask(of_the_server(), ISSUER=pool.origin, SIGN_IN_URL=pool.origin, CLIENT_ID="the-client")
+
+    assert json.loads(answer["body"])["token_endpoint"] == f"{pool.origin}/oauth2/token"
 
 
 def test_without_a_mirror_there_are_no_metadata_of_a_server(ask: Ask) -> None:

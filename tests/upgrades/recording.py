@@ -47,7 +47,8 @@ from tests.upgrades.catalogs import catalog_shards
 
 FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
-"""An output that is too large for the task's item."""
+"""An output that was too large for the task's item, and whose result has an item of its own since version 14."""
+LARGE_ARGUMENTS: Final[Json] = {"text": "x" * 5_000}
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice"}]}
 WRONG: Final[Json] = {"action": "accept", "content": {"amount": 0}}
@@ -148,6 +149,11 @@ def _begun(world: World) -> str:
 
 def working(world: World) -> Scene:
     return Scene(_begun(world))
+
+
+def large(world: World) -> Scene:
+    """Of a call with arguments that are too large for the head of the task."""
+    return Scene(_modern(world).call(TOOL.name, LARGE_ARGUMENTS).id_in())
 
 
 def reporting(world: World) -> Scene:
@@ -295,6 +301,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     working,
     shaped,
     elsewhere,
+    large,
     reporting,
     asking,
     asking_the_client,

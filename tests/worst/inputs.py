@@ -23,7 +23,7 @@ from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import Catalog, Tool, read_catalog
 from stepwire.protocol.inbound import LARGEST_BODY
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
-from stepwire.tasks.task import Completed, Task, ToolResult
+from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from tests.adopted import write_manifests
 from tests.fuzz.mcp_requests import OWNER, FunctionMcp
 from tests.fuzz.other_events import FakeBus
@@ -362,7 +362,7 @@ def _of_streams() -> Iterator[Input]:
         "members": TEXTS["members"],
         "objects": TEXTS["objects"],
     }.items():
-        task = replace(running, work=replace(running.work, input=text))
+        task = replace(running, work=replace(running.work, terms=Terms(text)))
         ended = replace(task, status=Completed(ToolResult('{"content":[]}', is_error=False)), version=2)
         count = LARGEST_BATCH // (2 * len(json.dumps(item_of(ended))))
         removed = [_record(number, "REMOVE", task, None) for number in range(2 * count)]

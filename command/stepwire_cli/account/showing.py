@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
-from stepwire.tasks.task import Completed, Failed, InputRequired, Task, ToolResult
+from stepwire.tasks.task import Completed, Failed, InputRequired, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
 from stepwire_cli.account.operating import Step, Where, console_url, next_steps, status_of, waits_for
 from stepwire_cli.account.tasks import Fate, Run
@@ -69,7 +69,9 @@ class Shown:
     def data(self) -> dict[str, Json]:
         """Return what the caller sent and received."""
         status = self.task.status
-        found: dict[str, Json] = {"arguments": load_json(self.task.work.input), "message": status.message}
+        terms = self.task.work.terms
+        arguments = load_json(terms.input) if isinstance(terms, Terms) and terms.input else None
+        found: dict[str, Json] = {"arguments": arguments, "message": status.message}
         if isinstance(status, InputRequired):
             found["questions"] = [
                 {"key": one.key, "kind": mode_of(one.asked).value, "params": params_of(one.asked)}

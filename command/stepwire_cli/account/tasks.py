@@ -4,17 +4,18 @@ The rule: nothing is written, and no data of the caller is read from Step Functi
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import chain
 from typing import Any, Final, cast
 
-from stepwire.aws.storage.items import NEGLECTED_INDEX, SHARDS, TASK_PREFIX, Item, item_key, task_of
+from stepwire.aws.storage.items import NEGLECTED_INDEX, SHARDS, TASK_PREFIX, Item, item_key, task_of, terms_of
+from stepwire.aws.storage.parts import result_key, result_of, terms_key
 from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Completed, ResultElsewhere, Task, TermsElsewhere
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.histories import Event, History, history_of
@@ -98,10 +99,23 @@ class Tasks:
             key = TaskKey(Principal(owner), key.task_id)
         if not key.owner:
             key = self._searched(key.task_id)
-        item = self._call("GetItem", Key=item_key(key), ConsistentRead=True).get("Item")
+        item = self._item(item_key(key))
         if item is None:
             raise NotThere(_no_such(key.task_id, self.table))
-        return task_of(cast(Item, item))
+        return task_of(item)
+
+    def with_data(self, task: Task) -> Task:
+        """Return a task with the terms and the result that are kept beside it; what is gone stays away."""
+        terms, status = task.work.terms, task.status
+        if isinstance(terms, TermsElsewhere) and (item := self._item(terms_key(task.key, terms))):
+            task = replace(task, work=replace(task.work, terms=terms_of(item)))
+        if isinstance(status, Completed) and isinstance(kept := status.result, ResultElsewhere):
+            item = self._item(result_key(task.key, kept))
+            task = replace(task, status=replace(status, result=result_of(item, kept))) if item else task
+        return task
+
+    def _item(self, key: Item) -> Item | None:
+        return cast(Item | None, self._call("GetItem", Key=key, ConsistentRead=True).get("Item"))
 
     def _searched(self, task_id: TaskId) -> TaskKey:
         """Find the owner: in the index of the tasks that have not ended, then in the whole table."""

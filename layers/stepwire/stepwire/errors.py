@@ -368,6 +368,10 @@ class StoreBusy(StepwireError):
     """The store is overloaded or does not answer; retry."""
 
 
+class PartMissing(StepwireError):
+    """A part of a task is gone that its head names: somebody deleted it from the table."""
+
+
 class StartRefused(StepwireError):
     """Step Functions did not start the execution; `reason` is safe to send to the client."""
 

@@ -164,7 +164,7 @@ class TestARecordOfTheStream:
 
         assert expired_task_of(record) is None
 
-    @pytest.mark.parametrize("kind", ["key#", "usage", "cancelled#", TASK_PREFIX.upper()])
+    @pytest.mark.parametrize("kind", ["key#", "usage", "cancelled#", "terms#", "result#", TASK_PREFIX.upper()])
     def test_of_an_item_that_is_no_task_is_ignored(self, kind: str) -> None:
         record = removal(World().call())
         record["dynamodb"]["OldImage"] = {"pk": {"S": ALICE}, "sk": {"S": f"{kind}1"}}

@@ -76,9 +76,11 @@ class TestCall:
         assert len(world.workflows.running()) == 2
 
     def test_stores_what_is_needed_to_interpret_the_end_later(self) -> None:
-        task = World().call(STRUCTURED)
+        world = World()
 
-        assert task.work.output_schema == STRUCTURED.output_schema
+        task = world.call(STRUCTURED)
+
+        assert world.terms_of(task).output_schema == STRUCTURED.output_schema
         assert task.poll_interval == STRUCTURED.poll_interval
 
     @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ class TestYes:
 
         assert after.status == Working()
         assert world.workflows.starts == [Start(task.execution, INPUT)]
-        assert world.stored(task).work.input == INPUT
+        assert world.terms_of(task).input == INPUT
 
     def test_starts_the_work_with_only_the_arguments_if_the_tool_ignores_the_content(self) -> None:
         world = World()

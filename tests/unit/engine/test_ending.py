@@ -5,6 +5,7 @@ import pytest
 from stepwire.engine.upkeep import Intervals
 from stepwire.errors import (
     InternalError,
+    PartMissing,
     StartRefused,
     StopRefused,
     TaskAlreadyEnded,
@@ -12,14 +13,25 @@ from stepwire.errors import (
     WorkflowNotStopped,
     WorkflowsUnavailable,
 )
-from stepwire.json_text import write
-from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Aborted, Missing, Running, Succeeded, event_of
-from stepwire.tasks.task import Cancelled, Completed, Failed, ResultInExecution, TaskError, ToolResult, Working
+from stepwire.json_text import JsonObject, write
+from stepwire.tasks.events import WorkCompleted
+from stepwire.tasks.outcomes import Aborted, Missing, Running, Succeeded, event_of
+from stepwire.tasks.task import (
+    Cancelled,
+    Completed,
+    Failed,
+    ResultElsewhere,
+    ResultInExecution,
+    TaskError,
+    ToolResult,
+    Working,
+)
 from tests.fake_workflows import Stop
+from tests.fakes import LARGE
 from tests.kits import ALICE, BOB, OUTPUT, STRUCTURED, World, catalog_of
 
 REPAIR_AFTER = Intervals().repair
-LARGE_OUTPUT = {"answer": 42, "text": "x" * LARGEST_INLINE_RESULT}
+LARGE_OUTPUT = {"answer": 42, "text": "x" * LARGE}
 
 
 class TestCancel:
@@ -143,50 +155,57 @@ class TestAnswerOf:
         assert answer.value()["structuredContent"] == OUTPUT
         assert (world.store.calls, world.workflows.described) == ([], [])
 
-    def test_a_result_too_large_for_the_item_is_fetched(self) -> None:
-        """T14, X11: nothing is lost."""
+    @pytest.mark.parametrize(("output", "is_error"), [(LARGE_OUTPUT, False), ({"answer": "x" * LARGE}, True)])
+    def test_a_large_result_is_read_when_it_is_asked_for(self, output: JsonObject, *, is_error: bool) -> None:
+        """T14, X11, M36: nothing is lost, and its terms apply."""
         world = World()
         task = world.call(STRUCTURED)
-        world.succeed(task.task_id, LARGE_OUTPUT)
-        stored = world.stored(task)
-
-        answer = world.operations.result_of(stored)
-
-        assert stored.status == Completed(ResultInExecution(is_error=False))
-        assert isinstance(answer, ToolResult)
-        assert answer.value()["structuredContent"] == LARGE_OUTPUT
-
-    def test_a_large_result_that_violates_its_schema_is_fetched_as_an_error(self) -> None:
-        """M36."""
-        world = World()
-        task = world.call(STRUCTURED)
-        world.succeed(task.task_id, {"answer": "x" * LARGEST_INLINE_RESULT})
+        world.succeed(task.task_id, output)
         stored = world.stored(task)
 
         answer = world.operations.result_of(stored)
 
         assert isinstance(stored.status, Completed)
-        assert stored.status.result == ResultInExecution(is_error=True)
+        assert isinstance(stored.status.result, ResultElsewhere)
         assert isinstance(answer, ToolResult)
-        assert answer.is_error
+        assert stored.status.result.is_error == answer.is_error == is_error
+        assert is_error or answer.value()["structuredContent"] == LARGE_OUTPUT
+        assert world.workflows.described == []
 
-    def test_a_large_result_that_step_functions_no_longer_has_is_an_internal_error(self) -> None:
+    def test_a_result_that_somebody_deleted_is_an_error(self) -> None:
         world = World()
         task = world.call()
         world.succeed(task.task_id, LARGE_OUTPUT)
-        world.workflows.states[task.execution] = Missing()
+        world.store.results.clear()
 
-        with pytest.raises(InternalError):
+        with pytest.raises(PartMissing):
             world.operations.result_of(world.stored(task))
 
-    def test_a_large_result_cannot_be_fetched_while_step_functions_is_unavailable(self) -> None:
+    def test_a_result_that_was_left_in_its_execution_is_fetched(self) -> None:
+        """Earlier versions left results there that were too large for the task's item."""
         world = World()
-        task = world.call()
-        world.succeed(task.task_id, LARGE_OUTPUT)
-        world.workflows.is_available = False
+        task = world.call(STRUCTURED)
+        world.workflows.succeed(task.execution, LARGE_OUTPUT)
+        ended = world.recorder.record(task, WorkCompleted(ResultInExecution(is_error=False)))
+        assert ended is not None
 
-        with pytest.raises(WorkflowsUnavailable):
-            world.operations.result_of(world.stored(task))
+        answer = world.operations.result_of(ended)
+
+        assert isinstance(answer, ToolResult)
+        assert answer.value()["structuredContent"] == LARGE_OUTPUT
+
+    @pytest.mark.parametrize(("is_there", "error"), [(True, WorkflowsUnavailable), (False, InternalError)])
+    def test_a_result_that_is_not_to_be_had_from_its_execution_is_an_error(
+        self, error: type[Exception], *, is_there: bool
+    ) -> None:
+        world = World()
+        ended = world.recorder.record(world.call(), WorkCompleted(ResultInExecution(is_error=False)))
+        assert ended is not None
+        world.workflows.states[ended.execution] = Missing()
+        world.workflows.is_available = not is_there
+
+        with pytest.raises(error):
+            world.operations.result_of(ended)
 
     def test_a_protocol_error_is_returned_unchanged(self) -> None:
         """X12, T14."""

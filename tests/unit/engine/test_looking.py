@@ -11,7 +11,6 @@ from stepwire.json_text import write
 from stepwire.server.kit import Patience
 from stepwire.server.tool_calls import has_ended
 from stepwire.tasks.outcomes import (
-    LARGEST_INLINE_RESULT,
     Aborted,
     ExecutionEnd,
     ExecutionFailed,
@@ -19,7 +18,7 @@ from stepwire.tasks.outcomes import (
     TimedOut,
     event_of,
 )
-from stepwire.tasks.task import Completed, ResultInExecution, Task, Working
+from stepwire.tasks.task import Completed, Task, Working
 from tests.fake_workflows import Start
 from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
 
@@ -72,15 +71,6 @@ class TestGet:
 
         assert after.status == expected.status
         assert after == world.stored(task)
-
-    def test_leaves_a_result_too_large_for_an_item_in_the_execution(self) -> None:
-        world = World()
-        task = world.overdue()
-        world.workflows.succeed(task.execution, "x" * LARGEST_INLINE_RESULT)
-
-        after = world.operations.get(ALICE, task.task_id)
-
-        assert after.status == Completed(ResultInExecution(is_error=False))
 
     def test_repairs_a_task_whose_start_was_lost_in_a_crash(self) -> None:
         """X8: written, never started, and the process died."""

@@ -5,7 +5,6 @@ import pytest
 from stepwire.json_text import Json, write
 from stepwire.tasks.events import WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.outcomes import (
-    LARGEST_INLINE_RESULT,
     LARGEST_PROTOCOL_ERROR,
     LONGEST_CAUSE,
     PROTOCOL_ERROR_NAME,
@@ -13,9 +12,8 @@ from stepwire.tasks.outcomes import (
     ExecutionFailed,
     TimedOut,
     event_of,
-    without_large_result,
 )
-from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import LONGEST_MESSAGE, Causes, TaskError, ToolResult
 from tests.kits import OUTPUT_SCHEMA
 from tests.unit.tasks.outcomes import completed
 
@@ -191,25 +189,3 @@ class TestAProtocolError:
 
         assert len(cause) < LARGEST_PROTOCOL_ERROR
         assert "too large" in error.message
-
-
-class TestTheSizeOfAnAnswer:
-    @pytest.mark.parametrize("is_error", [False, True])
-    def test_above_the_limit_leaves_it_in_the_execution(self, *, is_error: bool) -> None:
-        result = ToolResult("x" * (LARGEST_INLINE_RESULT + 1), is_error)
-
-        event = without_large_result(WorkCompleted(result, "m"))
-
-        assert event == WorkCompleted(ResultInExecution(is_error), "m")
-
-    def test_is_counted_in_bytes(self) -> None:
-        wide = "\N{EURO SIGN}" * (LARGEST_INLINE_RESULT // 3)
-        fits, does_not = ToolResult(wide, is_error=False), ToolResult(wide + "xxx", is_error=False)
-
-        assert without_large_result(WorkCompleted(fits)) == WorkCompleted(fits)
-        assert without_large_result(WorkCompleted(does_not)) == WorkCompleted(ResultInExecution(is_error=False))
-
-    def test_does_not_matter_for_other_events(self) -> None:
-        event = WorkFailed(TaskError(1, "m", "x" * LARGEST_INLINE_RESULT))
-
-        assert without_large_result(event) is event

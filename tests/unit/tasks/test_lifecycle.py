@@ -69,7 +69,7 @@ def stays_the_same_task(task: Task, event: TaskEvent, after: Task) -> None:
         progress=task.progress,
         client_tasks=task.client_tasks,
     )
-    assert replace(unchanged, work=replace(after.work, input=task.work.input)) == task
+    assert replace(unchanged, work=replace(after.work, terms=task.work.terms)) == task
 
 
 def lives_longer_only_if_it_ends_in_time_and_then_as_long_as_its_tool_promises(

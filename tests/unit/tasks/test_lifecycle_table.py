@@ -28,7 +28,7 @@ from stepwire.tasks.events import (
 )
 from stepwire.tasks.inputs import Action, Callback, FormElicitation, InputRequest, InputResponse, WorkflowInput
 from stepwire.tasks.lifecycle import advance
-from stepwire.tasks.task import Cancelled, Completed, InputRequired, Progress, Task, TaskError, ToolResult
+from stepwire.tasks.task import Cancelled, Completed, InputRequired, Progress, Task, TaskError, Terms, ToolResult
 from tests.kits import World
 
 FORM = FormElicitation("Go on?", '{"type":"object","properties":{}}')
@@ -42,7 +42,7 @@ EVENTS: tuple[TaskEvent, ...] = (
     InputAnswered({"first": ACCEPTED}),
     InputAnswered({"first": ACCEPTED, "second": ACCEPTED}),
     InputRefused({"first": "it must be a number"}),
-    WorkConfirmed('{"confirmed":true}'),
+    WorkConfirmed(Terms('{"confirmed":true}')),
     WorkDeclined(RESULT),
     WorkCompleted(RESULT),
     WorkFailed(TaskError(-32603, "it broke")),

@@ -31,7 +31,7 @@ from stepwire.tasks.inputs import (
     WorkflowInput,
 )
 from stepwire.tasks.lifecycle import advance, as_of
-from stepwire.tasks.task import LONGEST_MESSAGE, Completed, InputRequired, Inputs, Task, ToolResult, Working
+from stepwire.tasks.task import LONGEST_MESSAGE, Completed, InputRequired, Inputs, Task, Terms, ToolResult, Working
 from tests.fakes import START_OF_TIME
 from tests.kits import World
 from tests.strategies import (
@@ -334,17 +334,17 @@ def unconfirmed() -> Task:
 
 
 def test_a_confirmed_task_has_the_confirmed_input() -> None:
-    then = advance(unconfirmed(), WorkConfirmed('{"a":1}'), START_OF_TIME)
+    then = advance(unconfirmed(), WorkConfirmed(Terms('{"a":1}')), START_OF_TIME)
 
     assert then.status == Working()
-    assert then.work.input == '{"a":1}'
+    assert then.work.terms == Terms('{"a":1}')
     assert not then.awaits_confirmation
 
 
 def test_a_confirmed_task_ignores_a_second_confirmation() -> None:
     task = after(asked())
 
-    assert advance(task, WorkConfirmed('{"a":1}'), START_OF_TIME) is task
+    assert advance(task, WorkConfirmed(Terms('{"a":1}')), START_OF_TIME) is task
 
 
 def test_a_declined_task_is_completed_with_the_decline() -> None:
@@ -355,7 +355,7 @@ def test_a_declined_task_is_completed_with_the_decline() -> None:
 
 def test_a_running_task_cannot_be_declined() -> None:
     """What was answered first counts."""
-    begun = advance(unconfirmed(), WorkConfirmed("{}"), START_OF_TIME)
+    begun = advance(unconfirmed(), WorkConfirmed(Terms("{}")), START_OF_TIME)
 
     assert advance(begun, WorkDeclined(DECLINED), START_OF_TIME) is begun
 
@@ -370,4 +370,4 @@ def test_a_task_cancelled_before_its_confirmation_cannot_be_confirmed() -> None:
     """T23."""
     cancelled = advance(unconfirmed(), WorkStopped("cancelled"), START_OF_TIME)
 
-    assert advance(cancelled, WorkConfirmed("{}"), START_OF_TIME) is cancelled
+    assert advance(cancelled, WorkConfirmed(Terms("{}")), START_OF_TIME) is cancelled

@@ -8,9 +8,9 @@ from stepwire.json_text import Json, JsonObject, write
 from stepwire.tasks.events import WorkCompleted
 from stepwire.tasks.expression_budget import Budget, EvaluationFault
 from stepwire.tasks.expressions import InvalidExpression, expression_of
-from stepwire.tasks.outcomes import LARGEST_INLINE_RESULT, Succeeded, event_of, without_large_result
+from stepwire.tasks.outcomes import Succeeded, event_of
 from stepwire.tasks.shaping import Unshapable, shaped, template_of
-from stepwire.tasks.task import Causes, ResultInExecution, ToolResult
+from stepwire.tasks.task import Causes, ToolResult
 
 OUTPUT: Final[JsonObject] = {
     "total": 12.5,
@@ -248,15 +248,3 @@ class TestAnEnd:
         made = {"content": [{"type": "text", "text": "no"}], "isError": True}
 
         assert value_of(ended(write(made), structured="content")) == made
-
-    def test_with_a_large_result_is_fetched_and_shaped_again(self) -> None:
-        event = ended(write({"a": "x" * 200_000}), structured="{b: a}")
-
-        stored = without_large_result(event)
-
-        assert isinstance(stored, WorkCompleted)
-        assert isinstance(stored.result, ResultInExecution)
-        small = ended(write({"a": "x" * 200_000}), structured="{b: length(a)}")
-        assert isinstance(small.result, ToolResult)
-        assert len(small.result.text) < LARGEST_INLINE_RESULT
-        assert value_of(small)["structuredContent"] == {"b": 200_000}

@@ -17,8 +17,6 @@ from stepwire.tasks.outcomes import (
     Missing,
     Running,
     Succeeded,
-    event_of,
-    without_large_result,
 )
 from stepwire.tasks.task import Execution, Progress, Task
 
@@ -59,7 +57,7 @@ class ExecutionEvents:
         state = self._with_output(change, task.execution)
         if isinstance(state, (Running, Missing)):
             return
-        self.recorder.record(task, without_large_result(event_of(state, *task.work.promises)), EndSource.EVENT)
+        self.recorder.record_end(task, state, EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""

@@ -14,7 +14,7 @@ from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import NOT_SUPPORTED, Upkeep
 from stepwire.errors import StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, load_json, write
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
 from stepwire.tasks.inputs import (
@@ -113,10 +113,11 @@ class Dialogue:
         if not isinstance(answer, InputResponse) or answer.action is not Action.ACCEPT:
             return self.recorder.record(task, WorkDeclined(declined_result(answer))) or task
         member = confirmation.destination.member if isinstance(confirmation.destination, WorkflowInput) else None
-        input_text = merged_input(task.work.input, member, answer)
+        terms = self.recorder.store.terms_of(task)
+        input_text = merged_input(terms.input, member, answer)
         if isinstance(input_text, WrongAnswer):
             return self.ask_again(task, {confirmation.key: input_text})
-        confirmed = WorkConfirmed(input_text, self.recorder.now() - task.created_at)
+        confirmed = WorkConfirmed(replace(terms, input=input_text), self.recorder.now() - task.created_at)
         begun = self.recorder.record(task, confirmed) or task
         if begun.has_ended or begun.awaits_confirmation:
             return begun

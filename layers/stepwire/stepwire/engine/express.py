@@ -25,7 +25,7 @@ from stepwire.errors import (
 from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
 from stepwire.tasks.links import result_location_of, with_presigned_links
-from stepwire.tasks.outcomes import Succeeded, event_of, tool_error
+from stepwire.tasks.outcomes import Succeeded, tool_error
 from stepwire.tasks.task import Completed, Failed, Status, Task, TaskError, ToolResult
 
 TIME_TO_END: Final = timedelta(seconds=2)
@@ -108,14 +108,15 @@ class ExpressCalls:
 
     def _event_of(self, task: Task, trace_header: str | None) -> TaskEvent:
         try:
-            end = self.workflows.run(task.execution, task.work.input, trace_header)
+            input_text = self.operations.recorder.store.terms_of(task).input
+            end = self.workflows.run(task.execution, input_text, trace_header)
         except StartUnclear as error:
             if not isinstance(error, NoEndInTime):
                 self.operations.report(error)
             return WorkCompleted(tool_error(self._unclear()))
         if end == Succeeded(None):
             return WorkCompleted(tool_error(_NO_OUTPUT))
-        return event_of(end, *task.work.promises)
+        return self.operations.recorder.event_of_end(task, end)
 
     def _unclear(self) -> str:
         return (

@@ -38,7 +38,7 @@ from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
 from stepwire.tasks.links import Sign, result_location_of, with_presigned_links
-from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable, event_of
+from stepwire.tasks.outcomes import ExecutionState, Succeeded, Unreadable
 from stepwire.tasks.task import (
     LONGEST_TTL,
     Cancelled,
@@ -47,9 +47,13 @@ from stepwire.tasks.task import (
     InputRequired,
     Inputs,
     Origin,
+    ResultElsewhere,
+    ResultInExecution,
     Status,
+    StoredResult,
     Task,
     TaskError,
+    Terms,
     ToolResult,
     Work,
     Working,
@@ -111,12 +115,13 @@ class Operations:
             WorkflowNotStarted: Step Functions refused the start; no task was created.
             TaskExists: the id is taken.
         """
-        task = self._create(self._new_task(call, task_id or self.new_task_id(), Working()))
+        new = self._new_task(call, task_id or self.new_task_id(), Working())
+        task = self._create(new)
         if task.has_ended:
             return task
         began = self.recorder.now()
         try:
-            self.workflows.start(task.execution, task.work.input, call.trace_header)
+            self.workflows.start(task.execution, self.recorder.store.terms_of(new).input, call.trace_header)
         except StartRefused as refusal:
             if self._undo(task):
                 raise WorkflowNotStarted(
@@ -238,16 +243,24 @@ class Operations:
         return self.recorder.page(owner, after, PAGE_SIZE)
 
     def result_of(self, task: Task) -> ToolResult | TaskError:
-        """Return the result or error of an ended task; a large result is fetched from Step Functions."""
+        """Return the result or error of an ended task; a large result is read now."""
         self._audit(AuditAction.RETRIEVED, task)
         match task.status:
             case Completed(result):
-                whole = result if isinstance(result, ToolResult) else self._fetch_result(task)
-                return with_presigned_links(whole, result_location_of(task), self.sign)
+                return with_presigned_links(self._whole(task, result), result_location_of(task), self.sign)
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
                 raise AssertionError("the task has no result")
+
+    def _whole(self, task: Task, result: StoredResult) -> ToolResult:
+        match result:
+            case ToolResult():
+                return result
+            case ResultElsewhere():
+                return self.recorder.store.result_of(task, result)
+            case ResultInExecution():
+                return self._fetch_result(task)
 
     def _audit(self, action: AuditAction, task: Task) -> None:
         self.recorder.audit(AuditEntry(action, task.owner, task.work.tool, task.task_id, outcome_of(task.status)))
@@ -301,13 +314,15 @@ class Operations:
             work=Work(
                 tool.name,
                 tool.state_machine_arn,
-                input_text(tool, call.arguments, Caller(call.owner, call.claims), task_id),
-                tool.output_schema,
+                Terms(
+                    input_text(tool, call.arguments, Caller(call.owner, call.claims), task_id),
+                    tool.output_schema,
+                    tool.output_shape,
+                ),
                 tool.shows_state,
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
-                tool.output_shape,
                 self.execution_prefix,
                 tool.role,
             ),
@@ -325,7 +340,7 @@ class Operations:
     def _fetch_result(self, task: Task) -> ToolResult:
         match self._describe_with_retries(task):
             case Succeeded() as end:
-                event = event_of(end, *task.work.promises)
+                event = self.recorder.event_of_end(task, end)
             case Unreadable():
                 raise InternalError(
                     "The workflow succeeded, but its result cannot be read: this server may not use the key that "
@@ -334,7 +349,7 @@ class Operations:
             case _:
                 event = None
         if not (isinstance(event, WorkCompleted) and isinstance(event.result, ToolResult)):
-            raise InternalError("The result was too large to store with the task, and Step Functions no longer has it.")
+            raise InternalError("The result was not stored with the task, and Step Functions no longer has it.")
         return event.result
 
     def _describe_with_retries(self, task: Task) -> ExecutionState:

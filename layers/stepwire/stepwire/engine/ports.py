@@ -12,7 +12,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionState
-from stepwire.tasks.task import Execution, Task
+from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolResult
 from stepwire.tasks.usage import Limits
 
 
@@ -70,7 +70,7 @@ class TaskStore(Protocol):
     """Durable tasks, each under its owner. Reads are strongly consistent."""
 
     def create(self, task: Task) -> Task:
-        """Write a new task (version 0) and return it with its version. Idempotent for the same task.
+        """Write a new task (version 0) and return it as it is loaded from then on. Idempotent for the same task.
 
         Raises:
             TaskExists: the id belongs to another task, or this task has been saved since.
@@ -141,6 +141,22 @@ class TaskStore(Protocol):
         """Return a task, possibly an expired one; None if there is none."""
         ...
 
+    def terms_of(self, task: Task) -> Terms:
+        """Return the terms of a loaded task; large ones are kept beside it and read now.
+
+        Raises:
+            PartMissing: somebody deleted them.
+        """
+        ...
+
+    def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
+        """Return the result of a loaded task that is kept beside it.
+
+        Raises:
+            PartMissing: somebody deleted it.
+        """
+        ...
+
     def load_watched(self, key: TaskKey, request: str) -> WatchedTask:
         """Return a task together with the state of the request that watches it, in one call.
 
@@ -162,7 +178,9 @@ class TaskStore(Protocol):
         ...
 
     def save(self, task: Task) -> Task:
-        """Write a loaded task if it is unchanged in the store, and return it with its new version.
+        """Write a loaded task if it is unchanged in the store, and return it as it is loaded from then on.
+
+        Large terms and a large result are written beside the task first (`terms_of`, `result_of`).
 
         Raises:
             SaveConflict: another writer saved or deleted it.

@@ -15,6 +15,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
 from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
 from stepwire.tasks.task import Completed, Status, Task
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
@@ -93,6 +94,17 @@ class Recorder:
                 self.note_shaping(saved, event)
                 return saved
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
+
+    def event_of_end(self, task: Task, end: ExecutionEnd) -> TaskEvent:
+        """Return the event for the end of a task's execution. Only a success needs the terms of the task."""
+        if not isinstance(end, Succeeded):
+            return event_of(end, None, task.work.causes)
+        terms = self.store.terms_of(task)
+        return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
+
+    def record_end(self, task: Task, end: ExecutionEnd, source: EndSource) -> Task | None:
+        """Record the end of a task's execution (`record`)."""
+        return self.record(task, self.event_of_end(task, end), source)
 
     def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:
         """Advance a task, save it and return it; None, without a retry, if another writer saved first."""

@@ -26,7 +26,7 @@ from stepwire.errors import (
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkFailed, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
-from stepwire.tasks.outcomes import Missing, Running, event_of, without_large_result
+from stepwire.tasks.outcomes import Missing, Running
 from stepwire.tasks.task import Task, TaskError, reports_progress
 
 REQUEST_RETENTION: Final = timedelta(days=1)
@@ -98,7 +98,7 @@ class Upkeep:
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
         try:
-            self.workflows.start(task.execution, task.work.input)
+            self.workflows.start(task.execution, self.recorder.store.terms_of(task).input)
         except StartRefusedForNow:
             raise
         except StartRefused as refusal:
@@ -143,8 +143,7 @@ class Upkeep:
             case Missing():
                 return self.after_start(task) if self._is_wanted(task) else self._cancel_unstarted(task)
             case end:
-                event = without_large_result(event_of(end, *task.work.promises))
-                return self.recorder.record(task, event, EndSource.CHECK) or task
+                return self.recorder.record_end(task, end, EndSource.CHECK) or task
 
     def _is_wanted(self, task: Task) -> bool:
         """Tell whether the client has not cancelled the request; the call itself may have died before this check."""

@@ -30,11 +30,21 @@ from stepwire.server.modern_calls import TASKS_CAPABILITY, call_tool
 from stepwire.server.pages import next_cursor, tools_page
 from stepwire.server.tool_calls import permit
 from stepwire.server.unfinished import declares_tasks
-from stepwire.tasks.task import Cancelled, Completed, InputRequired, ResultInExecution, Task
+from stepwire.tasks.task import (
+    Cancelled,
+    Completed,
+    InputRequired,
+    ResultElsewhere,
+    ResultInExecution,
+    StoredResult,
+    Task,
+    ToolResult,
+)
 
 CACHE_TTL_MS: Final = 300_000
 TOOLS_TTL_MS: Final = REREAD_AFTER // timedelta(milliseconds=1)  # owners register tools while the server runs
 MOST_SUBSCRIPTIONS: Final = 20  # tasks in one subscription
+_LARGEST_IN_A_SUBSCRIPTION: Final = 100_000  # bytes of a result
 
 
 def discover(kit: Kit, _call: Call) -> JsonObject:
@@ -148,9 +158,18 @@ def _subscribed(kit: Kit, call: Call, task_id: str) -> list[Task]:
         task = kit.operations.get(call.owner, task_id)
     except UnknownTask:
         return []
-    # One result may be 256 KB, and Lambda limits the whole response to 6 MB.
-    is_fetched_separately = isinstance(task.status, Completed) and isinstance(task.status.result, ResultInExecution)
-    return [] if is_fetched_separately else [task]
+    return [] if isinstance(task.status, Completed) and _is_fetched_separately(task.status.result) else [task]
+
+
+def _is_fetched_separately(result: StoredResult) -> bool:
+    """Tell whether a result is too large for a subscription: Lambda limits the whole response to 6 MB."""
+    match result:
+        case ToolResult():
+            return False
+        case ResultElsewhere(_, _, size):
+            return size > _LARGEST_IN_A_SUBSCRIPTION
+        case ResultInExecution():
+            return True
 
 
 _METHODS: Final[dict[str, Method]] = {

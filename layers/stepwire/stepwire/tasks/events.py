@@ -11,7 +11,7 @@ from typing import TypeAlias
 from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
-from stepwire.tasks.task import ItemCount, Progress, ResultInExecution, TaskError, ToolResult
+from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Terms, ToolResult
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class ClientTaskClosed:
 class WorkConfirmed:
     """The user confirmed the call, so the workflow may start."""
 
-    input: str
-    """The workflow's input, including the user's answer."""
+    terms: Terms
+    """With the workflow's input, including the user's answer."""
     waited: timedelta = timedelta()
     """How long the confirmation took; the ttl grows by as much, so that the workflow has its full time."""
 
@@ -104,7 +104,7 @@ class WorkDeclined:
 class WorkCompleted:
     """The workflow ended with a tool result, which may report an error."""
 
-    result: ToolResult | ResultInExecution
+    result: StoredResult
     message: str | None = None
     shaping_fault: str | None = None
     """Why the output could not be shaped, for the operator; without any part of the output."""

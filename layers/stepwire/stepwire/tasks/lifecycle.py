@@ -185,7 +185,7 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
 
 def _confirm(task: Task, event: WorkConfirmed, _at: datetime) -> Task:
     left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    confirmed = replace(task, work=replace(task.work, input=event.input), ttl=task.ttl + event.waited)
+    confirmed = replace(task, work=replace(task.work, terms=event.terms), ttl=task.ttl + event.waited)
     return _with_requests(confirmed, left)
 
 

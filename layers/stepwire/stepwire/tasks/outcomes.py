@@ -12,7 +12,7 @@ import re
 from typing import Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
-from stepwire.lean_dataclasses import dataclass, replace
+from stepwire.lean_dataclasses import dataclass
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed, WorkStopped
 from stepwire.tasks.shaping import Unshapable, shaped
@@ -20,8 +20,6 @@ from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task
 from stepwire.tasks.tool_results import is_tool_result
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
-# With the largest input (262,144 bytes) and output schema (32,768), an item stays below DynamoDB's 409,600 bytes.
-LARGEST_INLINE_RESULT: Final = 100_000  # bytes
 LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as stored
 LONGEST_CAUSE: Final = 8_000  # characters of a failure's cause that the model can read
 _LONGEST_BEGINNING: Final = 500  # characters of an error that is too large to be passed on
@@ -103,15 +101,6 @@ def event_of(
             return _tool_error("The workflow did not finish within its time limit (States.Timeout) and was stopped.")
         case Aborted():
             return WorkStopped("The execution was stopped.")
-
-
-def without_large_result(event: TaskEvent) -> TaskEvent:
-    """Return the event; a result too large for the task's item is replaced by a reference to the execution."""
-    match event:
-        case WorkCompleted(ToolResult(text, is_error)) if len(text.encode()) > LARGEST_INLINE_RESULT:
-            return replace(event, result=ResultInExecution(is_error))
-        case _:
-            return event
 
 
 def tool_error(text: str) -> ToolResult:

@@ -34,10 +34,24 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class ResultInExecution:
-    """A result too large for the task's item: it stays in Step Functions and is fetched on demand."""
+class ResultElsewhere:
+    """A result that the store keeps beside the task, and reads on demand."""
 
     is_error: bool
+    place: str
+    """Where the store keeps it; only the store understands this."""
+    size: int
+    """Bytes of its JSON text."""
+
+
+@dataclass(frozen=True)
+class ResultInExecution:
+    """A result that is nowhere stored: it stays in Step Functions and is fetched on demand."""
+
+    is_error: bool
+
+
+StoredResult: TypeAlias = ToolResult | ResultElsewhere | ResultInExecution
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,7 @@ class InputRequired:
 class Completed:
     """The tool returned a result, which may report an error (`result.is_error`)."""
 
-    result: ToolResult | ResultInExecution
+    result: StoredResult
     message: str | None = None
 
 
@@ -104,16 +118,33 @@ class Causes(Enum):
 
 
 @dataclass(frozen=True)
+class Terms:
+    """What the workflow gets, and what its output must become. They may be large, and are needed only at both ends."""
+
+    input: str
+    """JSON text, byte for byte as sent to Step Functions: a start is idempotent only with the same input."""
+    output_schema: str | None = None
+    """JSON text of the output schema advertised at the time of the call."""
+    output_shape: str | None = None
+    """JSON text of how the output becomes the result (see `shaping`); None: as it is."""
+
+
+@dataclass(frozen=True)
+class TermsElsewhere:
+    """Terms that the store keeps beside the task, and reads on demand."""
+
+    place: str
+    """Where the store keeps them; only the store understands this."""
+
+
+@dataclass(frozen=True)
 class Work:
     """What the task runs, with everything that is needed to start it later and to interpret its end."""
 
     tool: str
     state_machine_arn: str
     """With the version or the alias, where the tool names one."""
-    input: str
-    """JSON text, byte for byte as sent to Step Functions: a start is idempotent only with the same input."""
-    output_schema: str | None = None
-    """JSON text of the output schema advertised at the time of the call."""
+    terms: Terms | TermsElsewhere
     shows_state: bool = False
     """Whether the caller may see the names of the workflow's states."""
     result_bucket: str | None = None
@@ -121,17 +152,10 @@ class Work:
     result_prefix: str | None = None
     """Key prefix of those links, with variables (see `links`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
-    output_shape: str | None = None
-    """JSON text of how the output becomes the result (see `shaping`); None: as it is."""
     execution_prefix: str = ""
     """Start of its execution's name; empty: named by version 0.1."""
     role: str = ""
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
-
-    @property
-    def promises(self) -> tuple[str | None, Causes, str | None]:
-        """What `event_of` needs to know of the tool, beside how the execution ended."""
-        return self.output_schema, self.causes, self.output_shape
 
 
 @dataclass(frozen=True)

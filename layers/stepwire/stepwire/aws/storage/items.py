@@ -3,6 +3,9 @@
     pk    the owner's principal    sk  "task#" + the task's id    expires_at  epoch seconds, the table's TTL attribute
     open  the sweep's shard, only while an execution may run or start: with checked_at, the key of the index `neglected`
 
+This item is the head of the task: small, because every poll reads it and every change writes it. Large terms and a
+large result are beside it (`parts`), and the head names their places: `terms_at`, `result_at`.
+
 Attributes that a later version added are lost when an earlier version saves the item; attributes that an earlier
 version did not write are optional. docs/upgrades.md has the rules for changing the format.
 """
@@ -45,10 +48,14 @@ from stepwire.tasks.task import (
     Inputs,
     Origin,
     Progress,
+    ResultElsewhere,
     ResultInExecution,
     Status,
+    StoredResult,
     Task,
     TaskError,
+    Terms,
+    TermsElsewhere,
     ToolResult,
     Work,
     Working,
@@ -73,12 +80,10 @@ def item_of(task: Task) -> Item:
     texts = {
         "tool": task.work.tool,
         "state_machine_arn": task.work.state_machine_arn,
-        "input": task.work.input,
-        "output_schema": task.work.output_schema,
+        **texts_of_terms(task.work.terms),
         "result_bucket": task.work.result_bucket,
         "result_prefix": task.work.result_prefix,
         "execution_name": task.execution.name if task.work.execution_prefix else None,
-        "output_shape": task.work.output_shape,
         "role": task.work.role or None,
         "causes": None if task.work.causes is Causes.REDACTED else task.work.causes.value,
         **_texts_of(task.status),
@@ -102,6 +107,7 @@ def item_of(task: Task) -> Item:
         "poll_interval_ms": task.poll_interval // _MILLISECOND,
         "longest_poll_interval_ms": task.longest_poll_interval // _MILLISECOND,
         "shows_state": int(task.work.shows_state),
+        **_numbers_of(task.status),
         # Rounded up: DynamoDB may delete the item from this second on, when no reader sees the task any more.
         "expires_at": seconds_of(task.expires_at),
     }
@@ -121,12 +127,10 @@ def task_of(item: Item) -> Task:
         work=Work(
             _text(item, "tool"),
             _text(item, "state_machine_arn"),
-            _text(item, "input"),
-            _maybe(item, "output_schema"),
+            TermsElsewhere(_text(item, "terms_at")) if "terms_at" in item else terms_of(item),
             shows_state="shows_state" in item and bool(_number(item, "shows_state")),
             result_bucket=_maybe(item, "result_bucket"),
             result_prefix=_maybe(item, "result_prefix"),
-            output_shape=_maybe(item, "output_shape"),
             causes=Causes(_maybe(item, "causes") or Causes.REDACTED.value),
             execution_prefix=prefix_in(_maybe(item, "execution_name") or ""),
             role=_maybe(item, "role") or "",
@@ -146,6 +150,21 @@ def task_of(item: Item) -> Task:
         keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
         version=_number(item, "version"),
     )
+
+
+def terms_of(item: Item) -> Terms:
+    """Return the terms in an item."""
+    return Terms(_text(item, "input"), _maybe(item, "output_schema"), _maybe(item, "output_shape"))
+
+
+def texts_of_terms(terms: Terms | TermsElsewhere) -> Mapping[str, str | None]:
+    """Return the terms as attributes of an item."""
+    match terms:
+        case Terms(text, schema, shape):
+            return {"input": text, "output_schema": schema, "output_shape": shape}
+        case TermsElsewhere(place):
+            # An earlier version needs an input; Step Functions refuses to start anything with this one.
+            return {"input": "", "terms_at": place}
 
 
 def task_key_from_item(item: Item) -> TaskKey:
@@ -191,21 +210,44 @@ def _texts_of(status: Status) -> Mapping[str, str | None]:
             others = _text_unless_empty(filter(None, starmap(_client_request, enumerate(requests))))
             return {"status": "input_required", "message": message, "requests": text, "client_requests": others}
         case Completed(result, message):
-            text = result.text if isinstance(result, ToolResult) else None
-            return {"status": _completed(is_error=result.is_error), "message": message, "result": text}
+            return {"status": _completed(is_error=result.is_error), "message": message, **_texts_of_result(result)}
         case Failed(TaskError(code, words, data), message):
             return {"status": "failed", "message": message, "error": write([code, words, data])}
         case Cancelled(message):
             return {"status": "cancelled", "message": message}
 
 
+def _texts_of_result(result: StoredResult) -> Mapping[str, str | None]:
+    match result:
+        case ToolResult(text):
+            return {"result": text}
+        case ResultElsewhere(_, place):
+            return {"result_at": place}
+        case ResultInExecution():
+            return {}
+
+
+def _numbers_of(status: Status) -> Mapping[str, int]:
+    match status:
+        case Completed(ResultElsewhere(_, _, size)):
+            return {"result_bytes": size}
+        case _:
+            return {}
+
+
+def _stored_result_of(item: Item, *, is_error: bool) -> StoredResult:
+    if "result" in item:
+        return ToolResult(_text(item, "result"), is_error)
+    if "result_at" in item:
+        return ResultElsewhere(is_error, _text(item, "result_at"), _number(item, "result_bytes"))
+    return ResultInExecution(is_error)
+
+
 def _status_of(item: Item) -> Status:
     message = _maybe(item, "message")
     match _text(item, "status"):
         case "completed" | "completed_with_error" as status:
-            is_error = status == _completed(is_error=True)
-            text = _maybe(item, "result")
-            return Completed(ResultInExecution(is_error) if text is None else ToolResult(text, is_error), message)
+            return Completed(_stored_result_of(item, is_error=status == _completed(is_error=True)), message)
         case "failed":
             return Failed(TaskError(*load_json(_text(item, "error"))), message)
         case "cancelled":

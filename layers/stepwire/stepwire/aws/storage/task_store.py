@@ -1,6 +1,7 @@
-"""The task store on DynamoDB: one item per task, under its owner, and every save conditional on the loaded version.
+"""The task store on DynamoDB: a small item per task, under its owner, and every save conditional on the loaded version.
 
-Reads are strongly consistent, so a task can be read as soon as its handle was returned (X8). `items` defines the items.
+Reads are strongly consistent, so a task can be read as soon as its handle was returned (X8). `items` defines the items,
+`parts` those beside them.
 """
 
 import json
@@ -18,7 +19,6 @@ from stepwire.aws.storage.items import (
     TASK_PREFIX,
     Item,
     item_key,
-    item_of,
     milliseconds_of,
     moment_of,
     seconds_of,
@@ -26,13 +26,14 @@ from stepwire.aws.storage.items import (
     task_of,
     usage_key,
 )
+from stepwire.aws.storage.parts import Parts, divided
 from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import ResultElsewhere, Task, Terms, ToolResult
 from stepwire.tasks.usage import RECLAIM_PAUSE, Limits, Usage, admit
 
 if TYPE_CHECKING:
@@ -65,14 +66,18 @@ class DynamoDbTaskStore:
     def _client(self) -> "DynamoDBClient":
         return self.build_client()
 
+    @cached_property
+    def _parts(self) -> Parts:
+        return Parts(self.table_name, lambda: self._client)
+
     def create(self, task: Task) -> Task:
         """Write a new task and return it with its version. Idempotent for the same task."""
-        created = replace(task, version=1)
-        item = item_of(created)
+        stored = divided(replace(task, version=1))
+        self._parts.write(stored)
         try:
             self._client.put_item(
                 TableName=self.table_name,
-                Item=item,
+                Item=stored.item,
                 ConditionExpression=_IS_NEW,
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
@@ -80,9 +85,17 @@ class DynamoDbTaskStore:
             if not is_failed_condition(error):
                 raise
             # An identical item is our own: an earlier attempt succeeded, and its response was lost.
-            if item_found(error) != item:
+            if item_found(error) != stored.item:
                 raise TaskExists from None
-        return created
+        return stored.head
+
+    def terms_of(self, task: Task) -> Terms:
+        """Return the terms of a loaded task; large ones are read."""
+        return self._parts.terms_of(task)
+
+    def result_of(self, task: Task, kept: ResultElsewhere) -> ToolResult:
+        """Return the result of a loaded task that is kept beside it."""
+        return self._parts.result_of(task, kept)
 
     def claim_key(
         self, owner: Principal, digest: str, claim: KeyClaim, replacing: TaskId | None = None
@@ -272,11 +285,12 @@ class DynamoDbTaskStore:
 
     def save(self, task: Task) -> Task:
         """Write a loaded task if it is unchanged in the table."""
-        saved = replace(task, version=task.version + 1)
+        saved = divided(replace(task, version=task.version + 1))
+        self._parts.write(saved)
         try:
             self._client.put_item(
                 TableName=self.table_name,
-                Item=item_of(saved),
+                Item=saved.item,
                 ConditionExpression=_IS_AS_LOADED,
                 ExpressionAttributeValues={":version": {"N": str(task.version)}},
             )
@@ -284,7 +298,7 @@ class DynamoDbTaskStore:
             if not is_failed_condition(error):
                 raise
             raise SaveConflict from None
-        return saved
+        return saved.head
 
     def delete(self, task: Task) -> bool:
         """Delete a loaded task if it is unchanged; return whether it no longer exists."""

@@ -1,0 +1,43 @@
+"""Write what was measured into docs/performance.md, between markers that name each part."""
+
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from tests.cold_start import ROOT
+
+PAGE: Final = ROOT / "docs/performance.md"
+PLOTS: Final = ROOT / "docs/assets"
+
+
+def write_parts(parts: Mapping[str, str], plots: Mapping[str, str]) -> None:
+    """Replace parts of the page, by the names of their markers, and write plots, by the names of their files."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = _replaced(text, name, part)
+    PLOTS.mkdir(exist_ok=True)
+    for name, plot in plots.items():
+        (PLOTS / name).write_text(plot, encoding="utf-8")
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def machine() -> str:
+    """Name the day, the machine and Python."""
+    python = f"Python {platform.python_version()}"
+    return f"{datetime.now(UTC):%Y-%m-%d}: {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}"
+
+
+def _replaced(text: str, name: str, part: str) -> str:
+    """Replace what stands between the markers of that name.
+
+    Raises:
+        ValueError: the page has no such markers.
+    """
+    start, end = f"<!-- {name} -->\n", "<!-- end -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"{PAGE} has no markers for {name!r}")
+    return f"{before}{start}{part}{end}{after}"
