@@ -1,7 +1,6 @@
 """Quotas of Step Functions: a throttled check is postponed, and no caller gets an error for it (A6)."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -12,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from stepwire.aws.bootstrap import log_fault
 from stepwire.engine.allowance import Allowance
-from stepwire.engine.upkeep import Intervals, checks_of_an_instance
+from stepwire.engine.upkeep import Intervals
 from stepwire.errors import (
     KeyDenied,
     RoleDenied,
@@ -185,35 +184,3 @@ def test_throttling_has_another_log_message_than_a_fault(fault: Exception, level
     line: dict[str, Any] = json.loads(log.getvalue())
     assert (line["level"], line["message"]) == (level, message)
     assert "arguments" not in json.dumps({**line, "service": ""})
-
-
-def test_an_instance_checks_only_its_share_of_polled_tasks_and_writes_nothing_for_the_others() -> None:
-    world = World()
-    upkeep = replace(world.upkeep, checks=checks_of_an_instance())
-    tasks = [world.call() for _ in range(90)]
-    world.clock.time += INTERVALS.repair
-    world.store.calls.clear()
-
-    for task in tasks:
-        upkeep.after_upkeep(world.stored(task))
-
-    burst = int(checks_of_an_instance().burst)
-    assert len(world.workflows.described) == burst
-    assert world.store.calls.count("save") == burst
-
-
-def test_an_instance_whose_check_was_throttled_pauses() -> None:
-    world = World()
-    upkeep = replace(world.upkeep, checks=checks_of_an_instance())
-    first, second = due(world, count=2)
-    world.workflows.throttled = {"describe", "current_state"}
-
-    for task in (first, second):
-        upkeep.after_upkeep(world.stored(task))
-    paused = list(world.workflows.described)
-    world.workflows.throttled = set()
-    world.clock.advance(seconds=60)
-    upkeep.after_upkeep(world.stored(second))
-
-    assert paused == [first.execution]
-    assert world.workflows.looked_at == [first.execution, second.execution]

@@ -39,7 +39,7 @@ from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations
 from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import Upkeep, checks_of_an_instance
+from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter
 from stepwire.errors import AccessDenied, AtQuota, NeedsOperator, NotSignedIn
 from stepwire.server.kit import Kit
@@ -125,7 +125,7 @@ class McpHandler:
         settings = self._settings
         recorder = recorder_of(settings.table_name, dynamodb_client, SampledPolls(settings.polls_per_log_line))
         workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
-        upkeep = Upkeep(recorder, workflows, settings.intervals, self._report, checks=checks_of_an_instance())
+        upkeep = Upkeep(recorder, workflows, settings.intervals, self._report)
         wait_slots = DynamoDbWaitSlots(settings.table_name, dynamodb_client)
         limiter = WaitLimiter(wait_slots, settings.waits, os.urandom, self._report)
         secret = Secret(settings.secret_arn, secrets_manager_client)

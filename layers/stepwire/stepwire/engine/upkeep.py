@@ -35,15 +35,6 @@ NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
 """The error name of a state whose question cannot be answered."""
 
 
-def checks_of_an_instance() -> Allowance:
-    """Return the limit of checks by one instance of many that read tasks.
-
-    One instance uses a fifth of the sustained rate of DescribeExecution in smaller Regions (10 per second) and a tenth
-    of its burst quota; of many, those that are throttled pause.
-    """
-    return Allowance(per_second=2.0, burst=25.0)
-
-
 @dataclass(frozen=True)
 class Intervals:
     """The minimum time between two checks of Step Functions for one task."""
@@ -64,14 +55,14 @@ class Upkeep:
     """Receives faults that postpone the upkeep; the caller gets the recorded state."""
     history_calls: Allowance = field(default_factory=Allowance)
     """Limits the calls of GetExecutionHistory by this function instance."""
-    checks: Allowance | None = None
-    """Limits the checks with DescribeExecution by this function instance; the sweep does those that are left out."""
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
         task = self.after_delivery(task)
         shows_state = self._may_look_at_state(task)
-        if task.awaits_confirmation or not (shows_state or self._may_check(task)):
+        if task.awaits_confirmation or not (
+            shows_state or is_check_due(task, self.recorder.now(), self.intervals.repair)
+        ):
             return task
         # The conditional save comes first: of all concurrent readers, only one calls Step Functions.
         checked = self.recorder.save_if_unchanged(task, WorkChecked())
@@ -83,8 +74,6 @@ class Upkeep:
                 return self.recorder.record(checked, state) or checked
             return self._repair(checked)
         except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
-            if self.checks is not None and isinstance(error, WorkflowsThrottled):
-                self.checks.pause(self.recorder.now())
             self.report(error)
             return checked
 
@@ -114,15 +103,6 @@ class Upkeep:
             return False
         now, interval = self.recorder.now(), min(self.intervals.state, self.intervals.repair)
         return not task.awaits_confirmation and is_check_due(task, now, interval) and self.history_calls.take(now)
-
-    def _may_check(self, task: Task) -> bool:
-        """Tell whether to check the execution: only if due, and within this instance's rate limit.
-
-        Without that limit, 100,000 tasks that are polled make a hundred times the calls that an account may make, and
-        each one that is refused still costs the write before it.
-        """
-        now = self.recorder.now()
-        return is_check_due(task, now, self.intervals.repair) and (self.checks is None or self.checks.take(now))
 
     def _state_of(self, task: Task) -> StateEntered | None:
         """Return the current state; None if unknown, in which case the execution itself must be checked."""
