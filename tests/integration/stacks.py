@@ -11,6 +11,7 @@ import boto3
 from botocore.model import OperationModel
 
 from local import EventPolicy, LocalStack
+from local.lambdas import asynchronous
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.adopted import ADOPTER
 from tests.integration.clock import Clock
@@ -115,6 +116,14 @@ class Deployed:
     def wait_for_the_end_of(self, task_id: str) -> None:
         """Wait until the execution of a task has ended in Step Functions."""
         until(lambda: self.status_of(task_id) != "RUNNING")
+
+    def wait_for_its_record(self, task_id: str) -> None:
+        """Wait until its status event has ended a task. Nobody polls, so no poll notices the end first."""
+        table = {"TableName": self.stack.physical_ids["TasksTable"], "ConsistentRead": True}
+        wanted = {"FilterExpression": "sk = :sk", "ExpressionAttributeValues": {":sk": {"S": f"task#{task_id}"}}}
+        scan = self.stack.client("dynamodb").scan
+        until(lambda: "open" not in scan(**table, **wanted)["Items"][0])
+        asynchronous.wait_for(self.stack.functions.values())
 
     def stop(self, task_id: str) -> None:
         """Stop the execution of a task, as an operator would."""

@@ -11,7 +11,6 @@ from local import at_once
 from stepwire.aws.storage.parts import LARGEST_ENDED_HEAD
 from tests.integration.stacks import Deployed, deployed
 from tests.server.clients import LegacyClient, ModernClient
-from tests.waiting import until
 
 SMALL = {"text": "hello"}
 # Too large for the task's head, small enough for an event.
@@ -35,7 +34,7 @@ def stack() -> Iterator[Deployed]:
 def test_a_large_result_is_returned_completely(stack: Deployed, output: dict[str, Any], more: list[str]) -> None:
     legacy, modern = LegacyClient(stack), ModernClient(stack)
     task_id = modern.call("parrot", output).id_in()
-    until(lambda: legacy.task("get", task_id).result["status"] != "working")
+    stack.wait_for_its_record(task_id)
     stack.calls.forget()
 
     in_modern = modern.task("get", task_id).result["result"]
@@ -50,7 +49,7 @@ def test_a_poll_that_shows_no_result_does_not_read_it(stack: Deployed) -> None:
     """In 2025-11-25, `tasks/get` shows none."""
     legacy = LegacyClient(stack)
     task_id = legacy.call("parrot", TOO_LARGE_FOR_THE_HEAD, task={}).id_in("task")
-    until(lambda: legacy.task("get", task_id).result["status"] != "working")
+    stack.wait_for_its_record(task_id)
     stack.calls.forget()
 
     legacy.task("get", task_id)
@@ -63,7 +62,7 @@ def test_an_output_that_the_event_left_out_is_fetched_once_to_record_the_end(sta
     stack.calls.forget()
 
     task_id = legacy.call("parrot", TOO_LARGE_FOR_THE_EVENT, task={}).id_in("task")
-    until(lambda: legacy.task("get", task_id).result["status"] != "working")
+    stack.wait_for_its_record(task_id)
 
     assert stack.calls.made.count("DescribeExecution") == 1
 
