@@ -134,8 +134,7 @@ def swept(tasks: int, lost: int, machines: int = 10) -> Round:
     store.tasks = {task.key: task for task in made}
     store.order()
     world.clock.advance(seconds=2 * INTERVAL.total_seconds())
-    every = max(1, tasks // lost) if lost else tasks + 1
-    ended = {task.key for number, task in enumerate(made) if number % every == 0} if lost else set[TaskKey]()
+    ended = {made[number * tasks // lost].key for number in range(lost)}  # all over the list
     executions = ManyExecutions(account, {task.execution for task in made if task.key not in ended})
     return _swept(store, executions, account, ended)
 
@@ -168,4 +167,10 @@ def _made(world: World, tasks: int, machines: int) -> Iterator[Task]:
     arns = [state_machine_arn(f"Machine{number}") for number in range(machines)]
     for number in range(tasks):
         work = replace(task.work, state_machine_arn=arns[number % machines])
-        yield replace(task, task_id=new_task_id(task.created_at, number.to_bytes(16, "big")), work=work, version=1)
+        yield replace(
+            task,
+            ttl=timedelta(days=1),
+            task_id=new_task_id(task.created_at, number.to_bytes(16, "big")),
+            work=work,
+            version=1,
+        )
