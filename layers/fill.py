@@ -9,6 +9,8 @@ see docs/decisions/0016-the-same-artifacts-everywhere.md.
 
 Layers are filled for Lambda: python3.13 on arm64, whatever this machine is. STEPWIRE_PLATFORM=host fills them for the
 Python that runs this, from the same lock; that is for emulators, which run functions on the machine itself.
+STEPWIRE_BYTECODE names a Python of the version that will run the layer, and adds its bytecode. That is for those who
+build on machines that all have one, because the same commit has another hash without it.
 """
 
 import argparse
@@ -27,6 +29,7 @@ FOR_LAMBDA: Final = (
     *(word for platform in PLATFORMS for word in ("--platform", platform)),
 )
 TARGETS: Final[dict[str, tuple[str, ...]]] = {"lambda": FOR_LAMBDA, "host": ()}
+IN_LAMBDA: Final = "/opt/python"
 # Files in which pip records its installation. RECORD also has hashes of scripts, which name this machine's Python.
 NOTES_OF_PIP: Final = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
 
@@ -54,6 +57,23 @@ def copy(package: Path, folder: Path) -> None:
     shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
 
 
+def add_bytecode(folder: Path, python: str, version: tuple[int, int]) -> None:
+    """Compile what is in the layer; the same sources give the same bytes, whatever the machine or the time.
+
+    Raises:
+        ValueError: this Python has another version, whose bytecode would never be read.
+    """
+    asked = [python, "-c", "import sys; print(*sys.version_info[:2])"]
+    found = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()  # noqa: S603 - our own words
+    wanted = [str(number) for number in version]
+    if found != wanted:
+        raise ValueError(f"{python} is Python {'.'.join(found)}, and the layer runs on {'.'.join(wanted)}")
+    # Nothing of the machine is in it: tracebacks name the place in Lambda, and no time of a source is compared.
+    places = ("-s", str(folder), "-p", IN_LAMBDA)
+    command = [python, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", *places, str(folder)]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S603 - our own words
+
+
 def main() -> None:
     """Fill the layer."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -74,6 +94,12 @@ def main() -> None:
         from models import cut  # noqa: PLC0415 - beside this script; the other layers need no botocore
 
         cut(options.folder / options.models)
+    if python := os.environ.get("STEPWIRE_BYTECODE"):
+        version = PYTHON if target == "lambda" else sys.version_info[:2]
+        try:
+            add_bytecode(options.folder, python, version)
+        except (ValueError, OSError) as error:
+            parser.error(f"STEPWIRE_BYTECODE: {error}")
 
 
 if __name__ == "__main__":

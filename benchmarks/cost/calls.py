@@ -25,9 +25,11 @@ costs one UpdateItem more.
 """
 STREAM_POLL: Final = ("BatchGetItem",)
 """Resuming a stream (GET with Last-Event-ID): reads the task, and whether the request was cancelled."""
-LOOK: Final = ("GetItem", "PutItem", "GetExecutionHistory", "PutItem")
-"""A poll that reads the current state: once in StateAfterSeconds. In a Distributed Map also DescribeMapRun."""
-REPAIR: Final = ("GetItem", "PutItem", "DescribeExecution", "PutItem", "UpdateItem")
+LOOK: Final = ("GetItem", "GetExecutionHistory", "PutItem")
+"""A poll that reads the current state: once in StateAfterSeconds, or in a twentieth of the task's age if that is
+longer. In a Distributed Map also DescribeMapRun.
+"""
+REPAIR: Final = ("GetItem", "DescribeExecution", "PutItem", "UpdateItem")
 """A poll that finds the end of an execution whose status event was lost."""
 END: Final = ("GetItem", "PutItem", "UpdateItem")
 """A status event, handled by function execution_events."""
@@ -39,8 +41,9 @@ SWEEP: Final = ("GetItem", *("Query",) * 4)
 COMPILE: Final = ("GetItem", "GetParametersByPath", "GetItem", "PutItem")
 """A run of function catalog on its schedule, where no tool is registered."""
 
-INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 3, END: 1}
-"""Write units of the index `neglected`: one if a task is added or removed, two if its `checked_at` changes.
+INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 1, END: 1}
+"""Write units of the index `neglected`: one if a task is added or removed, two if its `checked_at` changes, which it
+does in steps of five minutes: of several looks in five minutes, one writes the index.
 
 DynamoDB makes these writes itself, so they are not counted as calls; the numbers are from its documentation.
 """

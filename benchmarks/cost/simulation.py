@@ -13,6 +13,8 @@ from datetime import timedelta
 from typing import Final
 
 from benchmarks.cost import calls, prices
+from stepwire.aws.storage.items import CHECKED_AT_STEP
+from stepwire.engine.upkeep import Intervals
 from stepwire.server.sse_polling import retry_ms
 from stepwire.tasks.task import Task
 from tests.kits import World
@@ -23,6 +25,7 @@ _SEED: Final = 5
 _MOST_POLLS: Final = (
     50_000  # with more polls than this in all, fewer tasks are simulated and their counts are scaled up
 )
+_INDEX_STEP: Final = CHECKED_AT_STEP.total_seconds()
 _READ: Final = frozenset({"GetItem", "BatchGetItem"})
 _WRITE: Final = frozenset({"PutItem", "UpdateItem"})
 
@@ -223,9 +226,10 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
         if age >= seconds:
             steps[replace(coming, lines=1, item=assumed.ended_item)] += heard
             steps[repairing] += 1 - heard
-        elif assumed.state_after and age - looked >= assumed.state_after:
+        elif assumed.state_after and age - looked >= max(assumed.state_after, age / Intervals.part_of_age):
+            is_in_next_step = age // _INDEX_STEP > looked // _INDEX_STEP
+            steps[looking if is_in_next_step else replace(looking, index_writes=0)] += 1
             looked = age
-            steps[looking] += 1
         else:
             steps[coming] += 1
     steps[ending] += heard

@@ -158,7 +158,8 @@ def _sweep(store: ManyTasks, executions: ManyExecutions, account: Account) -> Sw
         if isinstance(fault, WorkflowsThrottled):
             pace.pause(account.clock.now())
 
-    upkeep = Upkeep(recorder, executions, Intervals(INTERVAL, timedelta()), report)
+    intervals = Intervals(INTERVAL, timedelta(), part_of_age=0)
+    upkeep = Upkeep(recorder, executions, intervals, report, describe_calls=None)
     return Sweep(recorder, upkeep, Expirations(store, executions), INTERVAL, report, pace)
 
 

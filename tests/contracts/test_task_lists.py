@@ -141,9 +141,9 @@ def unchecked_since(store: TaskStore, since: datetime) -> list[TaskKey]:
 
 
 def test_unchecked_tasks_of_all_owners_are_listed(store: TaskStore) -> None:
-    tasks = [store.create(task) for task in aged(3, 2, 1)]
+    tasks = [store.create(task) for task in aged(15, 10, 5)]
 
-    found = unchecked_since(store, START_OF_TIME - timedelta(minutes=2))
+    found = unchecked_since(store, START_OF_TIME - timedelta(minutes=10))
 
     assert set(found) == {task.key for task in tasks[:2]}
 
@@ -182,7 +182,7 @@ def test_the_list_continues_at_its_cursor_even_if_tasks_have_left_it(store: Task
     for key in first.keys:
         task = store.load(key)
         assert task is not None
-        store.save(replace(task, checked_at=START_OF_TIME + timedelta(minutes=1)))
+        store.save(replace(task, checked_at=START_OF_TIME + timedelta(minutes=5)))
 
     page, rest = store.unchecked_since(START_OF_TIME, first.next_after), set[TaskKey]()
     rest |= set(page.keys)

@@ -113,8 +113,8 @@ class Operation:
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
 _QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
-_BEGUN_AGAIN: Final = ("GetItem task", "PutItem task", "DescribeExecution", "StartExecution", "GetItem task")
-_FOUND: Final = ("GetItem task", "PutItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
+_BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
+_FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 
 OPERATIONS: Final = (

@@ -115,7 +115,7 @@ class Process:
             patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
         )
         self.expirations = Expirations(patient_store, patient_workflows)
-        sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time), report)
+        sweepers = Upkeep(self.recorder, workflows, Intervals(SWEEP, site.no_time, 0), report, describe_calls=None)
         self.sweep = Sweep(self.recorder, sweepers, self.expirations, SWEEP, report)
         self.outbox = StatusChangesHandler(lambda: boundary.events)
 

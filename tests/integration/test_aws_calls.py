@@ -126,9 +126,9 @@ def test_the_removal_of_an_ended_task_makes_no_aws_call(client: Client, stack: D
     assert stack.calls.made == [*calls.REMOVAL]
 
 
-# Read, claim, check, record: the most expensive poll, once for each task whose event was lost.
+# Read, check, record, free the slot: the most expensive poll, once for each task whose event was lost.
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
-def test_a_poll_that_repairs_an_overdue_task_is_five_calls_and_the_next_poll_is_one(
+def test_a_poll_that_repairs_an_overdue_task_is_four_calls_and_the_next_poll_is_one(
     impatient_stack: Deployed, clock: Clock, era: type[Client]
 ) -> None:
     client, made = era(impatient_stack), impatient_stack.calls

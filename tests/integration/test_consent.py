@@ -96,7 +96,7 @@ def test_a_task_whose_execution_version_0_1_named_gets_its_end_from_the_sweep(st
     item = dynamodb.get_item(
         TableName=table, Key={"pk": {"S": key.owner}, "sk": {"S": f"task#{task_id}"}}, ConsistentRead=True
     )["Item"]
-    del item["execution_name"]
+    del item["execution_name"], item["looked_at"]
     now = str(int(datetime.now(UTC).timestamp() * 1000) - 3_600_000)
     old = {**item, "status": {"S": "working"}, "open": {"S": "0"}, "checked_at": {"N": now}}
     dynamodb.put_item(TableName=table, Item=old)

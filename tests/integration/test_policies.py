@@ -208,7 +208,7 @@ def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> Non
 def sweep(stack: Watched) -> None:
     table, items = open_tasks(stack)
     for item in items:
-        table(item | {"checked_at": {"N": "1"}})
+        table(item | {"checked_at": {"N": "1"}, "looked_at": {"N": "1"}})
     stack.deployed.stack.invoke("SweepFunction", recorded("schedule"))
 
 

@@ -116,7 +116,7 @@ class Stack:
         self.events = ExecutionEvents(recorder, workflows)
         self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(store, workflows)
-        sweepers = Upkeep(recorder, workflows, Intervals(SWEEP, NO_TIME), report)
+        sweepers = Upkeep(recorder, workflows, Intervals(SWEEP, NO_TIME, 0), report, describe_calls=None)
         self.sweep = Sweep(recorder, sweepers, self.expirations, SWEEP, report)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from layers.fill import FOR_LAMBDA, PYTHON, copy, leave_out_what_pip_adds
+from layers.fill import FOR_LAMBDA, PYTHON, add_bytecode, copy, leave_out_what_pip_adds
 from requirements.lock import IN_THE_RUNTIME, LAMBDA
 from requirements.lock import LOCKS as ALL_LOCKS
 from tests.template.document import FUNCTION, ROOT, Resource, listed, resources, template
@@ -186,3 +186,32 @@ def test_a_layer_for_an_unknown_platform_is_not_filled(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "'armv7'; it may be lambda or host" in ended.stderr
     assert not (tmp_path / "layer").exists()
+
+
+def test_bytecode_is_the_same_for_the_same_sources_and_is_read_without_them(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "module.py").write_text("NAMES = {'a', 'b', 'c'}\n", encoding="utf-8")
+        add_bytecode(tmp_path / name, sys.executable, sys.version_info[:2])
+    (tmp_path / "one/module.py").write_text("raise AssertionError\n", encoding="utf-8")
+    one, other = (next((tmp_path / name).rglob("*.pyc")) for name in ("one", "other"))
+
+    read = "import module; print(sorted(module.NAMES))"
+    ended = subprocess.run(
+        [sys.executable, "-c", read], cwd=tmp_path / "one", check=True, capture_output=True, text=True
+    )
+
+    assert one.read_bytes() == other.read_bytes()
+    assert ended.stdout == "['a', 'b', 'c']\n"
+
+
+@pytest.mark.parametrize(
+    ("python", "said"), [(sys.executable, "and the layer runs on 2.7"), ("/no/python", "No such file")]
+)
+def test_bytecode_of_another_python_is_refused(tmp_path: Path, python: str, said: str) -> None:
+    (tmp_path / "module.py").touch()
+
+    with pytest.raises((ValueError, OSError), match=said):
+        add_bytecode(tmp_path, python, (2, 7))
+
+    assert not list(tmp_path.rglob("*.pyc"))

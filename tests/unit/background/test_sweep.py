@@ -25,7 +25,13 @@ INTERVAL = timedelta(minutes=15)
 def sweep_of(world: World) -> Sweep:
     return Sweep(
         world.recorder,
-        Upkeep(world.recorder, world.workflows, Intervals(INTERVAL, timedelta()), world.troubles.append),
+        Upkeep(
+            world.recorder,
+            world.workflows,
+            Intervals(INTERVAL, timedelta(), 0),
+            world.troubles.append,
+            describe_calls=None,
+        ),
         Expirations(world.store, world.workflows, world.audit.append),
         INTERVAL,
         world.faults.append,

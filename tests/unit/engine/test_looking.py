@@ -20,7 +20,7 @@ from stepwire.tasks.outcomes import (
 )
 from stepwire.tasks.task import Completed, Task, Working
 from tests.fake_workflows import Start
-from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, World
+from tests.kits import ALICE, ARGUMENTS, BOB, OUTPUT, TELLING, World
 
 REPAIR_AFTER = Intervals().repair
 INPUT = write(ARGUMENTS)
@@ -103,7 +103,7 @@ class TestGet:
 
         assert len(world.workflows.described) == 2
 
-    def test_of_two_concurrent_readers_one_calls_step_functions(self) -> None:
+    def test_of_two_concurrent_readers_both_return_the_end_that_one_has_recorded(self) -> None:
         world = World()
         task = world.overdue()
         world.workflows.succeed(task.execution, OUTPUT)
@@ -112,10 +112,31 @@ class TestGet:
 
         mine = world.operations.get(ALICE, task.task_id)
 
-        assert world.workflows.described == [task.execution]
-        assert isinstance(others[0].status, Completed)
-        assert mine.task_id == task.task_id
-        assert isinstance(world.stored(task).status, Completed)
+        assert isinstance(mine.status, Completed)
+        assert others == [mine]
+        assert world.stored(task) == mine
+
+    def test_is_one_write_whatever_it_finds(self) -> None:
+        world = World()
+        task = world.overdue(TELLING)
+        world.workflows.current_states[task.execution] = "Counting"
+
+        world.operations.get(ALICE, task.task_id)
+        with_a_state = list(world.store.calls)
+        world.clock.time += REPAIR_AFTER
+        world.store.calls.clear()
+        world.operations.get(ALICE, task.task_id)
+
+        assert with_a_state == world.store.calls == ["load", "save"]
+
+    @pytest.mark.parametrize(
+        ("age", "interval"),
+        [(timedelta(0), 60), (timedelta(minutes=20), 60), (timedelta(hours=1), 180), (timedelta(days=1), 4_320)],
+    )
+    def test_of_an_old_task_calls_step_functions_less_often(self, age: timedelta, interval: int) -> None:
+        task = World().call()
+
+        assert Intervals().of(task, task.created_at + age, shows_state=False) == timedelta(seconds=interval)
 
     def test_returns_the_recorded_state_while_step_functions_is_unavailable(self) -> None:
         world = World()

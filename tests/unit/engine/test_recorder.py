@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from stepwire.engine.recorder import MOST_TRIES, Recorder, is_check_due
+from stepwire.engine.recorder import MOST_TRIES, Recorder
 from stepwire.errors import InternalError, SaveConflict
 from stepwire.tasks.events import TaskEvent, WorkChecked, WorkCompleted, WorkStopped
 from stepwire.tasks.task import Cancelled, Completed, Task, ToolResult
@@ -144,19 +144,3 @@ def test_the_time_is_in_utc_and_whole_milliseconds() -> None:
 
     assert now == datetime(2026, 8, 1, 12, 0, 0, 123_000, tzinfo=UTC)
     assert now.tzinfo is UTC
-
-
-def test_a_check_is_due_after_the_interval() -> None:
-    task = World().call()
-    interval = timedelta(seconds=60)
-
-    assert not is_check_due(task, task.created_at + timedelta(seconds=59.999), interval)
-    assert is_check_due(task, task.created_at + interval, interval)
-
-
-def test_a_check_of_an_ended_task_is_never_due() -> None:
-    world = World()
-    ended = world.recorder.record(world.call(), COMPLETED)
-    assert ended is not None
-
-    assert not is_check_due(ended, ended.created_at + timedelta(days=1), timedelta(seconds=60))

@@ -123,7 +123,7 @@ class SweepHandler:
         workflows = StepFunctionsWorkflows(step_functions_client, self._report, client_elsewhere)
         return Sweep(
             recorder,
-            Upkeep(recorder, workflows, Intervals(repair=interval, state=timedelta()), self._report),
+            Upkeep(recorder, workflows, Intervals(interval, timedelta(), 0), self._report, describe_calls=None),
             Expirations(recorder.store, workflows, write_audit_entry),
             interval,
             self._report,

@@ -127,9 +127,12 @@ class _Run:
         return True
 
     def _is_passed(self, task: Task) -> bool:
-        """Pass over a task that merely runs, whose item was read with others; False if it must be checked by itself."""
-        if task.has_ended or task.expires_at <= self.sweep.recorder.now():
+        """Pass over a task that merely runs or was checked lately; False if it must be checked by itself."""
+        now = self.sweep.recorder.now()
+        if task.has_ended or task.expires_at <= now:
             return False
+        if now - task.checked_at < self.sweep.interval:
+            return True  # the index knows the time of the last check in steps
         if not self._running.contains(task.execution):
             return False
         self._deliver(task)
@@ -148,6 +151,8 @@ class _Run:
             self._await_check()
             self.sweep.expirations.record(task)
             store.delete(task)  # otherwise it would be first on every list until DynamoDB deletes it
+        elif now - task.checked_at < self.sweep.interval:
+            return  # the index knows the time of the last check in steps
         else:
             self._await_check()
             self.sweep.upkeep.after_upkeep(as_of(task, now))

@@ -194,8 +194,8 @@ class TaskStore(Protocol):
     def unchecked_since(self, since: datetime, after: str | None) -> UncheckedPage:
         """Return a page of tasks, of any owner, whose execution may run and was last checked before `since`.
 
-        Roughly ordered by the time of the last check, oldest first. Eventually consistent. Tasks that await a
-        confirmation are not included: they have no execution.
+        Roughly ordered by the time of the last check, oldest first. Eventually consistent. Tasks that were checked some
+        minutes after `since` may be included. Tasks that await a confirmation are not: they have no execution.
         """
         ...
 

@@ -4,7 +4,7 @@ A lost race is not an error: the task is loaded again and advanced from its new 
 """
 
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
@@ -153,8 +153,3 @@ def outcome_of(status: Status) -> str:
     if isinstance(status, Completed) and status.result.is_error:
         return "completed_with_error"
     return type(status).__name__.lower()
-
-
-def is_check_due(task: Task, at: datetime, interval: timedelta) -> bool:
-    """Tell whether the last check of Step Functions for this task is at least an interval ago."""
-    return not task.has_ended and at - task.checked_at >= interval

@@ -1,19 +1,20 @@
 """The upkeep that every reader of a task does, so that no background process is needed: deliver, repair, check.
 
 Recorded answers that were not delivered are delivered. An execution that was never started is started, an end whose
-event was lost is recorded, and the name of the current state is refreshed. Per task and interval, only one reader
-calls Step Functions, whose quotas are low and shared by the whole account. A throttled check is postponed, and
-refreshing the state's name never prevents the detection of an end.
+event was lost is recorded, and the name of the current state is refreshed. Step Functions' quotas are low and shared by
+the whole account: a task is checked at most once per interval, which grows with its age, and an instance has a budget
+of checks. A check is one write, of what was found. A throttled check is postponed, and refreshing the state's name
+never prevents the detection of an end.
 """
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.ports import Workflows
-from stepwire.engine.recorder import Recorder, is_check_due
+from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
     InternalError,
     KeyDenied,
@@ -29,6 +30,8 @@ from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import Missing, Running
 from stepwire.tasks.task import Task, TaskError, reports_progress
 
+CALLS_PER_SECOND: Final = 0.5
+"""Of one instance. AWS allows an account 20 GetExecutionHistory and 15 DescribeExecution a second."""
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
 NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
@@ -42,6 +45,13 @@ class Intervals:
     repair: timedelta = timedelta(seconds=60)
     state: timedelta = timedelta(seconds=60)
     """For tasks that show their current state, if shorter than `repair`; zero: no task shows it."""
+    part_of_age: int = 20
+    """The interval is at least this part of the task's age: an old task is checked less often; 0: it does not grow."""
+
+    def of(self, task: Task, at: datetime, *, shows_state: bool) -> timedelta:
+        """Return the interval for a task of this age."""
+        interval = min(self.state, self.repair) if shows_state else self.repair
+        return max(interval, (at - task.created_at) / self.part_of_age) if self.part_of_age else interval
 
 
 @dataclass(frozen=True)
@@ -53,29 +63,25 @@ class Upkeep:
     intervals: Intervals
     report: Callable[[Exception], None]
     """Receives faults that postpone the upkeep; the caller gets the recorded state."""
-    history_calls: Allowance = field(default_factory=Allowance)
+    history_calls: Allowance = field(default_factory=lambda: Allowance(CALLS_PER_SECOND, 5))
     """Limits the calls of GetExecutionHistory by this function instance."""
+    describe_calls: Allowance | None = field(default_factory=lambda: Allowance(CALLS_PER_SECOND, 20))
+    """Limits the calls of DescribeExecution by this function instance; None: the caller limits them."""
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
         task = self.after_delivery(task)
         shows_state = self._may_look_at_state(task)
-        if task.awaits_confirmation or not (
-            shows_state or is_check_due(task, self.recorder.now(), self.intervals.repair)
-        ):
-            return task
-        # The conditional save comes first: of all concurrent readers, only one calls Step Functions.
-        checked = self.recorder.save_if_unchanged(task, WorkChecked())
-        if checked is None:
+        if not (shows_state or self._may_describe(task)):
             return task
         try:
-            state = self._state_of(checked) if shows_state else None
-            if state is not None:
-                return self.recorder.record(checked, state) or checked
-            return self._repair(checked)
-        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
+            state = self._state_of(task) if shows_state else None
+            return self._repair(task) if state is None else self._checked(task, state)
+        except WorkflowsUnavailable as error:
             self.report(error)
-            return checked
+            if isinstance(error, WorkflowsThrottled) and self.describe_calls is not None:
+                self.describe_calls.pause(self.recorder.now())
+            return self._checked(task)
 
     def after_delivery(self, task: Task) -> Task:
         """Return the task after delivering the answers that its workflow may not have received."""
@@ -97,12 +103,28 @@ class Upkeep:
         return self.stop_if_ended(task)
 
     def _may_look_at_state(self, task: Task) -> bool:
-        """Tell whether to refresh the current state: only if shown, due, and within this instance's rate limit."""
+        """Tell whether to refresh the current state: only if shown, due, and within this instance's budget."""
         # Progress that the workflow reports itself says more than the name of a state.
         if not task.work.shows_state or reports_progress(task) or self.intervals.state <= timedelta():
             return False
-        now, interval = self.recorder.now(), min(self.intervals.state, self.intervals.repair)
-        return not task.awaits_confirmation and is_check_due(task, now, interval) and self.history_calls.take(now)
+        return self._is_due(task, shows_state=True) and self.history_calls.take(self.recorder.now())
+
+    def _may_describe(self, task: Task) -> bool:
+        """Tell whether to check the execution: only if due, and within this instance's budget."""
+        if not self._is_due(task, shows_state=False):
+            return False
+        return self.describe_calls is None or self.describe_calls.take(self.recorder.now())
+
+    def _is_due(self, task: Task, *, shows_state: bool) -> bool:
+        if task.has_ended or task.awaits_confirmation:
+            return False
+        now = self.recorder.now()
+        return now - task.checked_at >= self.intervals.of(task, now, shows_state=shows_state)
+
+    def _checked(self, task: Task, state: StateEntered | None = None) -> Task:
+        """Return the task after a check, written once; another reader's if that one was faster."""
+        checked = self.recorder.save_if_unchanged(task, WorkChecked(state))
+        return checked or self.recorder.load(task.key) or task
 
     def _state_of(self, task: Task) -> StateEntered | None:
         """Return the current state; None if unknown, in which case the execution itself must be checked."""
@@ -119,11 +141,22 @@ class Upkeep:
     def _repair(self, task: Task) -> Task:
         match self.workflows.describe(task.execution):
             case Running():
-                return task
+                return self._checked(task)
             case Missing():
-                return self.after_start(task) if self._is_wanted(task) else self._cancel_unstarted(task)
+                return self._begun(task)
             case end:
                 return self.recorder.record_end(task, end, EndSource.CHECK) or task
+
+    def _begun(self, task: Task) -> Task:
+        """Return the task after starting what was never started. Of several readers, one does so."""
+        checked = self.recorder.save_if_unchanged(task, WorkChecked())
+        if checked is None:
+            return task
+        try:
+            return self.after_start(checked) if self._is_wanted(checked) else self._cancel_unstarted(checked)
+        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
+            self.report(error)
+            return checked
 
     def _is_wanted(self, task: Task) -> bool:
         """Tell whether the client has not cancelled the request; the call itself may have died before this check."""

@@ -15,17 +15,20 @@ from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Te
 
 
 @dataclass(frozen=True)
-class WorkChecked:
-    """A check of Step Functions begins now, so no other reader makes one within the interval."""
-
-
-@dataclass(frozen=True)
 class StateEntered:
     """The workflow entered the named state."""
 
     name: str
     items: ItemCount | None = None
     """How far the state is, if it is a Distributed Map."""
+
+
+@dataclass(frozen=True)
+class WorkChecked:
+    """Step Functions was asked about the execution, which has not ended: no reader asks again within the interval."""
+
+    state: StateEntered | None = None
+    """The state that the workflow is in, if that was asked."""
 
 
 @dataclass(frozen=True)

@@ -206,8 +206,10 @@ def _stop(task: Task, event: WorkStopped, _at: datetime) -> Task:
     return replace(task, status=Cancelled(event.message), inputs=Inputs(), may_begin=event.may_begin)
 
 
-def _note_check(task: Task, _event: WorkChecked, at: datetime) -> Task:
-    return replace(task, checked_at=max(at, task.checked_at))
+def _note_check(task: Task, event: WorkChecked, at: datetime) -> Task:
+    checked = replace(task, checked_at=max(at, task.checked_at))
+    shown = checked if event.state is None else _show_state(checked, event.state, at)
+    return checked if shown is checked else _with_update_time(shown, at)
 
 
 def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:

@@ -69,6 +69,8 @@ TASK_PREFIX: Final = "task#"
 NEGLECTED_INDEX: Final = "neglected"
 SHARDS: Final = ("0", "1", "2", "3")
 """The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
+CHECKED_AT_STEP: Final = timedelta(minutes=5)
+"""`checked_at` is the time of the last check in these steps, rounded down; `looked_at` is exact."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNKNOWN_BEFORE: Final[JsonObject] = {"mode": "url", "message": "", "url": ""}
@@ -101,7 +103,8 @@ def item_of(task: Task) -> Item:
         "version": task.version,
         "created_at": milliseconds_of(task.created_at),
         "last_updated_at": milliseconds_of(task.last_updated_at),
-        "checked_at": milliseconds_of(task.checked_at),
+        "checked_at": _in_steps(task.checked_at),
+        "looked_at": milliseconds_of(task.checked_at),
         "ttl_ms": task.ttl // _MILLISECOND,
         "keep_result_ms": task.keep_result // _MILLISECOND,
         "poll_interval_ms": task.poll_interval // _MILLISECOND,
@@ -141,7 +144,7 @@ def task_of(item: Item) -> Task:
         ttl=_number(item, "ttl_ms") * _MILLISECOND,
         poll_interval=_number(item, "poll_interval_ms") * _MILLISECOND,
         longest_poll_interval=_number(item, _longest_poll_interval(item)) * _MILLISECOND,
-        checked_at=_moment(item, "checked_at"),
+        checked_at=_moment(item, "looked_at" if "looked_at" in item else "checked_at"),
         origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
         inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
         client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
@@ -180,6 +183,12 @@ def item_key(key: TaskKey) -> Item:
 def usage_key(owner: Principal) -> Item:
     """Return the primary key of the item with what a caller uses of the limits."""
     return {"pk": {"S": owner}, "sk": {"S": "usage"}}
+
+
+def _in_steps(moment: datetime) -> int:
+    """Return a time rounded down: the key of an index costs two writes whenever it changes."""
+    step = CHECKED_AT_STEP // _MILLISECOND
+    return milliseconds_of(moment) // step * step
 
 
 def _sweep_shard_of(task: Task) -> str:
