@@ -1,6 +1,6 @@
 """Step Functions in memory: a test ends each execution and delivers its status change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from stepwire.background.execution_events import ExecutionStatusChange
@@ -81,6 +81,7 @@ class FakeWorkflows:
     """Called by every start, before the execution exists."""
     is_available: bool = True
     """Whether calls other than `start` and `stop` succeed."""
+    listed_at_once: int = 1_000
     throttled: set[str] = field(default_factory=set[str])
     """The names of the methods that raise WorkflowsThrottled."""
 
@@ -166,12 +167,14 @@ class FakeWorkflows:
             raise StarterUnproven
         return self.starters.get(execution)
 
-    def list_running(self, state_machine_arn: str) -> frozenset[str]:
+    def list_running(self, state_machine_arn: str) -> Iterable[frozenset[str]]:
         self.listed.append(state_machine_arn)
         self._check_quota("list_running")
         if not self.is_available:
             raise WorkflowsUnavailable
-        return frozenset(one.name for one in self.running() if one.state_machine_arn == state_machine_arn)
+        names = sorted(one.name for one in self.running() if one.state_machine_arn == state_machine_arn)
+        for start in range(0, len(names), self.listed_at_once):
+            yield frozenset(names[start : start + self.listed_at_once])
 
     def complete_callback(self, token: str, output: str) -> None:
         self._answer(Resumption(token, output=output))

@@ -3,7 +3,7 @@
 Nothing happens by itself: time passes only when the code sleeps or a test advances the clock.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -156,6 +156,11 @@ class InMemoryTaskStore:
         self._check_available()
         keys = [TaskKey(owner, task_id) for task_id in task_ids]
         return {key.task_id: self.tasks[key] for key in keys if key in self.tasks}
+
+    def load_all(self, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:
+        self.calls.append("load_all")
+        self._check_available()
+        return {key: self.tasks[key] for key in keys if key in self.tasks}
 
     def load(self, key: TaskKey) -> Task | None:
         self.calls.append("load")

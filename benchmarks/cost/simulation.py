@@ -102,6 +102,11 @@ class Usage:
         return self._sum(self._writes)
 
     @property
+    def index_written(self) -> float:
+        """Return those of the write units that DynamoDB makes in the index `neglected`."""
+        return self._sum(lambda step: step.index_writes)
+
+    @property
     def read(self) -> float:
         """Return the DynamoDB read units."""
         return self._sum(self._reads)

@@ -49,7 +49,7 @@ def costs() -> str:
         [client.name, *(f"{_without_workflow(used(seconds, client)):.2f}" for seconds in DURATIONS.values())]
         for client in CLIENTS
     ]
-    return _table(["polled", *DURATIONS], rows)
+    return table(["polled", *DURATIONS], rows)
 
 
 def parts() -> str:
@@ -58,7 +58,7 @@ def parts() -> str:
     services = list(found["10 s"].dollars())
     rows = [[service, *(f"{usage.dollars()[service]:.3f}" for usage in found.values())] for service in services]
     rows.append(["polls of a task", *(f"{_polls(usage):.0f}" for usage in found.values())])
-    return _table(["US dollars", *DURATIONS], rows)
+    return table(["US dollars", *DURATIONS], rows)
 
 
 def peers() -> str:
@@ -75,7 +75,7 @@ def peers() -> str:
     rows.append(["0", f"{idle.total():,.2f}", *(f"{cost:,.2f}" for cost in always_on().values())])
     break_even = [f"{(cost - fixed_a_month()) / (each * HOURS):,.0f}" for cost in always_on().values()]
     rows.append(["as much as Stepwire at", "", *break_even])
-    return _table(["tasks an hour", "Stepwire", *always_on()], rows)
+    return table(["tasks an hour", "Stepwire", *always_on()], rows)
 
 
 def fixed_a_month() -> float:
@@ -88,13 +88,13 @@ def when_idle() -> str:
     least, most = idle.parts(), idle.parts(**idle.MOST)
     rows = [[part, f"{least[part]:.2f}", f"{most[part]:.2f}"] for part in least]
     rows.append(["in all", f"{sum(least.values()):.2f}", f"{sum(most.values()):.2f}"])
-    return _table(["US dollars a month", "the defaults", "everything on"], rows)
+    return table(["US dollars a month", "the defaults", "everything on"], rows)
 
 
 def choices() -> str:
     """Return the cost of a thousand ten-minute tasks, polled as hinted, by parameter."""
     rows = [[name, f"{_of_ten_minutes(Assumptions(**changed)):.3f}"] for name, changed in WITH_MORE.items()]
-    return _table(["a thousand tasks of ten minutes, polled as hinted", "US dollars"], rows)
+    return table(["a thousand tasks of ten minutes, polled as hinted", "US dollars"], rows)
 
 
 def _of_ten_minutes(assumed: Assumptions) -> float:
@@ -126,8 +126,11 @@ class Load:
 
 def loads(rate: float, seconds: float = 600, client: Client = HINTED) -> list[Load]:
     """Return the demand on each quota at an hourly rate of tasks, the scarcest quota first."""
-    usage = used(seconds, client)
-    a_second = PEAK * rate / 3_600 / TASKS  # of thousands of tasks
+    return demand(used(seconds, client), PEAK * rate / 3_600 / TASKS, seconds)
+
+
+def demand(usage: Usage, a_second: float, seconds: float) -> list[Load]:
+    """Return the demand on each quota of so many thousands of tasks a second, the scarcest quota first."""
     needed = {
         prices.REQUESTS: usage.requests * a_second,
         prices.CONCURRENCY: usage.seconds * a_second,
@@ -150,12 +153,12 @@ def quotas() -> str:
         [
             quota.name,
             f"{quota.most:,.0f} {quota.unit}",
-            *(_shown(needed[rate][quota]) for rate in RATES),
+            *(shown(needed[rate][quota]) for rate in RATES),
             quota.raise_it,
         ]
         for quota in order
     ]
-    return _table(["quota", "default", *(f"{rate:,} tasks an hour" for rate in RATES), "what helps"], rows)
+    return table(["quota", "default", *(f"{rate:,} tasks an hour" for rate in RATES), "what helps"], rows)
 
 
 def snapstart() -> str:
@@ -167,7 +170,7 @@ def snapstart() -> str:
         [f"{starts:,}", f"{kept + prices.SNAPSHOT_RESTORED.of(gigabytes * starts):,.2f}"]
         for starts in (0, 1_000, 100_000)
     ]
-    return _table(["starts of instances a month", "US dollars for one version"], rows)
+    return table(["starts of instances a month", "US dollars for one version"], rows)
 
 
 def listed() -> str:
@@ -176,10 +179,11 @@ def listed() -> str:
         [name, f"{price.dollars:.10g}", f"{price.per:,.0f} {price.unit}", price.source]
         for name, price in prices.PRICES.items()
     ]
-    return _table([f"price, {prices.AS_OF}", "US dollars", "for", "source"], rows)
+    return table([f"price, {prices.AS_OF}", "US dollars", "for", "source"], rows)
 
 
-def _shown(load: Load) -> str:
+def shown(load: Load) -> str:
+    """Return a demand and its share of the quota, in bold if it is more."""
     text = f"{load.needed:,.1f} ({load.share:.0%})"
     return f"**{text}**" if load.share > 1 else text
 
@@ -192,7 +196,8 @@ def _polls(usage: Usage) -> float:
     return (usage.requests - usage.tasks) / usage.tasks
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [titles, ["---"] * len(titles), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

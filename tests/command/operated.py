@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from stepwire.aws.storage.items import SHARDS, item_of
+from stepwire.aws.storage.items import SHARDS
+from stepwire.aws.storage.parts import divided
 from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId
@@ -98,7 +99,8 @@ def account(task: Task, *, status: str | None = "RUNNING", **answers: Any) -> Aw
         status: of its execution; None: there is none.
         answers: by operation, instead of the usual ones.
     """
-    item = item_of(task)
+    stored = divided(task)
+    item = stored.item
     key = {name: item[name] for name in ("pk", "sk")}
     found = {"Items": [key], "ScannedCount": 1}
     nothing: dict[str, Any] = {"Items": [], "ScannedCount": 0}
@@ -112,7 +114,8 @@ def account(task: Task, *, status: str | None = "RUNNING", **answers: Any) -> Aw
         return found if (wanted[":shard"]["S"], wanted[":sk"]) == (shard, item["sk"]) else nothing
 
     def load(given: Mapping[str, Any]) -> Any:
-        return {"Item": item} if given["Key"] == key else {}
+        same = [one for one in (item, *stored.parts) if {name: one[name] for name in key} == given["Key"]]
+        return {"Item": same[0]} if same else {}
 
     def scan(given: Mapping[str, Any]) -> Any:
         return found if given["ExpressionAttributeValues"][":sk"] == item["sk"] else nothing

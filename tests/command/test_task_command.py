@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.tasks.task import Task
+from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
@@ -97,6 +97,18 @@ def test_what_the_caller_sent_and_received_is_shown_only_with_data(
     assert SECRET not in plain
     assert SECRET in whole
     assert TOKEN not in plain + whole
+
+
+def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
+    task = working(moment())
+    terms = Terms(f'{{"text":"{SECRET} {"x" * 5_000} the last argument"}}')
+    result = ToolResult(f'{{"content":[],"structuredContent":"{"x" * 5_000} the last word"}}', is_error=False)
+    task = replace(task, work=replace(task.work, terms=terms), status=Completed(result))
+
+    _, out, _ = stepwire(account(task), ID, "--json", "--data")
+
+    assert "the last argument" in out
+    assert "the last word" in out
 
 
 @pytest.mark.parametrize(

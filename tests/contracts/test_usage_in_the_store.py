@@ -194,3 +194,12 @@ def test_a_batch_read_returns_only_existing_tasks(store: TaskStore) -> None:
     found = store.load_many(ALICE, frozenset({there.task_id, elsewhere.task_id, missing.task_id}))
 
     assert found == {there.task_id: there}
+
+
+def test_a_batch_read_of_any_owners_returns_only_existing_tasks(store: TaskStore) -> None:
+    tasks = [store.create(a_task(owner, number=number)) for owner in (ALICE, BOB) for number in range(60)]
+    missing = a_task(number=61)
+
+    found = store.load_all([missing.key, *(task.key for task in tasks)])
+
+    assert found == {task.key: task for task in tasks}

@@ -121,7 +121,7 @@ class Operation:
 
 _CREATION: Final = ("UpdateItem usage", "PutItem task", "StartExecution")
 _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "StartExecution")
-_QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4)
+_QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
@@ -303,21 +303,21 @@ OPERATIONS: Final = (
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
     Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
-    Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=5),
+    Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=6),
     Operation(
         "sweep, never redriven",
         Caller.SCHEDULE,
         (*_QUERIES, "GetItem task", "DescribeExecution", "PutItem task", "RedriveExecution", "GetItem task"),
         arrange_sweep_redrive,
-        first=5,
+        first=6,
     ),
-    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=5),
+    Operation("sweep, never started", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_never_begun, first=6),
     Operation(
         "sweep, expired",
         Caller.SCHEDULE,
         (*_QUERIES, "GetItem task", "StopExecution", "UpdateItem usage", "DeleteItem task"),
         arrange_sweep_expired,
-        first=5,
+        first=6,
     ),
     Operation("status change published", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
 )

@@ -55,7 +55,7 @@ def test_a_lost_end_is_found_and_the_next_poll_makes_no_further_check(stack: Dep
     stack.calls.forget()
     found = modern.task("get", task_id).result
 
-    assert made == ["GetItem", *["Query"] * 4, *calls.REPAIR]
+    assert made == [*calls.SWEEP, "BatchGetItem", *calls.REPAIR]
     assert (found["status"], found["result"]["structuredContent"]["message"]) == ("completed", "hello")
     assert stack.calls.made == ["GetItem"]
 
@@ -66,12 +66,12 @@ def test_without_neglected_tasks_the_sweep_makes_one_read_and_four_queries(stack
     assert sweep(stack) == [*calls.SWEEP]
 
 
-def test_running_executions_are_listed_and_their_tasks_cost_one_read_each(stack: Deployed) -> None:
+def test_running_executions_are_listed_and_their_tasks_are_read_together(stack: Deployed) -> None:
     modern = ModernClient(stack)
     for task_id in [modern.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in() for _ in range(5)]:
         neglect(stack, task_id)
 
     made = sweep(stack)
 
-    looks, passed = ["GetItem", "DescribeExecution", "PutItem"], ["GetItem"]
-    assert made == ["GetItem", *["Query"] * 4, *looks * 2, "GetItem", "ListExecutions", *passed * 2]
+    looks = ["GetItem", "DescribeExecution", "PutItem"] * 2
+    assert made == [*calls.SWEEP, "BatchGetItem", *looks, "ListExecutions"]

@@ -125,7 +125,7 @@ def test_a_distributed_map_says_how_many_items_are_done(stack: Deployed, owner: 
     stack.calls.forget()
     clock.move(seconds=60)
     client.task("get", task_id)
-    assert stack.calls.made[:4] == ["GetItem", "PutItem", "GetExecutionHistory", "DescribeMapRun"]
+    assert stack.calls.made[:4] == ["GetItem", "GetExecutionHistory", "DescribeMapRun", "PutItem"]
     client.task("cancel", task_id)
 
 

@@ -189,7 +189,7 @@ def test_the_poll_hint_grows_with_the_age_of_a_task(modern: ModernClient, world:
         world.clock.advance(seconds=min(seconds, 3500))
         hints.append(modern.task("get", task_id).result["pollIntervalMs"])
 
-    assert hints == [2000, 2000, 3000, 30_000, 60_000]
+    assert hints == [2000, 3000, 6000, 60_000, 60_000]
 
 
 KEYED = {"idempotency-key": "order-7"}

@@ -1,12 +1,13 @@
 """Tasks that no client reads are repaired by the sweep."""
 
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import pytest
 
 from stepwire.audit import AuditAction
 from stepwire.background.expirations import Expirations
-from stepwire.background.sweep import CHECK_BURST, MOST_SINGLE_CHECKS, Sweep, Swept
+from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND, MOST_SINGLE_CHECKS, Sweep, Swept
 from stepwire.engine.operations import ToolCall
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.errors import StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
@@ -260,13 +261,13 @@ def test_running_tasks_do_not_delay_the_others() -> None:
     """Running tasks keep their place in the list: without a bookmark, each run would end among them."""
     world, tasks = many(500)
     end_unheard(world, tasks[400:])
-    slow = world.store.load
+    slow = world.store.load_all
 
-    def load(key: TaskKey) -> Task | None:
-        world.clock.advance(seconds=1)
-        return slow(key)
+    def load_all(keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:
+        world.clock.advance(seconds=0.8 * len(keys))
+        return slow(keys)
 
-    world.store.load = load
+    world.store.load_all = load_all
     runs = 0
 
     while any(not world.stored(task).has_ended for task in tasks[400:]):
@@ -316,7 +317,7 @@ def test_without_a_list_executions_are_described_one_by_one(outage: str) -> None
     world, tasks = many(10)
     end_unheard(world, tasks)
 
-    def refuse(state_machine_arn: str) -> frozenset[str]:
+    def refuse(state_machine_arn: str) -> Iterable[frozenset[str]]:
         raise {"throttled": WorkflowsThrottled, "silent": WorkflowsUnavailable}[outage]
 
     world.workflows.list_running = refuse
@@ -324,3 +325,45 @@ def test_without_a_list_executions_are_described_one_by_one(outage: str) -> None
 
     assert unfinished(world) == 0
     assert len(world.faults) == 1
+
+
+def test_what_was_listed_before_a_fault_is_passed_over() -> None:
+    world, tasks = many(10)
+    all_of = world.workflows.list_running
+
+    def break_off(state_machine_arn: str) -> Iterable[frozenset[str]]:
+        (names,) = all_of(state_machine_arn)
+        yield frozenset(sorted(names)[:6])
+        raise WorkflowsThrottled
+
+    world.workflows.list_running = break_off
+    swept = sweep_of(world).run()
+
+    assert (swept.checked + swept.running, len(world.faults)) == (len(tasks), 1)
+    assert swept.running >= 6 - MOST_SINGLE_CHECKS
+
+
+def test_a_page_of_tasks_that_run_is_one_read_and_without_it_each_is_read_by_itself() -> None:
+    world, tasks = many(10)
+    world.store.calls.clear()
+
+    sweep_of(world).run()
+    together = world.store.calls.count("load")
+    world.clock.time += INTERVAL
+    world.store.load_all = lambda _keys: 1 / 0  # pyright: ignore[reportAttributeAccessIssue] - any fault
+    world.store.calls.clear()
+    swept = sweep_of(world).run()
+
+    assert together == MOST_SINGLE_CHECKS
+    assert world.store.calls.count("load") == swept.checked + swept.running == len(tasks)
+
+
+def test_lists_are_asked_for_at_a_pace_of_their_own() -> None:
+    world, _ = many(60)
+    world.workflows.listed_at_once = 1
+    began = world.clock.time
+
+    swept = sweep_of(world).run()
+
+    assert swept.running == 60 - MOST_SINGLE_CHECKS
+    assert world.clock.time - began >= timedelta(seconds=(60 - LIST_BURST) / LISTS_PER_SECOND - 1)

@@ -2,11 +2,12 @@
 
 Readers check the tasks that they read (`Upkeep`). The sweep handles the others: tasks whose client never returned, and
 expired tasks that DynamoDB has not deleted yet. Step Functions' quotas are low and shared by the account: the sweep
-uses a part of them, leaves the rest to readers, and skips executions that a list shows as running.
+uses a part of them, leaves the rest to readers, and skips executions that a list shows as running. A page of such tasks
+costs one read: what is read or called for each task by itself bounds how many tasks the sweep can keep up with.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
@@ -26,6 +27,10 @@ CHECKS_PER_SECOND: Final = 5.0
 """A third to a half of the sustained rate of DescribeExecution (15 per second, or 10 in smaller Regions)."""
 CHECK_BURST: Final = 50.0
 """A fifth to a sixth of its burst quota."""
+LISTS_PER_SECOND: Final = 1.0
+"""A fifth of the sustained rate of ListExecutions (5 per second), or half in smaller Regions."""
+LIST_BURST: Final = 20.0
+"""A tenth to a fifth of its burst quota."""
 MOST_SINGLE_CHECKS: Final = 2
 """Executions of a state machine that are described one by one; beyond, a list call per 1,000 is cheaper."""
 
@@ -54,6 +59,7 @@ class Sweep:
     report: Callable[[Exception], None]
     """Receives the fault of a failed check; the sweep continues with the next task."""
     pace: Allowance = field(default_factory=lambda: Allowance(CHECKS_PER_SECOND, CHECK_BURST))
+    list_pace: Allowance = field(default_factory=lambda: Allowance(LISTS_PER_SECOND, LIST_BURST))
 
     def run(self, deadline: datetime | None = None) -> Swept:
         """Check due tasks from where the last run stopped until the deadline, and return what was done.
@@ -77,14 +83,17 @@ class _Run:
     skipped: int = 0
 
     def __post_init__(self) -> None:
-        self._running = _RunningExecutions(self.sweep.upkeep.workflows, self.sweep.report)
+        self._running = _RunningExecutions(
+            self.sweep.upkeep.workflows, self.sweep.report, lambda: self._await_turn(self.sweep.list_pace)
+        )
 
     def run_from(self, bookmark: str | None) -> Swept:
         """Check the tasks on the list from the bookmark on; save a new bookmark if the time runs out."""
         store, after = self.sweep.recorder.store, bookmark
         while True:
             page = store.unchecked_since(self.since, after)
-            is_whole = all(self._has_time() and self._check_safely(key) for key in page.keys)
+            loaded = self._load_safely(page.keys)
+            is_whole = all(self._has_time() and self._check_safely(key, loaded.get(key)) for key in page.keys)
             if not is_whole:
                 store.save_bookmark(after)
                 break
@@ -98,32 +107,54 @@ class _Run:
     def _has_time(self) -> bool:
         return self.sweep.recorder.now() < self.deadline
 
-    def _check_safely(self, key: TaskKey) -> bool:
+    def _load_safely(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
+        """Return the tasks of a page; if they cannot be read together, none, so that each is read by itself."""
+        if not keys:
+            return {}
+        try:
+            return self.sweep.recorder.store.load_all(keys)
+        except Exception as fault:  # noqa: BLE001 - a page that cannot be read must not stop the others
+            self.sweep.report(fault)
+            return {}
+
+    def _check_safely(self, key: TaskKey, loaded: Task | None) -> bool:
         """Check a task, report its fault if there is one, and return True: the run continues in either case."""
         try:
-            self._check(key)
+            if loaded is None or not self._is_passed(loaded):
+                self._check(key)
         except Exception as fault:  # noqa: BLE001 - the fault of one task must not stop the others
             self.sweep.report(fault)
         return True
 
+    def _is_passed(self, task: Task) -> bool:
+        """Pass over a task that merely runs or was checked lately; False if it must be checked by itself."""
+        now = self.sweep.recorder.now()
+        if task.has_ended or task.expires_at <= now:
+            return False
+        if now - task.checked_at < self.sweep.interval:
+            return True  # the index knows the time of the last check in steps
+        if not self._running.contains(task.execution):
+            return False
+        self._deliver(task)
+        return True
+
     def _check(self, key: TaskKey) -> None:
+        """Check a task that does not run as far as is known; it is read again, as that may have changed."""
         store, now = self.sweep.recorder.store, self.sweep.recorder.now()
         task = store.load(key)
         if task is None or not task.needs_checks:
             return  # the index is eventually consistent
         if task.has_ended:
-            self._await_turn()
+            self._await_check()
             self._stop_late_execution(task)
         elif task.expires_at <= now:
-            self._await_turn()
+            self._await_check()
             self.sweep.expirations.record(task)
             store.delete(task)  # otherwise it would be first on every list until DynamoDB deletes it
         elif now - task.checked_at < self.sweep.interval:
             return  # the index knows the time of the last check in steps
-        elif self._running.contains(task.execution):
-            self._deliver(task)
         else:
-            self._await_turn()
+            self._await_check()
             self.sweep.upkeep.after_upkeep(as_of(task, now))
 
     def _stop_late_execution(self, task: Task) -> None:
@@ -137,10 +168,13 @@ class _Run:
         self.skipped += 1
         self.sweep.upkeep.after_delivery(task)
 
-    def _await_turn(self) -> None:
+    def _await_check(self) -> None:
         self.checked += 1
-        while not self.sweep.pace.take(self.sweep.recorder.now()):
-            self.sweep.recorder.clock.sleep(1 / self.sweep.pace.per_second)
+        self._await_turn(self.sweep.pace)
+
+    def _await_turn(self, pace: Allowance) -> None:
+        while not pace.take(self.sweep.recorder.now()):
+            self.sweep.recorder.clock.sleep(1 / pace.per_second)
 
 
 @dataclass
@@ -149,6 +183,7 @@ class _RunningExecutions:
 
     workflows: Workflows
     report: Callable[[Exception], None]
+    await_turn: Callable[[], None]
     _asked: Counter[str] = field(default_factory=Counter[str])
     _listed: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
@@ -165,8 +200,13 @@ class _RunningExecutions:
         return execution.name in self._listed[machine]
 
     def _list(self, machine: str) -> frozenset[str]:
+        """Return the names that could be listed; the others are described one by one."""
+        names = set[str]()
         try:
-            return self.workflows.list_running(machine)
+            self.await_turn()
+            for page in self.workflows.list_running(machine):
+                names |= page
+                self.await_turn()
         except WorkflowsUnavailable as error:
             self.report(error)
-            return frozenset()
+        return frozenset(names)

@@ -3,7 +3,7 @@
 `aws/` implements them; tests use fakes that pass the same contract suite.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
@@ -123,6 +123,10 @@ class TaskStore(Protocol):
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Return up to 100 tasks by id, without those that do not exist."""
+        ...
+
+    def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
+        """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
         ...
 
     def unreserve(self, key: TaskKey, limits: Limits) -> None:
@@ -275,11 +279,11 @@ class Workflows(Protocol):
         """
         ...
 
-    def list_running(self, state_machine_arn: str) -> frozenset[str]:
-        """Return the names of a state machine's running executions, at most 100,000. Eventually consistent.
+    def list_running(self, state_machine_arn: str) -> Iterable[frozenset[str]]:
+        """Yield the names of a state machine's running executions in pages, at most 100,000. Eventually consistent.
 
         Raises:
-            WorkflowsUnavailable: no answer.
+            WorkflowsUnavailable: no answer for a page.
         """
         ...
 

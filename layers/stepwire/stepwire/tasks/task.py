@@ -18,7 +18,7 @@ from stepwire.tasks.retries import Attempt
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
-_HINT_PART: Final = 20  # polls at the hinted interval notice an end after at most a twentieth of the task's run time
+_HINT_PART: Final = 10  # polls at the hinted interval notice an end after at most a tenth of the task's run time
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
 
 

@@ -4,7 +4,7 @@
     pk  the caller's principal   sk  "verified#" + digest     until
 
 A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. The secrets are
-encrypted as the whole table is (docs/decisions/0041-events.md).
+encrypted as the whole table is (docs/decisions/0042-events.md).
 """
 
 import hashlib

@@ -5,7 +5,7 @@ Reads are strongly consistent, so a task can be read as soon as its handle was r
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -50,6 +50,7 @@ _IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task
 _IS_RESERVED: Final = "contains(active, :text)"
 _MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
 _HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
+_MOST_KEYS: Final = 100  # of one BatchGetItem
 _PAGE: Final = 100  # tasks
 _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal has this form
 
@@ -211,16 +212,24 @@ class DynamoDbTaskStore:
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Return several tasks by id, without those that do not exist."""
-        keys: Any = [item_key(TaskKey(owner, task_id)) for task_id in sorted(task_ids)]
-        wanted: dict[str, Any] = {self.table_name: {"Keys": keys, "ConsistentRead": True}}
-        tasks: dict[TaskId, Task] = {}
+        keys = [TaskKey(owner, task_id) for task_id in sorted(task_ids)]
+        return {task.task_id: task for task in self._tasks_of(keys, is_consistent=True)}
+
+    def load_all(self, keys: Sequence[TaskKey]) -> Mapping[TaskKey, Task]:
+        """Return several tasks of any owners, without those that do not exist."""
+        pages = (keys[start : start + _MOST_KEYS] for start in range(0, len(keys), _MOST_KEYS))
+        return {task.key: task for page in pages for task in self._tasks_of(page, is_consistent=False)}
+
+    def _tasks_of(self, keys: Sequence[TaskKey], *, is_consistent: bool) -> Iterator[Task]:
+        wanted: dict[str, Any] = {
+            self.table_name: {"Keys": [item_key(key) for key in keys], "ConsistentRead": is_consistent}
+        }
         for _ in range(MOST_TRIES):  # one response holds 16 MB; the rest is requested again
             answer = self._client.batch_get_item(RequestItems=wanted)
-            found = (task_of(item) for item in cast(list[Item], answer["Responses"].get(self.table_name, [])))
-            tasks |= {task.task_id: task for task in found}
+            yield from map(task_of, cast(list[Item], answer["Responses"].get(self.table_name, [])))
             wanted = cast(dict[str, Any], answer.get("UnprocessedKeys") or {})
             if not wanted:
-                return tasks
+                return
         raise StoreBusy
 
     def load(self, key: TaskKey) -> Task | None:

@@ -4,7 +4,7 @@ Starting is idempotent by name and input, so a start whose response was lost is 
 only if it answers the first attempt: before a retry, an earlier attempt may have succeeded.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -186,22 +186,20 @@ class StepFunctionsWorkflows:
         failed = counts["failed"] + counts["timedOut"] + counts["aborted"]
         return ItemCount(counts["succeeded"] + failed, counts["total"], failed)
 
-    def list_running(self, state_machine_arn: str) -> frozenset[str]:
-        """Return the names of the running executions, 1,000 per call."""
-        names = set[str]()
+    def list_running(self, state_machine_arn: str) -> Iterator[frozenset[str]]:
+        """Yield the names of the running executions, 1,000 per call."""
         asked: dict[str, Any] = {"stateMachineArn": state_machine_arn, "statusFilter": "RUNNING", "maxResults": 1000}
         try:
             for _ in range(_MOST_PAGES):
                 page = self._client.list_executions(**asked)
-                names.update(one["name"] for one in page["executions"])
+                yield frozenset(one["name"] for one in page["executions"])
                 if "nextToken" not in page:
-                    break
+                    return
                 asked["nextToken"] = page["nextToken"]
         except ClientError as error:
             raise _unavailable(error) from error
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
-        return frozenset(names)
 
     def complete_callback(self, token: str, output: str) -> None:
         """Complete a state that waits for a callback."""
