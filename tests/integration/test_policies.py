@@ -71,6 +71,25 @@ USED_ELSEWHERE: Final = {
     ): "Distributed Maps: test_their_machines.py has one",
 }
 
+_RETRIES: Final = "retries: tests/examples/test_reservations.py and tests/faults make them"
+_EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
+# Statements and actions of parts that have stacks of their own in other tests.
+OF_OTHER_PARTS: Final = {
+    ("StartTheNextAttempt", "states:startexecution"): _RETRIES,
+    ("RedriveOrStopTheNextAttempt", "states:redriveexecution"): _RETRIES,
+    ("RedriveOrStopTheNextAttempt", "states:stopexecution"): _RETRIES,
+    ("FollowAndStopExecutions", "states:redriveexecution"): _RETRIES,
+    ("WakeTasksForTheirNextAttempt", "sqs:sendmessage"): _RETRIES,
+    ("RecordEvents", "dynamodb:query"): _EVENTS,
+    ("RecordEvents", "dynamodb:putitem"): _EVENTS,
+    ("RecordEvents", "dynamodb:updateitem"): _EVENTS,
+    ("AskForDeliveries", "sqs:sendmessage"): _EVENTS,
+    ("ReadEvents", "dynamodb:query"): _EVENTS,
+    ("ReadEvents", "dynamodb:updateitem"): _EVENTS,
+    ("ReadEvents", "dynamodb:deleteitem"): _EVENTS,
+    ("TakeMessages", "sqs:changemessagevisibility"): _EVENTS,
+}
+
 
 @dataclass(frozen=True)
 class Watched:
@@ -267,7 +286,10 @@ def test_the_code_uses_every_permission_and_no_other(
     let_owners_register_tools(stack)
     call_what_cannot_be_started(stack, modern)
 
-    assert stack.unused() == set(USED_ELSEWHERE)
+    found = stack.unused()
+    of_others = {one for one in found if (one.statement, one.action) in OF_OTHER_PARTS}
+    assert found - of_others == set(USED_ELSEWHERE)
+    assert {(one.statement, one.action) for one in of_others} == set(OF_OTHER_PARTS)
     assert [call for call in stack.calls if not call.allowed] == []
 
 

@@ -131,19 +131,25 @@ class TestStartApi:
         assert (seen["function"], seen["event"]["rawPath"]) == ("MetadataFunction", path)
 
 
-# The event of `sam local generate-event` for each kind of resource that invokes our functions.
+# The event of `sam local generate-event` for each kind of resource that invokes our functions; of a mapping, for each
+# type of its source.
 KINDS: Final = {
-    "AWS::ApiGatewayV2::Integration": ("apigateway", "http-api-proxy"),
-    "AWS::Events::Rule": ("cloudwatch", "scheduled-event"),
-    "AWS::Lambda::EventSourceMapping": ("dynamodb", "update"),
+    "AWS::ApiGatewayV2::Integration": (("apigateway", "http-api-proxy"), None),
+    "AWS::Events::Rule": (("cloudwatch", "scheduled-event"), None),
+    "AWS::Lambda::EventSourceMapping of a stream": (("dynamodb", "update"), "AWS::DynamoDB::Table"),
+    "AWS::Lambda::EventSourceMapping of a queue": (("sqs", "receive-message"), "AWS::SQS::Queue"),
 }
 FUNCTIONS: Final = {one.logical_id for one in resources(FUNCTION)}
 
 
 def invoked_by(kind: str) -> set[str]:
     """Return the functions that resources of a kind invoke, without aliases."""
-    named = {name.partition(".")[0] for one in resources(kind) for name in references(one.properties)}
-    return named & FUNCTIONS
+    _, source = KINDS[kind]
+    sources = {one.logical_id for one in resources(source)} if source else set[str]()
+    found = [one.properties for one in resources(kind.partition(" ")[0])]
+    if sources:
+        found = [one for one in found if references(one["EventSourceArn"]) & sources]
+    return {name.partition(".")[0] for one in found for name in references(one)} & FUNCTIONS
 
 
 TRIGGERED: Final = sorted((function, kind) for kind in KINDS for function in invoked_by(kind))
@@ -157,7 +163,7 @@ def generated_text(*kind: str) -> str:
 
 def generated(kind: str) -> dict[str, Any]:
     """Return the generated event for a kind of resource."""
-    return json.loads(generated_text(*KINDS[kind]))
+    return json.loads(generated_text(*KINDS[kind][0]))
 
 
 class TestGeneratedEvents:
