@@ -25,7 +25,7 @@ Client = LegacyClient | ModernClient
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """The root template. No status event arrives, so only requests call AWS."""
-    many = {"MostActiveTasks": "500", "Events": "off"}  # all tasks of these tests stay active
+    many = {"MostActiveTasks": "500"}  # all tasks of these tests stay active
     with deployed(ROOT / "template.yaml", never, WaitSeconds="0", RepairAfterSeconds="600", **many, **SIGN_IN) as stack:
         yield stack
 
@@ -39,7 +39,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="module")
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack in which every task is overdue after a second, the shortest interval that the template allows."""
-    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0", "Events": "off"}
+    no_waiting = {"WaitSeconds": "0", "RepairAfterSeconds": "1", "StateAfterSeconds": "0"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **no_waiting) as stack:
         yield stack
 

@@ -26,7 +26,7 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 @pytest.fixture(scope="module")
 def running_stack() -> Iterator[Deployed]:
     """The root template. No status event arrives, so only the actions of a test call AWS."""
-    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0", "Events": "off"}
+    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
     with deployed(
         ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **no_waiting
     ) as stack:
@@ -236,7 +236,7 @@ def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
 
 # Read, claim, check, record: once per interval, and only if no progress was reported.
 def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> None:
-    clock, rare = Clock(), {"RepairAfterSeconds": "600", "StateAfterSeconds": "4", "Events": "off"}
+    clock, rare = Clock(), {"RepairAfterSeconds": "600", "StateAfterSeconds": "4"}
     with deployed(ROOT / "template.yaml", never, 1, clock, **rare) as stack:
         modern = ModernClient(stack)
         task_id = modern.call(TOOL, SLOW).id_in()

@@ -127,7 +127,7 @@ def test_an_agent_is_woken_when_its_task_has_ended(modern: ModernClient, private
 
 def test_a_stack_delivers_to_no_address_of_this_machine_unless_told_to(hook: Hook) -> None:
     delivery = {"mode": "webhook", "url": hook.url, "secret": SECRET}
-    with deployed(ROOT / "template.yaml", at_once, **SIGN_IN) as stack:
+    with deployed(ROOT / "template.yaml", at_once, Events="on", **SIGN_IN) as stack:
         plain = ModernClient(stack).ask("events/subscribe", {"name": "task.finished", "delivery": delivery}).error
         other = {**delivery, "url": "https://127.0.0.1/hook"}
         secured = ModernClient(stack).ask("events/subscribe", {"name": "task.finished", "delivery": other}).error

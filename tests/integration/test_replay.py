@@ -31,7 +31,7 @@ ENDED = "Step Functions Execution Status Change"
 def stack() -> Iterator[Deployed]:
     """The root template, where EventBridge and the stream deliver nothing."""
     quiet = {"WaitSeconds": "0", "RepairAfterSeconds": "3600", "StateAfterSeconds": "0", "EventBus": "default"}
-    with deployed(ROOT / "template.yaml", never, **quiet) as stack:
+    with deployed(ROOT / "template.yaml", never, Events="on", **quiet) as stack:
         for mapping in stack.stack.deployments[0].world.mappings:
             mapping.stop()
         yield stack

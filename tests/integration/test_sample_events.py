@@ -20,8 +20,8 @@ def stacks() -> Iterator[dict[bool, Deployed]]:
     """The whole root template, with and without sign-in."""
     template, parameters = ROOT / "template.yaml", {"WaitSeconds": "0", "EventBus": "default", "ExecutionPrefix": "sw-"}
     with (
-        deployed(template, never, **parameters) as anybody,
-        deployed(template, never, **parameters, **SIGN_IN) as guarded,
+        deployed(template, never, Events="on", **parameters) as anybody,
+        deployed(template, never, Events="on", **parameters, **SIGN_IN) as guarded,
     ):
         yield {False: anybody, True: guarded}
 

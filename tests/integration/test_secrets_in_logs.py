@@ -149,7 +149,7 @@ def faults() -> Faults:
 @pytest.fixture
 def stack(log: Log, faults: Faults) -> Iterator[Deployed]:
     """The root template with sign-in; new for each test, so that its loggers write where the test listens."""
-    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **SIGN_IN) as stack:
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", Events="on", **SIGN_IN) as stack:
         boto3.DEFAULT_SESSION.events.register("before-call", faults.answer)  # type: ignore[union-attr]
         yield stack
 

@@ -100,6 +100,17 @@ AFTER_GIVING_UP: Final = {
 }
 """Never sent to a caller."""
 
+OF_EVENTS: Final = frozenset(
+    {
+        errors.CallbackEndpointError,
+        errors.EntityNotFound,
+        errors.Forbidden,
+        errors.ResourceExhausted,
+        errors.Unsupported,
+    }
+)
+"""Of methods that the libraries lack: tests/server/test_events.py and test_webhooks.py have them."""
+
 
 def leaves(error: type[ProtocolError] = ProtocolError) -> set[type[ProtocolError]]:
     """Return the errors of the tree without subclasses, and those that are raised themselves."""
