@@ -34,7 +34,7 @@ def parts(**chosen: str) -> dict[str, float]:
         "the dashboard": prices.DASHBOARD.of(len(made.all_of("AWS::CloudWatch::Dashboard"))),
         "the snapshot of one version": _snapshot(made),
         "the runs of the schedule": _runs(made),
-        "Lambda's polls of the queue that wakes tasks": _polls(made),
+        "Lambda's polls of the queues of wake-ups and webhooks": _polls(made),
     }
 
 
@@ -65,10 +65,10 @@ def _snapshot(made: Stack) -> float:
 def _polls(made: Stack) -> float:
     """Return the cost of long polls: Lambda keeps five open for each queue, of 20 seconds each (unverified).
 
-    The first million requests of an account are always free, and these are two thirds of it.
+    The first million requests of an account are always free, and each queue takes two thirds of it.
     """
-    mappings = made.all_of("AWS::Lambda::EventSourceMapping").values()
-    queues = sum("WakeUps" in str(one["EventSourceArn"]) for one in mappings)
+    sources = [one["EventSourceArn"] for one in made.all_of("AWS::Lambda::EventSourceMapping").values()]
+    queues = sum(f"{queue}.Arn" in sources for queue in made.all_of("AWS::SQS::Queue"))
     return prices.QUEUE_REQUEST.of(max(0, queues * 5 * HOURS * 3_600 / 20 - prices.MILLION))
 
 
