@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from stepwire.aws.workflows.step_functions import execution_of, state_of
@@ -45,6 +46,7 @@ class PlainCall:
     client: str
     message_id: str
     label: str
+    made_at: datetime
 
 
 class Run:
