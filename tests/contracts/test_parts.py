@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.storage.items import Item, item_key, item_of, seconds_of, task_of
+from stepwire.aws.storage.items import Item, item_key, item_of, task_of
 from stepwire.aws.storage.parts import (
     LARGEST_ENDED_HEAD,
     LARGEST_HEAD,
@@ -16,6 +16,7 @@ from stepwire.aws.storage.parts import (
     size_of,
 )
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.aws.storage.times import seconds_of
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import PartMissing, SaveConflict
 from stepwire.tasks.task import (

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.cost import calls
 from local import never
-from stepwire.aws.storage.items import milliseconds_of
+from stepwire.aws.storage.times import milliseconds_of
 from stepwire.tasks.ids import TaskId, created_at_of, task_key_from_execution
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.recorded import recorded

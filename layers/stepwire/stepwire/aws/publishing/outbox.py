@@ -17,9 +17,10 @@ from stepwire.aws.publishing.doorbells import Doorbells
 from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
 from stepwire.aws.storage.event_store import DynamoDbEventStore
-from stepwire.aws.storage.items import moment_of, task_of
+from stepwire.aws.storage.items import task_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.aws.storage.table_stream import is_expiry
+from stepwire.aws.storage.times import moment_of_seconds
 from stepwire.background.status_changes import (
     Removal,
     TaskStatusChange,
@@ -42,7 +43,7 @@ _RECORDS_SECOND: Final = timedelta(seconds=1)
 def status_change_of(record: dict[str, Any]) -> TaskStatusChange | None:
     """Return the status change of a stream record about a task; None if the status is unchanged."""
     images = record["dynamodb"]
-    at = moment_of(images["ApproximateCreationDateTime"])
+    at = moment_of_seconds(images["ApproximateCreationDateTime"])
     if record["eventName"] == "REMOVE":
         last = task_of(images["OldImage"])
         # The sweep deletes expired tasks too; the record's time is in seconds, rounded down.

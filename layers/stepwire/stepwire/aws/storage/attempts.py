@@ -6,36 +6,31 @@ list where an ARN must be: so it can neither start, find nor end the work. An at
 would be lost with its next save.
 """
 
-from datetime import UTC, datetime, timedelta
-from typing import Final
-
+from stepwire.aws.storage.times import MILLISECOND, milliseconds_if_any, moment_if_any
 from stepwire.json_text import Json, load_json, write
 from stepwire.tasks.retries import Attempt, Retry
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def text_of(state_machine_arn: str, attempt: Attempt | None) -> str:
     """Return the attribute: of a task without a policy, the ARN."""
     if attempt is None:
         return state_machine_arn
-    policy, begins_at = attempt.policy, attempt.begins_at
+    policy = attempt.policy
     state: Json = {
         "retry": {
             "attempts": policy.attempts,
             "errors": policy.errors,
             "redrives": policy.redrives,
             "may_restart": policy.may_restart,
-            "delay_ms": policy.delay // _MILLISECOND,
+            "delay_ms": policy.delay // MILLISECOND,
             "backoff": policy.backoff,
-            "longest_delay_ms": policy.longest_delay // _MILLISECOND,
+            "longest_delay_ms": policy.longest_delay // MILLISECOND,
             "jitter": policy.has_jitter,
         },
         "number": attempt.number,
         "run": attempt.run,
         "redrives": attempt.redrives,
-        "begins_at": None if begins_at is None else (begins_at - _EPOCH) // _MILLISECOND,
+        "begins_at": milliseconds_if_any(attempt.begins_at),
         "after": attempt.after,
     }
     return write([state_machine_arn, state])
@@ -51,21 +46,21 @@ def attempt_in(text: str) -> Attempt | None:
     if not text.startswith("["):
         return None
     state = load_json(text)[1]
-    policy, begins_at = state["retry"], state["begins_at"]
+    policy = state["retry"]
     return Attempt(
         Retry(
             policy["attempts"],
             tuple(policy["errors"]),
             policy["redrives"],
             policy["may_restart"],
-            policy["delay_ms"] * _MILLISECOND,
+            policy["delay_ms"] * MILLISECOND,
             float(policy["backoff"]),
-            policy["longest_delay_ms"] * _MILLISECOND,
+            policy["longest_delay_ms"] * MILLISECOND,
             policy["jitter"],
         ),
         state["number"],
         state["run"],
         state["redrives"],
-        None if begins_at is None else _EPOCH + begins_at * _MILLISECOND,
+        moment_if_any(state["begins_at"]),
         state["after"],
     )

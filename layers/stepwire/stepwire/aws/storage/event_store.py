@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from botocore.exceptions import ClientError
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of
+from stepwire.aws.storage.items import Item
+from stepwire.aws.storage.times import milliseconds_of, moment_of, seconds_of
 from stepwire.errors import StoreBusy
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
@@ -173,4 +174,4 @@ def _head(item: Item) -> Head:
 
 
 def _moment(item: Item, name: str) -> datetime:
-    return moment_of(int(item[name]["N"]) / 1000)
+    return moment_of(int(item[name]["N"]))

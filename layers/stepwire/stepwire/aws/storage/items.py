@@ -12,11 +12,19 @@ version did not write are optional. docs/upgrades.md has the rules for changing 
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import starmap
 from typing import Any, Final, TypeAlias
 
 from stepwire.aws.storage import attempts
+from stepwire.aws.storage.times import (
+    MILLISECOND,
+    milliseconds_if_any,
+    milliseconds_of,
+    moment_if_any,
+    moment_of,
+    seconds_of,
+)
 from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire.lean_dataclasses import replace
 from stepwire.principal import Principal
@@ -73,8 +81,6 @@ SHARDS: Final = ("0", "1", "2", "3")
 """The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
 CHECKED_AT_STEP: Final = timedelta(minutes=5)
 """`checked_at` is the time of the last check in these steps, rounded down; `looked_at` is exact."""
-_MILLISECOND: Final = timedelta(milliseconds=1)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNKNOWN_BEFORE: Final[JsonObject] = {"mode": "url", "message": "", "url": ""}
 """Stands in `requests` for a question that earlier versions cannot ask."""
 
@@ -107,10 +113,10 @@ def item_of(task: Task) -> Item:
         "last_updated_at": milliseconds_of(task.last_updated_at),
         "checked_at": _in_steps(task.checked_at),
         "looked_at": milliseconds_of(task.checked_at),
-        "ttl_ms": task.ttl // _MILLISECOND,
-        "keep_result_ms": task.keep_result // _MILLISECOND,
-        "poll_interval_ms": task.poll_interval // _MILLISECOND,
-        "longest_poll_interval_ms": task.longest_poll_interval // _MILLISECOND,
+        "ttl_ms": task.ttl // MILLISECOND,
+        "keep_result_ms": task.keep_result // MILLISECOND,
+        "poll_interval_ms": task.poll_interval // MILLISECOND,
+        "longest_poll_interval_ms": task.longest_poll_interval // MILLISECOND,
         "shows_state": int(task.work.shows_state),
         **_numbers_of(task.status),
         # Rounded up: DynamoDB may delete the item from this second on, when no reader sees the task any more.
@@ -141,18 +147,18 @@ def task_of(item: Item) -> Task:
             role=_maybe(item, "role") or "",
         ),
         status=_status_of(item),
-        created_at=_moment(item, "created_at"),
-        last_updated_at=_moment(item, "last_updated_at"),
-        ttl=_number(item, "ttl_ms") * _MILLISECOND,
-        poll_interval=_number(item, "poll_interval_ms") * _MILLISECOND,
-        longest_poll_interval=_number(item, _longest_poll_interval(item)) * _MILLISECOND,
-        checked_at=_moment(item, "looked_at" if "looked_at" in item else "checked_at"),
+        created_at=moment_of(_number(item, "created_at")),
+        last_updated_at=moment_of(_number(item, "last_updated_at")),
+        ttl=_number(item, "ttl_ms") * MILLISECOND,
+        poll_interval=_number(item, "poll_interval_ms") * MILLISECOND,
+        longest_poll_interval=_number(item, _longest_poll_interval(item)) * MILLISECOND,
+        checked_at=moment_of(_number(item, "looked_at" if "looked_at" in item else "checked_at")),
         origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
         inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
         client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
         progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
-        keep_result=_number(item, "keep_result_ms") * _MILLISECOND if "keep_result_ms" in item else timedelta(),
+        keep_result=_number(item, "keep_result_ms") * MILLISECOND if "keep_result_ms" in item else timedelta(),
         attempt=attempts.attempt_in(_text(item, "state_machine_arn")),
         version=_number(item, "version"),
     )
@@ -194,27 +200,12 @@ def _first_execution_name(task: Task) -> str:
 
 def _in_steps(moment: datetime) -> int:
     """Return a time rounded down: the key of an index costs two writes whenever it changes."""
-    step = CHECKED_AT_STEP // _MILLISECOND
+    step = CHECKED_AT_STEP // MILLISECOND
     return milliseconds_of(moment) // step * step
 
 
 def _sweep_shard_of(task: Task) -> str:
     return SHARDS[ord(task.task_id[-1]) % len(SHARDS)]
-
-
-def seconds_of(moment: datetime) -> int:
-    """Return a time as epoch seconds, rounded up: the format of the table's TTL attribute."""
-    return -(-milliseconds_of(moment) // 1000)
-
-
-def moment_of(seconds: float) -> datetime:
-    """Return the time of epoch seconds, which may have a fraction."""
-    return _EPOCH + timedelta(seconds=seconds)
-
-
-def milliseconds_of(moment: datetime) -> int:
-    """Return a time as milliseconds since 1970."""
-    return (moment - _EPOCH) // _MILLISECOND
 
 
 def _texts_of(status: Status) -> Mapping[str, str | None]:
@@ -291,10 +282,6 @@ def _number(item: Item, name: str) -> int:
     return int(item[name]["N"])
 
 
-def _moment(item: Item, name: str) -> datetime:
-    return _EPOCH + _number(item, name) * _MILLISECOND
-
-
 def _longest_poll_interval(item: Item) -> str:
     return "longest_poll_interval_ms" if "longest_poll_interval_ms" in item else "poll_interval_ms"
 
@@ -302,14 +289,6 @@ def _longest_poll_interval(item: Item) -> str:
 def _text_unless_empty(values: Iterable[Json]) -> str | None:
     listed = list(values)
     return write(listed) if listed else None
-
-
-def _maybe_milliseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else milliseconds_of(moment)
-
-
-def _maybe_moment(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else _EPOCH + milliseconds * _MILLISECOND
 
 
 def _json(item: Item, name: str) -> Json:
@@ -322,7 +301,7 @@ def _request(request: InputRequest) -> Json:
             destination: JsonObject = {"token": token}
         case WorkflowInput(member):
             destination = {"member": member}
-    params, expires_at = params_of(request.asked), _maybe_milliseconds(request.expires_at)
+    params, expires_at = params_of(request.asked), milliseconds_if_any(request.expires_at)
     if not isinstance(request.asked, Elicitation):
         # `client_requests` has the rest. An earlier version drops what looks expired, and asks nobody.
         params, expires_at = _UNKNOWN_BEFORE, 0
@@ -333,7 +312,7 @@ def _client_request(position: int, request: InputRequest) -> Json:
     """Return what `requests` lacks of a question for the client's model or roots; None for any other question."""
     if isinstance(request.asked, Elicitation):
         return None
-    expires_at = _maybe_milliseconds(request.expires_at)
+    expires_at = milliseconds_if_any(request.expires_at)
     return [position, mode_of(request.asked).value, params_of(request.asked), expires_at]
 
 
@@ -342,7 +321,7 @@ def _with_client_requests(requests: Iterable[InputRequest], others: Json) -> tup
     for position, mode, params, expires_at in others or ():
         asked = Sampling(write(params)) if Mode(mode) is Mode.SAMPLING else Roots()
         one = merged[int(position)]
-        merged[int(position)] = replace(one, asked=asked, expires_at=_maybe_moment(expires_at))
+        merged[int(position)] = replace(one, asked=asked, expires_at=moment_if_any(expires_at))
     return tuple(merged)
 
 
@@ -353,7 +332,7 @@ def _request_of(value: Json) -> InputRequest:
         number,
         _elicitation_of(elicitation),
         Callback(destination["token"]) if "token" in destination else WorkflowInput(destination["member"]),
-        _maybe_moment(expires_at),
+        moment_if_any(expires_at),
         refusal,
     )
 
@@ -407,12 +386,12 @@ def _answer_of(value: Json) -> Answer:
 
 
 def _client_task(one: ClientTask) -> Json:
-    return [one.number, one.session, one.task_id, one.poll_interval // _MILLISECOND, int(one.has_ended)]
+    return [one.number, one.session, one.task_id, one.poll_interval // MILLISECOND, int(one.has_ended)]
 
 
 def _client_task_of(value: Json) -> ClientTask:
     number, session, task_id, interval, has_ended = value
-    return ClientTask(number, session, task_id, interval * _MILLISECOND, bool(has_ended))
+    return ClientTask(number, session, task_id, interval * MILLISECOND, bool(has_ended))
 
 
 def _origin_text(origin: Origin) -> str:

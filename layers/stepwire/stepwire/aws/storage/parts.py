@@ -11,7 +11,8 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from stepwire.aws.storage.items import Item, item_of, seconds_of, terms_of, texts_of_terms
+from stepwire.aws.storage.items import Item, item_of, terms_of, texts_of_terms
+from stepwire.aws.storage.times import seconds_of
 from stepwire.errors import PartMissing
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.ids import TaskKey

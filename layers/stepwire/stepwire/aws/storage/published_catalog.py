@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from botocore.exceptions import ClientError
 
 from stepwire.aws.storage.conditions import is_failed_condition
-from stepwire.aws.storage.items import Item, seconds_of
+from stepwire.aws.storage.items import Item
+from stepwire.aws.storage.times import seconds_of
 from stepwire.catalog.compiled import Compiled, entries_in
 from stepwire.catalog.live import Published
 from stepwire.errors import SaveConflict, StoreBusy

@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of
+from stepwire.aws.storage.items import Item
+from stepwire.aws.storage.times import milliseconds_if_any, milliseconds_of, moment_if_any, moment_of, seconds_of
 from stepwire.json_text import Json, load_json, write
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
@@ -199,14 +200,12 @@ def _filter_of(item: Item) -> Filter:
 
 def _standing_text(one: Standing) -> str:
     moments = (one.next_attempt_at, one.failing_since, one.last_delivery_at)
-    times = [None if moment is None else milliseconds_of(moment) for moment in moments]
-    return write([one.failures, *times, one.last_error, one.retried_by])
+    return write([one.failures, *map(milliseconds_if_any, moments), one.last_error, one.retried_by])
 
 
 def _standing_of(value: Json) -> Standing:
     failures, next_at, since, delivered, error, carrier = value
-    times = [None if one is None else moment_of(one / 1000) for one in (next_at, since, delivered)]
-    return Standing(failures, times[0], times[1], error, times[2], carrier)
+    return Standing(failures, moment_if_any(next_at), moment_if_any(since), error, moment_if_any(delivered), carrier)
 
 
 def _key(owner: Principal, subscription_id: str) -> Item:
@@ -222,4 +221,4 @@ def _number(moment: datetime) -> Item:
 
 
 def _moment(item: Item, name: str) -> datetime:
-    return moment_of(int(item[name]["N"]) / 1000)
+    return moment_of(int(item[name]["N"]))

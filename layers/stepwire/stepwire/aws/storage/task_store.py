@@ -6,7 +6,7 @@ Reads are strongly consistent, so a task can be read as soon as its handle was r
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -19,14 +19,12 @@ from stepwire.aws.storage.items import (
     TASK_PREFIX,
     Item,
     item_key,
-    milliseconds_of,
-    moment_of,
-    seconds_of,
     task_key_from_item,
     task_of,
     usage_key,
 )
 from stepwire.aws.storage.parts import Parts, divided
+from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, moment_of_seconds, seconds_of
 from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
@@ -182,7 +180,7 @@ class DynamoDbTaskStore:
                 ConditionExpression=_MAY_RECLAIM,
                 ExpressionAttributeValues={
                     ":now": {"N": str(now)},
-                    ":before": {"N": str(now - RECLAIM_PAUSE // timedelta(milliseconds=1))},
+                    ":before": {"N": str(now - RECLAIM_PAUSE // MILLISECOND)},
                 },
             )
         except (ClientError, BotoCoreError) as error:
@@ -202,7 +200,7 @@ class DynamoDbTaskStore:
                 ExpressionAttributeValues={
                     ":id": {"SS": [key.task_id]},
                     ":text": {"S": key.task_id},
-                    ":pace": {"N": str(limits.pace // timedelta(milliseconds=1))},
+                    ":pace": {"N": str(limits.pace // MILLISECOND)},
                 },
             )
         except (ClientError, BotoCoreError) as error:
@@ -379,8 +377,8 @@ def _item_of_claim(claim: KeyClaim) -> Item:
 
 def _claim_of(item: Item) -> KeyClaim:
     # An earlier version wrote the key together with its task, without a time; such claims are old.
-    claimed_at = moment_of(int(item["claimed_at"]["N"]) / 1000) if "claimed_at" in item else moment_of(0)
-    expires_at = moment_of(int(item["expires_at"]["N"]))
+    claimed_at = moment_of(int(item["claimed_at"]["N"])) if "claimed_at" in item else moment_of(0)
+    expires_at = moment_of_seconds(int(item["expires_at"]["N"]))
     return KeyClaim(TaskId(item["task_id"]["S"]), item["call"]["S"], claimed_at, expires_at)
 
 

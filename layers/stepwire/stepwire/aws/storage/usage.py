@@ -3,7 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from stepwire.aws.storage.items import Item, milliseconds_of, moment_of, seconds_of, usage_key
+from stepwire.aws.storage.items import Item, usage_key
+from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, seconds_of
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.usage import Limits, Usage, is_idle
@@ -18,7 +19,7 @@ _RETENTION: Final = timedelta(days=31)  # longer than any task
 def usage_of(item: Item) -> Usage:
     """Return a caller's usage from its item, which may be empty."""
     paced, reclaimed = (
-        moment_of(int(item[name]["N"]) / 1000) if name in item else None for name in ("paced_until", "reclaimed_at")
+        moment_of(int(item[name]["N"])) if name in item else None for name in ("paced_until", "reclaimed_at")
     )
     return Usage(frozenset(map(TaskId, item.get("active", {}).get("SS", ()))), paced, reclaimed)
 
@@ -28,7 +29,7 @@ def counting(table_name: str, owner: Principal, limits: Limits, usage: Usage, at
 
     A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
     """
-    now, pace = milliseconds_of(at), limits.pace // timedelta(milliseconds=1)
+    now, pace = milliseconds_of(at), limits.pace // MILLISECOND
     values = {":now": {"N": str(now)}, ":expires": {"N": str(seconds_of(at + _RETENTION))}}
     if is_idle(usage, at):
         paced, condition = ":next", _IS_IDLE

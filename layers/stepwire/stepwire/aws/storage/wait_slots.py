@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.items import milliseconds_of, seconds_of
+from stepwire.aws.storage.times import milliseconds_of, seconds_of
 from stepwire.engine.ports import Lease
 from stepwire.lean_dataclasses import dataclass
 
