@@ -33,6 +33,24 @@ REPAIR: Final = ("GetItem", "DescribeExecution", "PutItem", "UpdateItem")
 """A poll that finds the end of an execution whose status event was lost."""
 END: Final = ("GetItem", "PutItem", "UpdateItem")
 """A status event, handled by function execution_events."""
+RESTART_AT_ONCE: Final = ("GetItem", "PutItem", "StartExecution", "GetItem")
+"""A status event of a failure that is retried at once: one write, the next attempt, and one call, which begins it.
+
+The first read is that of every status event. The last one finds a cancel that came between the write and the call: its
+caller knows the task, and was told that nothing runs. Without it, the attempt would run until the sweep stops it.
+"""
+REDRIVE_AT_ONCE: Final = ("GetItem", "PutItem", "RedriveExecution", "GetItem")
+"""The same where the failed execution goes on."""
+RETRY_LATER: Final = ("GetItem", "PutItem", "SendMessage")
+"""A status event of a failure that is retried after a delay: the message is what wakes the task, so that nothing waits.
+Of a delay of more than 15 minutes, each further quarter of an hour is a read and a message.
+"""
+RESTART_IN_TIME: Final = ("GetItem", "StartExecution", "GetItem")
+"""The message in its time: it names the task and no more, so that a task that has ended is not begun again. No write:
+the attempt is in the task since its failure.
+"""
+REDRIVE_IN_TIME: Final = ("GetItem", "RedriveExecution", "GetItem")
+"""The same where the failed execution goes on."""
 REMOVAL: Final[tuple[str, ...]] = ()
 """The stream record of an expired task that had ended, handled by function expirations."""
 

@@ -46,6 +46,7 @@ def retried(world: World, tool: Any = RESTARTED) -> Task:
 
 
 class TestTheNextAttempt:
+    # R2
     @BOTH
     def test_a_failed_task_keeps_working_and_says_so(self, tool: Any) -> None:
         world = World()
@@ -56,6 +57,7 @@ class TestTheNextAttempt:
         assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=10))]
         assert len(world.workflows.starts) == 1
 
+    # R3
     def test_a_restart_begins_in_time_in_an_execution_of_its_own(self) -> None:
         world = World()
 
@@ -68,6 +70,7 @@ class TestTheNextAttempt:
         assert world.workflows.starts[1] == Start(task.execution, world.workflows.starts[0].input_text)
         assert world.operations.get(ALICE, task.task_id).status == Working("Attempt 2 of 3 after OutOfStock.")
 
+    # R4
     def test_a_redrive_begins_in_time_in_the_same_execution(self) -> None:
         world = World()
 
@@ -88,6 +91,7 @@ class TestTheNextAttempt:
         assert not world.stored(task).may_begin
         assert [one.action for one in world.audit if one.action is AuditAction.ENDED] == [AuditAction.ENDED]
 
+    # R5
     @BOTH
     def test_the_last_failure_ends_the_task(self, tool: Any) -> None:
         """T10, X30: it is working until then, and ends once."""
@@ -105,6 +109,7 @@ class TestTheNextAttempt:
             "attempt 3 of 3",
         ]
 
+    # R1
     def test_an_error_that_the_policy_does_not_name_ends_the_task(self) -> None:
         world = World()
 
@@ -113,6 +118,7 @@ class TestTheNextAttempt:
         assert isinstance(task.status, Completed)
         assert world.wake_ups.scheduled == []
 
+    # R1
     def test_an_execution_that_timed_out_is_a_timeout(self) -> None:
         world = World()
         task = world.call(RESTARTED)
@@ -122,6 +128,7 @@ class TestTheNextAttempt:
 
         assert world.stored(task).status == Working("Attempt 2 of 3 after States.Timeout, next at 12:00:10 UTC.")
 
+    # R1
     def test_an_execution_that_an_operator_stopped_is_not_retried(self) -> None:
         world = World()
         task = world.call(replace(RESTARTED, retry=replace(RETRY, errors=("States.ALL",))))
@@ -131,6 +138,7 @@ class TestTheNextAttempt:
 
         assert isinstance(world.stored(task).status, Cancelled)
 
+    # R7
     def test_no_attempt_begins_after_the_expiry(self) -> None:
         world = World()
         tool = replace(RESTARTED, ttl=timedelta(seconds=10), keep_result=timedelta(hours=1))
@@ -151,6 +159,7 @@ class TestTheNextAttempt:
         assert world.store.calls == ["load", "save", "load"]
         assert world.wake_ups.scheduled == []
 
+    # R10
     @BOTH
     def test_questions_of_a_failed_attempt_are_gone(self, tool: Any) -> None:
         world = World()
@@ -166,6 +175,7 @@ class TestTheNextAttempt:
         (question,) = world.stored(task).input_requests
         assert question.key == "approval-2"
 
+    # R10
     def test_progress_never_decreases_over_attempts(self) -> None:
         world = World()
         task = world.call(RESTARTED)
@@ -192,6 +202,7 @@ class TestTheNextAttempt:
 
 
 class TestLateAndDoubledEvents:
+    # R5
     @BOTH
     def test_the_end_of_an_earlier_attempt_changes_nothing(self, tool: Any) -> None:
         world = World()
@@ -258,6 +269,7 @@ class TestLateAndDoubledEvents:
 
 
 class TestRepair:
+    # R8
     @BOTH
     def test_a_reader_begins_an_attempt_whose_wake_up_was_lost(self, tool: Any) -> None:
         world = World()
@@ -272,6 +284,7 @@ class TestRepair:
 
         assert world.workflows.running() == (task.execution,)
 
+    # R8
     @BOTH
     def test_a_reader_records_a_failure_whose_event_was_lost(self, tool: Any) -> None:
         world = World()
@@ -326,6 +339,7 @@ class TestRefusedRedrives:
         world.workflows.redrive_fault = RedriveRefused()
         return world, task
 
+    # R4
     def test_it_falls_back_to_a_new_execution(self) -> None:
         world, task = self.refused(REDRIVEN)
 
@@ -337,6 +351,7 @@ class TestRefusedRedrives:
         assert after.attempt is not None
         assert after.attempt.number == 2
 
+    # R4
     def test_it_ends_the_task_where_the_manifest_says_so(self) -> None:
         world, task = self.refused(NEVER_RESTARTED)
 
@@ -377,6 +392,7 @@ class TestRefusedRedrives:
 
 
 class TestCancelling:
+    # R6
     @BOTH
     def test_a_task_is_cancelled_between_attempts(self, tool: Any) -> None:
         world = World()
@@ -388,6 +404,7 @@ class TestCancelling:
         assert isinstance(world.stored(task).status, Cancelled)
         assert world.workflows.running() == ()
 
+    # R6
     @BOTH
     def test_an_attempt_that_begins_while_its_task_is_cancelled_is_stopped(self, tool: Any) -> None:
         world = World(intervals=Intervals())
