@@ -93,7 +93,6 @@ class WebhooksHandler:
 _METRICS: Final[Mapping[Outcome, str]] = {
     Outcome.FAILED: "WebhooksFailed",
     Outcome.SUSPENDED: "WebhooksSuspended",
-    Outcome.ENDED: "WebhooksEnded",
 }
 
 
