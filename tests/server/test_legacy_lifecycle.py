@@ -3,6 +3,7 @@
 import pytest
 
 from tests.kits import World
+from tests.server.answers import Json
 from tests.server.clients import LegacyClient
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -53,7 +54,7 @@ def test_initialize_without_a_version_is_refused(legacy: LegacyClient, params: d
 def test_the_latest_version_gets_all_task_capabilities(legacy: LegacyClient) -> None:
     capabilities = legacy.initialize().result["capabilities"]
 
-    tasks = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+    tasks: Json = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     assert capabilities == {"tools": {}, "tasks": tasks, "events": {}}
 
 
