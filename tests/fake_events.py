@@ -11,7 +11,7 @@ from stepwire.subscriptions.changes import Change
 from stepwire.subscriptions.event_types import Filter
 from stepwire.subscriptions.ports import Answer, Busy, NotReached, Recorded
 from stepwire.subscriptions.positions import SLACK, Head
-from stepwire.subscriptions.subscription import Subscription
+from stepwire.subscriptions.subscription import RESERVATION, Subscription
 
 
 @dataclass
@@ -62,12 +62,22 @@ class InMemorySubscriptionStore:
         self.all: dict[tuple[Principal, str], Subscription] = {}
         self._busy_until: dict[tuple[Principal, str], datetime] = {}
         self._verified: dict[tuple[Principal, str], datetime] = {}
+        self._places: dict[Principal, dict[str, datetime]] = {}
 
     def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
         return self.all.get((owner, subscription_id))
 
     def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
         return {key[1]: one.wanted for key, one in self.all.items() if key[0] == owner and one.expires_at > at}
+
+    def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
+        live = self.live(owner, at)
+        held = {one: until for one, until in self._places.get(owner, {}).items() if until > at or one in live}
+        places = dict.fromkeys(live, at) | held
+        if subscription_id not in places and len(places) >= most:
+            return False
+        self._places[owner] = places | {subscription_id: at + RESERVATION}
+        return True
 
     def begin(self, subscription: Subscription) -> None:
         self.all[subscription.owner, subscription.id] = subscription

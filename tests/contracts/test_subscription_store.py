@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
@@ -11,7 +12,7 @@ from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.subscriptions.event_types import FINISHED, Filter
 from stepwire.subscriptions.ports import Busy, SubscriptionStore
 from stepwire.subscriptions.positions import Position
-from stepwire.subscriptions.subscription import Standing, Subscription
+from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
 from stepwire.tasks.ids import TaskId
 from tests.fake_events import InMemorySubscriptionStore
 from tests.fakes import START_OF_TIME as NOW
@@ -67,6 +68,60 @@ def test_the_live_ones_of_a_caller_are_listed(store: SubscriptionStore) -> None:
         store.begin(one)
 
     assert store.live(ALICE, NOW) == {PLAIN.id: PLAIN.wanted, FULL.id: FULL.wanted}
+
+
+def test_a_caller_has_so_many_places(store: SubscriptionStore) -> None:
+    later = NOW + RESERVATION
+
+    assert [store.reserve(ALICE, one, NOW, 2) for one in ("a", "b", "c", "a")] == [True, True, False, True]
+    assert store.reserve(BOB, "c", NOW, 2)
+    assert store.reserve(ALICE, "c", later, 2), "nothing was written in the place that was reserved"
+
+
+def test_a_place_is_free_when_its_subscription_is_over(store: SubscriptionStore) -> None:
+    other = replace(PLAIN, url="https://other.example/")
+    for one in (PLAIN, other):
+        store.reserve(ALICE, one.id, NOW, 2)
+        store.begin(one)
+    later = NOW + RESERVATION
+
+    assert not store.reserve(ALICE, "c", later, 2)
+    store.delete(ALICE, other.id)
+    assert store.reserve(ALICE, "c", later, 2)
+    assert not store.reserve(ALICE, "d", later, 2)
+    assert store.reserve(ALICE, "d", PLAIN.expires_at, 2)
+
+
+def test_subscriptions_of_a_version_without_places_have_theirs(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+
+    assert not store.reserve(ALICE, "a", NOW, 1)
+    assert store.reserve(ALICE, PLAIN.id, NOW, 1)
+
+
+@pytest.mark.parametrize("taken", [0, 1], ids=["the first ones", "later ones"])
+def test_of_requests_that_read_the_same_places_one_gets_the_last(aws: None, taken: int) -> None:
+    table = new_table()
+    other = DynamoDbSubscriptionStore(table, dynamodb_client)
+    for number in range(taken):
+        other.reserve(ALICE, f"before {number}", NOW, taken + 1)
+    client, told = dynamodb_client(), list[bool]()
+
+    class SlowClient:
+        """Another request reserves between each read of this one and its write."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(client, name)
+
+        def get_item(self, **request: Any) -> Any:
+            found = client.get_item(**request)
+            told.append(other.reserve(ALICE, "other", NOW, taken + 1))
+            return found
+
+    slow = DynamoDbSubscriptionStore(table, lambda: cast(Any, SlowClient()))
+
+    assert not slow.reserve(ALICE, "slow", NOW, taken + 1)
+    assert told == [True, True]
 
 
 def test_one_delivery_at_a_time(store: SubscriptionStore) -> None:

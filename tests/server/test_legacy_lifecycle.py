@@ -3,6 +3,7 @@
 import pytest
 
 from tests.kits import World
+from tests.server.answers import Json
 from tests.server.clients import LegacyClient
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -53,17 +54,18 @@ def test_initialize_without_a_version_is_refused(legacy: LegacyClient, params: d
 def test_the_latest_version_gets_all_task_capabilities(legacy: LegacyClient) -> None:
     capabilities = legacy.initialize().result["capabilities"]
 
-    assert capabilities == {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
+    tasks: Json = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+    assert capabilities == {"tools": {}, "tasks": tasks, "events": {}}
 
 
 # T1, L3, L16
 @pytest.mark.parametrize("version", WITHOUT_TASKS)
-def test_an_older_version_gets_the_tools_capability_only(world: World, version: str) -> None:
+def test_an_older_version_has_no_tasks(world: World, version: str) -> None:
     client = LegacyClient(world, version)
 
     capabilities = client.initialize().result["capabilities"]
 
-    assert capabilities == {"tools": {}}
+    assert capabilities == {"tools": {}, "events": {}}
 
 
 # L14

@@ -14,7 +14,14 @@ from stepwire.subscriptions.delivering import Outcome
 from stepwire.subscriptions.event_types import FINISHED, STATUS_CHANGED
 from stepwire.subscriptions.ports import Answer, NotPublic
 from stepwire.subscriptions.positions import RETENTION
-from stepwire.subscriptions.subscription import LONGEST_TTL, MOST_SUBSCRIPTIONS, PATIENCE, ROTATION, SHORTEST_TTL
+from stepwire.subscriptions.subscription import (
+    LONGEST_TTL,
+    MOST_SUBSCRIPTIONS,
+    PATIENCE,
+    RESERVATION,
+    ROTATION,
+    SHORTEST_TTL,
+)
 from tests.fake_events import Post, echo
 from tests.kits import ALICE, BOB, REQUIRED, World
 from tests.server.answers import Answer as McpAnswer
@@ -237,6 +244,33 @@ def test_a_caller_may_have_so_many_subscriptions_and_no_more(world: World, moder
     assert "id" in subscribe(ModernClient(world, owner=BOB)).result
 
 
+# E20
+def test_of_simultaneous_calls_only_as_many_succeed_as_there_is_room(world: World, modern: ModernClient) -> None:
+    for number in range(MOST_SUBSCRIPTIONS - 1):
+        subscribe(modern, url=f"https://hooks.example/{number}")
+    world.clock.time += RESERVATION
+    meanwhile: list[Json] = []
+
+    def subscribe_meanwhile(post: Post) -> Answer:
+        meanwhile.append(subscribe(ModernClient(world), url=OTHER).error)
+        return echo(post)
+
+    world.endpoints.answers[URL] = subscribe_meanwhile
+
+    assert "id" in subscribe(modern).result
+    assert meanwhile[0]["code"] == -32013
+    assert len(world.subscriptions.all) == MOST_SUBSCRIPTIONS
+
+
+def test_an_ended_subscription_makes_room(world: World, modern: ModernClient) -> None:
+    for number in range(MOST_SUBSCRIPTIONS):
+        subscribe(modern, url=f"https://hooks.example/{number}")
+    world.clock.time += RESERVATION
+    modern.ask("events/unsubscribe", wish(url="https://hooks.example/7"))
+
+    assert "id" in subscribe(modern).result
+
+
 # E10
 def test_the_id_depends_on_who_what_and_where_and_nothing_else(world: World) -> None:
     alice = ModernClient(world)
@@ -396,20 +430,12 @@ def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient,
 
 
 # E15
-def test_an_endpoint_that_is_gone_ends_the_subscription(modern: ModernClient, world: World) -> None:
+@pytest.mark.parametrize("status", [410, 413])
+def test_an_event_that_its_receiver_will_never_take_is_not_sent_again(
+    modern: ModernClient, world: World, status: int
+) -> None:
     subscribe(modern)
-    world.endpoints.answers[URL] = lambda _: Answer(410)
-    tell(world, ended(world))
-    tell(world, ended(world))
-
-    assert deliver(world) == [Outcome.ENDED, Outcome.NOTHING]
-    assert len(world.endpoints.events()) == 1
-    assert world.subscriptions.all == {}
-
-
-def test_an_event_that_is_too_large_for_its_receiver_is_not_sent_again(modern: ModernClient, world: World) -> None:
-    subscribe(modern)
-    answers = iter([Answer(413), Answer(200)])
+    answers = iter([Answer(status), Answer(200)])
     world.endpoints.answers[URL] = lambda _: next(answers)
     tell(world, ended(world))
     tell(world, ended(world))
@@ -419,6 +445,7 @@ def test_an_event_that_is_too_large_for_its_receiver_is_not_sent_again(modern: M
     first, second = world.endpoints.events()
     assert first.headers["webhook-id"] != second.headers["webhook-id"]
     assert len(second.text.encode()) < 1_500
+    assert "id" in subscribe(modern).result, "the subscription goes on"
 
 
 def test_an_event_that_is_refused_again_and_again_does_not_hold_up_the_next(modern: ModernClient, world: World) -> None:

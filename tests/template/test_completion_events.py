@@ -117,7 +117,7 @@ def test_checks_and_removals_of_ended_tasks_cost_no_invocation() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1"])
+@pytest.mark.parametrize("kind", ["usage", "key#1", "cancelled#1", "events#places", "events#sub#1", "change#1"])
 def test_items_other_than_tasks_do_not_reach_the_function(kind: str) -> None:
     keys = {"pk": {"S": TASK.owner}, "sk": {"S": kind}}
 
@@ -285,6 +285,18 @@ def test_the_webhook_gets_the_event_itself_with_a_role_that_allows_nothing_else(
     assert set(allowed["Resource"]) == {"WebhookDestination.Arn", "WebhookDestination.ArnForPolicy"}
     assert trusted["Principal"] == {"Service": "events.amazonaws.com"}
     assert trusted["Condition"] == {"StringEquals": {"aws:SourceAccount": "AWS::AccountId"}}
+
+
+def test_no_function_of_ours_delivers_to_the_operators_webhook() -> None:
+    functions = [name for name, made in template()["Resources"].items() if made["Type"] == "AWS::Serverless::Function"]
+
+    assert "WebhooksFunction" in functions
+    for name in functions:
+        assert not [
+            one
+            for one in WEBHOOK
+            if one.startswith("Webhook") and f'"{one}"' in json.dumps(template()["Resources"][name])
+        ]
 
 
 def test_the_webhooks_secret_is_in_no_parameter() -> None:

@@ -136,8 +136,12 @@ def _check_empty(exchange: Exchange) -> None:
 
 def _check_initialize(exchange: Exchange) -> None:
     declared = as_object(exchange.params.get("capabilities"))
-    if "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions")):
-        exchange = without_events(exchange)
+    names_events = "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions"))
+    if not names_events:
+        assert "extensions" not in exchange.result["capabilities"], (
+            "only a client that names an extension is told of it"
+        )
+    exchange = without_events(exchange)
     check_core(exchange)
     assert exchange.result["protocolVersion"] == exchange.version, (
         "protocolVersion must be the version that was agreed on"

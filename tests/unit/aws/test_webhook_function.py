@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Semaphore
 from typing import Any, Final
 
 import pytest
@@ -36,6 +37,10 @@ class FakeSqs:
     def __init__(self, *, refuses: bool = False) -> None:
         self.hidden: list[tuple[str, int]] = []
         self.sent: list[Any] = []
+        self.held: list[str] = []
+        """The subscriptions of further messages."""
+        self.deleted: list[str] = []
+        self.polls = 0
         self._refuses = refuses
 
     def change_message_visibility(self, **asked: Any) -> None:
@@ -46,6 +51,22 @@ class FakeSqs:
         self.sent.append([json.loads(one["MessageBody"]) for one in asked["Entries"]])
         return {"Failed": [{"Id": "0"}]} if self._refuses else {"Successful": []}
 
+    def receive_message(self, **asked: Any) -> dict[str, Any]:
+        assert (asked["QueueUrl"], asked["MaxNumberOfMessages"]) == (HIDDEN, 10)
+        self.polls += 1
+        if self._refuses:
+            raise TimeoutError
+        messages = [
+            {"MessageId": f"message of {name}", "ReceiptHandle": f"receipt of {name}", "Body": bell(name)}
+            for name in self.held
+        ]
+        self.held.clear()
+        return {"Messages": messages} if messages else {}
+
+    def delete_message(self, **asked: Any) -> None:
+        assert asked["QueueUrl"] == HIDDEN
+        self.deleted.append(asked["ReceiptHandle"])
+
 
 @pytest.fixture
 def sqs(monkeypatch: pytest.MonkeyPatch) -> FakeSqs:
@@ -54,9 +75,12 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> FakeSqs:
     return FakeSqs()
 
 
-def handle(sqs: FakeSqs, outcomes: dict[str, Done], *bodies: str) -> list[str]:
-    handler = WebhooksHandler()
-    vars(handler).update(_delivering=FakeDelivering(outcomes), _queue=sqs)
+def handle(
+    sqs: FakeSqs, delivering: "dict[str, Done] | FakeDelivering", *bodies: str, is_slow_after: float = 60
+) -> list[str]:
+    handler = WebhooksHandler(is_slow_after)
+    fake = FakeDelivering(delivering) if isinstance(delivering, dict) else delivering
+    vars(handler).update(_delivering=fake, _queue=sqs)
     records = [
         {"messageId": f"message of {name}", "receiptHandle": f"receipt of {name}", "body": body}
         for body in bodies
@@ -92,6 +116,49 @@ def test_each_message_has_its_own_outcome(sqs: FakeSqs, capsys: pytest.CaptureFi
         "WebhookFaults": 1,
     }
     assert "secret-words" not in json.dumps(lines)
+
+
+class SlowReceiver(FakeDelivering):
+    """The receiver of `slow` answers when the others have got theirs."""
+
+    def __init__(self, outcomes: dict[str, Done]) -> None:
+        super().__init__(outcomes)
+        self.others = Semaphore(0)
+
+    def deliver(self, owner: Principal, subscription_id: str, message_id: str) -> Done:
+        if subscription_id == "slow":
+            for _ in range(len(self.outcomes)):
+                assert self.others.acquire(timeout=60)
+            return Done(Outcome.FAILED, again_after=timedelta(seconds=10))
+        self.others.release()
+        return super().deliver(owner, subscription_id, message_id)
+
+
+def test_while_a_receiver_does_not_answer_further_messages_are_taken(sqs: FakeSqs) -> None:
+    outcomes = {"done": Done(Outcome.DELIVERED, delivered=1), "later": Done(Outcome.FAILED, again_after=timedelta(1))}
+    sqs.held = ["done", "later", "broken"]
+
+    left = handle(sqs, SlowReceiver({**outcomes, "fast": Done(Outcome.DELIVERED)}), bell("slow"), is_slow_after=0)
+
+    assert left == ["message of slow"]
+    assert sqs.deleted == ["receipt of done"], "what must be taken again stays in the queue"
+    assert sorted(sqs.hidden) == [("receipt of later", 11 * 3_600), ("receipt of slow", 10)]
+
+
+def test_a_batch_that_is_done_takes_nothing_more(sqs: FakeSqs) -> None:
+    sqs.held = ["other"]
+
+    handle(sqs, {"done": Done(Outcome.DELIVERED)}, bell("done"))
+
+    assert (sqs.polls, sqs.held) == (0, ["other"])
+
+
+def test_a_fault_of_the_queue_harms_no_batch(sqs: FakeSqs) -> None:
+    refusing = FakeSqs(refuses=True)
+
+    left = handle(refusing, SlowReceiver({}), bell("slow"), is_slow_after=0)
+
+    assert left == ["message of slow"]
 
 
 @pytest.mark.parametrize("body", ["hello", "[]", "7", '{"principal": 7}', '{"principal": "x", "subscription": "y"}'])

@@ -1,14 +1,16 @@
 """The composition root of function webhooks, which takes messages of the queue and delivers to subscriptions.
 
-A batch's subscriptions are looked after at the same time, each in a thread of its own: a receiver that does not answer
-holds up no other. A message that must be taken again stays in the queue, hidden until then.
+A batch's subscriptions are looked after at the same time, each in a thread of its own. While a receiver does not
+answer, the invocation takes further messages itself: so a slow receiver holds a thread, and no other receiver waits
+for it (docs/decisions/0047-one-way-to-deliver.md). A message that must be taken again stays in the queue, hidden until
+then.
 """
 
 import os
 import sys
 import time
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from datetime import timedelta
 from functools import cached_property
@@ -29,20 +31,65 @@ from stepwire.subscriptions.delivering import Delivering, Done, Outcome
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
-_MOST_AT_ONCE: Final = 10
+IS_SLOW_AFTER: Final = 0.25
+"""Seconds after which an invocation that still waits for receivers takes further messages."""
+TAKES_MORE_FOR: Final = 20.0
+"""Seconds for which it does so. A message that was taken last may need 40 more, and the function has 90."""
+MOST_AT_ONCE: Final = 50
+"""Deliveries of one invocation at the same time."""
+LARGEST_BATCH: Final = 10  # messages that SQS returns at once
+_LONG_POLL: Final = 1  # second
 _LONGEST_HIDDEN: Final = timedelta(hours=11)  # SQS hides a message for at most 12 hours
 
 
 class WebhooksHandler:
     """Handles messages of the queue."""
 
+    def __init__(self, is_slow_after: float = IS_SLOW_AFTER) -> None:
+        """Build nothing yet."""
+        self._is_slow_after = is_slow_after
+
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Deliver for each message; those that must be taken again are reported as failed."""
-        with ThreadPoolExecutor(_MOST_AT_ONCE) as pool:
-            # Each in the context of the invocation, which the local stack needs for its settings and permissions.
-            taken = [pool.submit(copy_context().run, self._take, record) for record in event["Records"]]
+        until = time.monotonic() + TAKES_MORE_FOR
+        with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+            taken = [_begun(pool, self._take, record) for record in event["Records"]]
+            waiting = wait(taken, self._is_slow_after).not_done
+            while waiting and time.monotonic() < until:
+                more = self._receive(MOST_AT_ONCE - len(waiting))
+                if more is None:
+                    break
+                waiting |= {_begun(pool, self._take_received, record) for record in more}
+                waiting = wait(waiting, 0, FIRST_COMPLETED).not_done
         left = [one.result() for one in taken]
         return {"batchItemFailures": [{"itemIdentifier": one} for one in left if one is not None]}
+
+    def _receive(self, most: int) -> list[dict[str, Any]] | None:
+        """Return up to `most` further messages, as records of a batch; None if there is no room, or after a fault."""
+        if most <= 0:
+            return None
+        try:
+            found = self._queue.receive_message(
+                QueueUrl=read_webhook_queue(os.environ),
+                MaxNumberOfMessages=min(most, LARGEST_BATCH),
+                WaitTimeSeconds=_LONG_POLL,
+            )
+        except Exception as fault:  # noqa: BLE001 - the batch goes on, and other invocations take the messages
+            log_fault(fault, "further messages could not be received", "batch goes on", self._logger)
+            return None
+        return [
+            {"messageId": one["MessageId"], "receiptHandle": one["ReceiptHandle"], "body": one["Body"]}
+            for one in found.get("Messages", [])
+        ]
+
+    def _take_received(self, record: dict[str, Any]) -> None:
+        """Deliver for a message that this invocation has received itself, and delete it unless it is taken again."""
+        if self._take(record) is not None:
+            return
+        try:
+            self._queue.delete_message(QueueUrl=read_webhook_queue(os.environ), ReceiptHandle=record["receiptHandle"])
+        except Exception as fault:  # noqa: BLE001 - it comes again, and there is nothing to deliver then
+            log_fault(fault, "a message could not be deleted", "it comes again", self._logger)
 
     def _take(self, record: dict[str, Any]) -> str | None:
         """Deliver for one message; return its id if it must be taken again."""
@@ -90,10 +137,14 @@ class WebhooksHandler:
         return new_logger()
 
 
+def _begun(pool: ThreadPoolExecutor, act: Callable[[dict[str, Any]], Any], record: dict[str, Any]) -> Future[Any]:
+    """Begin in the context of the invocation, which the local stack needs for its settings and permissions."""
+    return pool.submit(copy_context().run, act, record)
+
+
 _METRICS: Final[Mapping[Outcome, str]] = {
     Outcome.FAILED: "WebhooksFailed",
     Outcome.SUSPENDED: "WebhooksSuspended",
-    Outcome.ENDED: "WebhooksEnded",
 }
 
 

@@ -45,7 +45,9 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
     version = requested if requested in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
     listing: JsonObject = {"list": {}} if kit.access.knows_callers else {}  # T21
     tasks: JsonObject = {**listing, "cancel": {}, "requests": {"tools": {"call": {}}}}  # T1
-    events = events_capabilities(kit) if _asks_for_events(call, version) else {}
+    events = events_capabilities(kit)
+    if not _names_events(call):
+        events.pop("extensions", None)
     result: JsonObject = {
         "protocolVersion": version,
         "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {}), **events},
@@ -56,11 +58,10 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
     return SessionOpened(result, session_id_of(version, call.params, random, _decided(kit, call, version)))
 
 
-def _asks_for_events(call: Call, version: str) -> bool:
-    """The schema of 2025-11-25 has no extensions: only a client that names this one is told of it."""
+def _names_events(call: Call) -> bool:
+    """This era has no extensions: only a client that names one is told of it. ChatGPT reads `capabilities.events`."""
     declared = as_object(call.params.get("capabilities"))
-    is_asked = "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions"))
-    return is_asked and version == LEGACY_WITH_TASKS
+    return "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions"))
 
 
 def ping(_kit: Kit, _call: Call) -> JsonObject:
@@ -226,13 +227,13 @@ _BASIC: Final[dict[str, Method]] = {
     "ping": ping,
     "tools/list": list_tools,
     "tools/call": call_tool,
+    **EVENT_METHODS,
 }
 _TASKS: Final[dict[str, Method]] = {
     "tasks/get": get_task,
     "tasks/result": get_task_result,
     "tasks/list": list_tasks,
     "tasks/cancel": cancel_task,
-    **EVENT_METHODS,
 }
 
 METHODS: Final = MappingProxyType(

@@ -7,7 +7,7 @@ receiver that is dead holds up one message, however many events it misses.
 
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final
 
 from stepwire.engine.ports import Clock, Randomness
 from stepwire.lean_dataclasses import dataclass, replace
@@ -34,8 +34,6 @@ class Outcome(Enum):
     FAILED = "failed"
     SUSPENDED = "suspended"
     """The receiver has failed for a day: nothing is tried until its caller refreshes."""
-    ENDED = "ended"
-    """The receiver wants nothing more."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,6 @@ class _Progress:
     subscription: Subscription
     delivered: int = 0
     skipped: int = 0
-
-
-_Stop: TypeAlias = Verdict | None
 
 
 @dataclass(frozen=True)
@@ -120,37 +115,32 @@ class Delivering:
             for one in recorded:
                 if self.clock.now() >= end:
                     break
-                made, stop = self._take(made, one, message_id)
-                if stop is Verdict.GONE:
-                    self.store.delete(subscription.owner, subscription.id)
-                    return Done(Outcome.ENDED, made.delivered, made.skipped)
-                if stop is not None:
+                made, has_failed = self._take(made, one, message_id)
+                if has_failed:
                     return self._fail(made, until)
         return self._finish(made, until, timedelta())
 
-    def _take(self, made: _Progress, one: Recorded, message_id: str) -> tuple[_Progress, _Stop]:
-        """Deliver a change if it is wanted; return the progress, and what stops the delivery."""
+    def _take(self, made: _Progress, one: Recorded, message_id: str) -> tuple[_Progress, bool]:
+        """Deliver a change if it is wanted; return the progress, and whether the attempt must be repeated later."""
         subscription = made.subscription
         passed = Position(one.number, max(subscription.position.at, one.change.at))
         if not one.change.matches(subscription.wanted):
-            return replace(made, subscription=replace(subscription, position=passed)), None
+            return replace(made, subscription=replace(subscription, position=passed)), False
         attempt = self._attempt(subscription, event_message(subscription, one))
         at = self.clock.now()
         match attempt.verdict:
             case Verdict.DELIVERED:
                 standing = subscription.standing.after_success(at)
                 delivered = replace(subscription, position=passed, standing=standing)
-                return replace(made, subscription=delivered, delivered=made.delivered + 1), None
+                return replace(made, subscription=delivered, delivered=made.delivered + 1), False
             case Verdict.SKIP:
                 skipped = replace(
                     subscription, position=passed, standing=_after_skip(subscription.standing, attempt.error)
                 )
-                return replace(made, subscription=skipped, skipped=made.skipped + 1), None
+                return replace(made, subscription=skipped, skipped=made.skipped + 1), False
             case Verdict.RETRY:
                 standing = subscription.standing.after_failure(attempt.error, at, message_id)
-                return replace(made, subscription=replace(subscription, standing=standing)), Verdict.RETRY
-            case Verdict.GONE:
-                return made, Verdict.GONE
+                return replace(made, subscription=replace(subscription, standing=standing)), True
 
     def _attempt(self, subscription: Subscription, message: Message) -> _Attempt:
         headers = headers_of(subscription, message, self.clock.now(), self.sign)

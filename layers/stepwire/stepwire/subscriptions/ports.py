@@ -61,12 +61,22 @@ class SubscriptionStore(Protocol):
         """Return what the caller's live subscriptions want, by their ids."""
         ...
 
+    def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
+        """Reserve the place of a subscription for the request that will write it; False if all places are taken.
+
+        A live subscription has its place. A place without one is free after `RESERVATION`.
+
+        Raises:
+            StoreBusy: too many requests of this caller at the same time; retry.
+        """
+        ...
+
     def begin(self, subscription: Subscription) -> None:
-        """Write a new subscription."""
+        """Write a new subscription, whose place this request has reserved."""
         ...
 
     def refresh(self, subscription: Subscription) -> None:
-        """Write a refreshed subscription; the position stays what it is in the store."""
+        """Write a refreshed subscription, whose place this request has reserved; the position stays as stored."""
         ...
 
     def delete(self, owner: Principal, subscription_id: str) -> bool:

@@ -25,6 +25,10 @@ from stepwire.subscriptions.subscription import (
 )
 
 _CHALLENGE_BYTES: Final = 24
+_TOO_MANY: Final = (
+    f"You have {MOST_SUBSCRIPTIONS} subscriptions, the most there may be: end one of them first. "
+    "One that was begun and ended, or that failed, counts for a minute."
+)
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,11 @@ class Subscribing:
             ResourceExhausted: the caller has too many.
             CallbackEndpointError: the endpoint has not proved itself.
         """
-        found = self.store.load(asked.owner, subscription_id_of(asked.owner, asked.url, asked.wanted))
+        subscription_id = subscription_id_of(asked.owner, asked.url, asked.wanted)
+        if not self.store.reserve(asked.owner, subscription_id, at, MOST_SUBSCRIPTIONS):
+            raise ResourceExhausted(_TOO_MANY, "subscriptions", MOST_SUBSCRIPTIONS)
+        found = self.store.load(asked.owner, subscription_id)
         old = found if found is not None and found.expires_at > at else None
-        if old is None:
-            self._check_room(asked.owner, at)
         expires_at = at + asked.ttl
         head = self.record.open_record(asked.owner, at, expires_at)
         start = start_of(asked.position, head, at, asked.longest)
@@ -114,11 +119,6 @@ class Subscribing:
             raise EntityNotFound(
                 "There is no subscription for this event, these arguments and this URL.", "subscription"
             )
-
-    def _check_room(self, owner: Principal, at: datetime) -> None:
-        if len(self.store.live(owner, at)) >= MOST_SUBSCRIPTIONS:
-            message = f"You have {MOST_SUBSCRIPTIONS} subscriptions, the most there may be: end one of them first."
-            raise ResourceExhausted(message, "subscriptions", MOST_SUBSCRIPTIONS)
 
     def _verify(self, subscription: Subscription, at: datetime) -> None:
         owner, url = subscription.owner, subscription.url

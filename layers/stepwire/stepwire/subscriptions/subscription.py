@@ -18,6 +18,8 @@ MOST_SUBSCRIPTIONS: Final = 100  # of one caller
 USUAL_TTL: Final = timedelta(days=1)
 SHORTEST_TTL: Final = timedelta(minutes=5)
 LONGEST_TTL: Final = RETENTION
+RESERVATION: Final = timedelta(minutes=1)
+"""How long the place of a subscription is reserved for the request that writes it; longer than a request may take."""
 ROTATION: Final = timedelta(hours=1)
 """How long deliveries are signed with the previous secret too."""
 VERIFIED: Final = timedelta(days=7)
@@ -29,6 +31,8 @@ _LONGEST_PAUSE: Final = timedelta(hours=4)
 _REFUSALS: Final = 6
 """Attempts at one event that the endpoint refuses (4xx) before the event is passed over: 20 minutes."""
 _REFUSED: Final = "http_4xx"
+_FINAL: Final = frozenset({HTTPStatus.GONE, HTTPStatus.REQUEST_ENTITY_TOO_LARGE})
+"""Answers that are never retried. They concern one event, and say nothing of the next."""
 _PASSING: Final = frozenset({408, 409, 425, 429})
 
 
@@ -39,8 +43,6 @@ class Verdict(Enum):
     RETRY = "retry"
     SKIP = "skip"
     """This event will never be taken."""
-    GONE = "gone"
-    """The endpoint wants nothing more."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +149,7 @@ def verdict_on(status: int, failures: int) -> Verdict:
     """
     if is_success(status):
         return Verdict.DELIVERED
-    if status == HTTPStatus.GONE:
-        return Verdict.GONE
-    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+    if status in _FINAL:
         return Verdict.SKIP
     is_refused = category_of(status) == _REFUSED and status not in _PASSING
     return Verdict.SKIP if is_refused and failures + 1 >= _REFUSALS else Verdict.RETRY

@@ -2,33 +2,44 @@
 
     pk  the caller's principal   sk  "events#sub#" + id       name, arguments, url, secret, ..., number, at, standing
     pk  the caller's principal   sk  "verified#" + digest     until
+    pk  the caller's principal   sk  "events#places"          places, version
 
 A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. The secrets are
 encrypted as the whole table is (docs/decisions/0042-events.md).
+
+The limit of a caller's subscriptions is kept by places: a subscription is written only by a request that has reserved
+its place just now, and a place is given to another only after its reservation, if no live subscription has it. So
+there are never more live subscriptions than places, whatever happens at the same time.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import milliseconds_if_any, milliseconds_of, moment_if_any, moment_of, seconds_of
+from stepwire.errors import StoreBusy
 from stepwire.json_text import Json, load_json, write
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.event_types import Filter, filter_of
 from stepwire.subscriptions.ports import Busy
 from stepwire.subscriptions.positions import Position
-from stepwire.subscriptions.subscription import Standing, Subscription
+from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Standing, Subscription
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _SUBSCRIPTION: Final = "events#sub#"
 _VERIFIED: Final = "verified#"
+_PLACES: Final = "events#places"
+_PLACES_RETENTION: Final = LONGEST_TTL + timedelta(days=1)  # longer than any subscription
+_MOST_TRIES: Final = 20  # simultaneous requests of one caller
+_IS_FIRST: Final = "attribute_not_exists(pk)"
+_IS_AS_READ: Final = "version = :seen"
 _IS_LIVE_AND_FREE: Final = (
     "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(busy_until) OR busy_until <= :at)"
 )
@@ -73,6 +84,46 @@ class DynamoDbSubscriptionStore:
             if "LastEvaluatedKey" not in page:
                 return found
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
+        """Reserve the place of a subscription until `RESERVATION` from now; return False if all places are taken."""
+        now = milliseconds_of(at)
+        for _ in range(_MOST_TRIES):
+            seen = self._get(_places_key(owner))
+            # Without places, subscriptions are of a version that counted them.
+            places = dict.fromkeys(self.live(owner, at), 0) if seen is None else _places_of(seen)
+            if subscription_id not in places and len(places) >= most:
+                live = self.live(owner, at)
+                places = {one: until for one, until in places.items() if until > now or one in live}
+                if len(places) >= most:
+                    return False
+            places[subscription_id] = milliseconds_of(at + RESERVATION)
+            if self._save_places(owner, places, seen, at):
+                return True
+        raise StoreBusy
+
+    def _save_places(self, owner: Principal, places: Mapping[str, int], seen: Item | None, at: datetime) -> bool:
+        """Write the places unless another request has done so since they were read."""
+        version = 0 if seen is None else int(seen["version"]["N"])
+        condition: dict[str, Any] = {"ConditionExpression": _IS_FIRST}
+        if seen is not None:
+            condition = {
+                "ConditionExpression": _IS_AS_READ,
+                "ExpressionAttributeValues": {":seen": seen["version"]},
+            }
+        item = {
+            **_places_key(owner),
+            "places": {"S": write(dict(places))},
+            "version": {"N": str(version + 1)},
+            "expires_at": {"N": str(seconds_of(at + _PLACES_RETENTION))},
+        }
+        try:
+            self._client.put_item(TableName=self.table_name, Item=item, **condition)
+        except Exception as error:
+            if not is_failed_condition(error):
+                raise
+            return False
+        return True
 
     def begin(self, subscription: Subscription) -> None:
         """Write a new subscription."""
@@ -210,6 +261,14 @@ def _standing_of(value: Json) -> Standing:
 
 def _key(owner: Principal, subscription_id: str) -> Item:
     return {"pk": {"S": owner}, "sk": {"S": _SUBSCRIPTION + subscription_id}}
+
+
+def _places_key(owner: Principal) -> Item:
+    return {"pk": {"S": owner}, "sk": {"S": _PLACES}}
+
+
+def _places_of(item: Item) -> dict[str, int]:
+    return load_json(item["places"]["S"])
 
 
 def _verified_key(owner: Principal, url: str) -> Item:
