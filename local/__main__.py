@@ -21,6 +21,9 @@ from rich.console import Console
 from local import LocalStack, LocalStackError, after
 from local.account.services import SERVED
 from local.cloudformation.template import declared_parameters
+from local.console import Console as WebConsole
+from local.console import Watchers
+from local.console.sign_in import Token, sign_in_at
 from local.issuer import SHAPES, Client, LocalIssuer
 from local.lambdas.function_output import FOLDER, kept_in
 from local.sam_local import write_env_vars
@@ -88,7 +91,8 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         services_at=host,
         local_webhooks=options.local_webhooks,
     )
-    stack.watcher = screen
+    console = WebConsole(stack, issuer.token if issuer else None)
+    stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
     with kept_in(options.logs, "run") as output:
         logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
         with issuer.server if issuer else nullcontext(), stack:
@@ -98,7 +102,10 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             notes = [*told(stack), *not_served(stack, few=not options.verbose)]
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
-            screen.welcome(text, url=stack.url, logs=str(output.path), not_served=stack.not_served, **facts(stack))
+            shown = {} if options.services else {"console": console.url}
+            screen.welcome(
+                text, url=stack.url, **shown, logs=str(output.path), not_served=stack.not_served, **facts(stack)
+            )
             watching = Watching(stack, screen.noted)
             while not stopping.wait(_LOOK_SECONDS):
                 watching.look()
@@ -108,6 +115,7 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
 class _Issuer:
     server: LocalIssuer
     parameters: Mapping[str, str]
+    token: Token
 
 
 def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
@@ -119,7 +127,7 @@ def _issuer(options: argparse.Namespace, port: int) -> _Issuer | None:
     first = Path((options.template or _TEMPLATES)[0])
     callbacks = str(declared_parameters(first).get("CallbackUrls", {}).get("Default", "")).split(",")
     server = LocalIssuer(SHAPES[options.issuer], {_CLIENT_ID: Client(tuple(filter(None, callbacks)))})
-    return _Issuer(server, server.shape.parameters(server.url, endpoint))
+    return _Issuer(server, server.shape.parameters(server.url, endpoint), sign_in_at(server, endpoint))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -250,6 +258,7 @@ def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
     given = f"--client-id {_CLIENT_ID} --callback-port 8080 " if issuer else ""
     lines = [
         f"Serving {stack.url} (Ctrl-C stops; data are not kept)",
+        f"Console: {stack.base_url}/ (start, watch and answer tasks in a browser)",
         *(_issuer_lines(issuer.server) if issuer else ()),
         "",
         "Connect an MCP client:",

@@ -6,7 +6,7 @@ Used by the tests, the demo and the command line (__main__.py). Nothing of a sta
 import itertools
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -129,6 +129,7 @@ class LocalStack:
         self._services_at = services_at
         self._variables = {"LOCAL_WEBHOOKS": "on"} if local_webhooks else {}
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
+        self.front: Callable[[Application], Application] = lambda api: api  # what stands before the API; likewise
         self.events = events
         self.expiry = expiry
         self.port = 0
@@ -329,7 +330,7 @@ class LocalStack:
     def _front(self) -> Application:
         if self._services_at is not None:
             return Services(self._services_at, REGION)
-        return Gateway(self._api(), self.watcher.answered if self.watcher else tell_nobody)
+        return self.front(Gateway(self._api(), self.watcher.answered if self.watcher else tell_nobody))
 
     def _warm(self) -> None:
         for logical_id, function in self.functions.items():

@@ -1,0 +1,214 @@
+// The page: lists of tools and tasks, and what is chosen of them.
+
+import { h, badge, byId, clock } from "./dom.js";
+import { Client } from "./mcp.js";
+import { formOf } from "./form.js";
+import { questionForm, resultOf } from "./panel.js";
+import { TaskView } from "./task.js";
+import { Wire } from "./wire.js";
+
+const LOOK = 1000; // milliseconds between two looks at the list of tasks
+const HEADERS = { "x-stepwire-console": "1" };
+const state = { about: null, client: null, tools: [], tasks: [], view: null, arguments: new Map() };
+
+async function api(path, options) {
+  const answer = await fetch(`/console/api/${path}`, options);
+  if (!answer.ok) throw new Error((await answer.json()).message);
+  return answer.json();
+}
+
+const token = async () => (await api("token", { method: "POST", headers: HEADERS })).token;
+const isApp = (tool) => (tool._meta?.ui?.visibility ?? ["model"]).every((one) => one === "app");
+const isForCards = (name) => state.tools.some((one) => one.name === name && (one._meta?.ui?.visibility ?? []).includes("app"));
+
+const context = {
+  api,
+  token,
+  say,
+  isForCards,
+  get client() { return state.client; },
+  get endpoint() { return state.about.url; },
+  tasks: () => state.tasks,
+  toolNamed: (name) => state.tools.find((one) => one.name === name),
+  argumentsOf: (taskId) => state.arguments.get(taskId),
+};
+
+function say(words) {
+  const place = byId("said");
+  place.textContent = words;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { place.textContent = ""; }, 6000);
+}
+
+// ---------------------------------------------------------------- lists
+
+function showTools() {
+  const shown = state.tools.filter((one) => !isApp(one));
+  byId("tools").replaceChildren(...shown.map((one) =>
+    h("li", {}, h("a", { href: `#/tools/${encodeURIComponent(one.name)}` }, h("span", { class: "title" }, one.title ?? one.name), one.title ? h("code", {}, one.name) : null))));
+  mark();
+}
+
+let listed = "";
+
+function showTasks() {
+  const now = JSON.stringify(state.tasks);
+  if (now === listed) return;
+  listed = now;
+  byId("no-tasks").hidden = state.tasks.length > 0;
+  byId("tasks").replaceChildren(...state.tasks.map((one) =>
+    h("li", {}, h("a", { href: `#/tasks/${one.taskId}` }, h("span", { class: "title" }, context.toolNamed(one.tool)?.title ?? one.tool), h("span", { class: "line" }, badge(one.status), h("time", {}, clock(one.createdAt)))))));
+  mark();
+}
+
+function mark() {
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.getAttribute("href") === location.hash) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+async function look() {
+  try {
+    state.tasks = await api("tasks");
+    showTasks();
+    await state.view?.look?.();
+  } catch (error) {
+    say(`The console cannot be reached: ${error.message}`);
+  }
+  setTimeout(look, document.hidden ? 5 * LOOK : LOOK);
+}
+
+// ---------------------------------------------------------------- views
+
+function show(view) {
+  state.view?.close?.();
+  state.view = view;
+  byId("main").replaceChildren(view.element);
+  mark();
+}
+
+function route() {
+  const [, kind, name] = location.hash.split("/").map(decodeURIComponent);
+  if (kind === "tasks" && name) return show(new TaskView(context, name));
+  if (kind === "messages") return show(allMessages());
+  const tool = context.toolNamed(kind === "tools" ? name : "");
+  return show(tool ? toolView(tool) : welcome());
+}
+
+function welcome() {
+  return { element: h("div", { class: "welcome" }, h("h1", {}, "Run a workflow"),
+    h("p", {}, "Choose a tool to start it. A task shows its card, its workflow as it goes on, and each message of the protocol."),
+    h("p", { class: "quiet" }, "Any other client can use the same endpoint; its tasks appear here too."), h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, `claude mcp add --transport http stepwire ${state.about.url}`)) };
+}
+
+function allMessages() {
+  const wire = new Wire();
+  const look = () => wire.refresh(api);
+  look();
+  return { element: h("div", { class: "page" }, h("h1", {}, "Messages"), h("p", { class: "quiet" }, "The newest first, of all clients, as they went over the wire; tokens are redacted."), wire.element), look };
+}
+
+function toolView(tool) {
+  const fields = formOf(tool.inputSchema);
+  const raw = h("textarea", { class: "code", rows: "10", id: "raw", spellcheck: "false", hidden: true, "aria-label": "Arguments as JSON" });
+  const asJson = h("input", { type: "checkbox", id: "as-json" });
+  const out = h("div", { class: "out", "aria-live": "polite" });
+  const button = h("button", { class: "primary" }, "Start");
+  asJson.addEventListener("change", () => {
+    if (asJson.checked) raw.value = JSON.stringify(fields.read() ?? {}, null, 2);
+    raw.hidden = !asJson.checked;
+    fields.element.hidden = asJson.checked;
+  });
+  const read = () => {
+    if (!asJson.checked) return fields.read();
+    try {
+      return JSON.parse(raw.value);
+    } catch (error) {
+      out.replaceChildren(h("p", { class: "fault" }, `This is no JSON: ${error.message}`));
+      return null;
+    }
+  };
+  const start = async (event) => {
+    event.preventDefault();
+    const args = read();
+    if (args === null) return;
+    button.disabled = true;
+    await run(tool, args, out);
+    button.disabled = false;
+  };
+  const more = [tool.execution?.taskSupport === "forbidden" ? "ends at once" : "", tool.annotations?.readOnlyHint ? "reads only" : "", tool.annotations?.destructiveHint ? "may destroy" : ""].filter(Boolean).join(" · ");
+  return { element: h("div", { class: "page" }, h("h1", {}, tool.title ?? tool.name), h("p", { class: "line" }, h("code", {}, tool.name), h("span", { class: "quiet" }, more)),
+    h("p", { class: "description" }, tool.description),
+    h("form", { class: "call", novalidate: true, onsubmit: start }, fields.isEmpty ? h("p", { class: "quiet" }, "It takes no arguments.") : null, fields.element, raw,
+      h("div", { class: "row" }, button, h("div", { class: "field boolean" }, asJson, h("label", { for: "as-json" }, "as JSON")))), out) };
+}
+
+// Calls a tool; its task opens, a question before it is asked, a plain result is shown.
+async function run(tool, args, out, more = {}) {
+  out.replaceChildren(h("p", { class: "quiet" }, "Calling ..."));
+  try {
+    const result = await state.client.call(tool, args, more);
+    const taskId = result.task?.taskId ?? result.taskId;
+    if (taskId) {
+      state.arguments.set(taskId, args);
+      state.tasks = await api("tasks");
+      location.hash = `#/tasks/${taskId}`;
+    } else if (result.inputRequests) {
+      askFirst(tool, args, out, result);
+    } else {
+      out.replaceChildren(resultOf(result));
+    }
+  } catch (error) {
+    out.replaceChildren(h("p", { class: "fault" }, error.message), error.data ? h("pre", { tabindex: "0", role: "region", "aria-label": "Details" }, JSON.stringify(error.data, null, 2)) : "");
+  }
+}
+
+function askFirst(tool, args, out, { inputRequests, requestState }) {
+  out.replaceChildren(...Object.entries(inputRequests).map(([key, one]) =>
+    questionForm(one.params, (answer) => run(tool, args, out, { inputResponses: { [key]: answer }, ...(requestState ? { requestState } : {}) }))));
+}
+
+// ---------------------------------------------------------------- start
+
+function theme(name) {
+  document.documentElement.style.colorScheme = name || "";
+  dispatchEvent(new Event("console-theme"));
+}
+
+async function connect() {
+  state.client = new Client(byId("era").value, state.about.url, state.about.signsIn ? token : async () => null);
+  try {
+    state.tools = await state.client.tools();
+    showTools();
+    listed = "";
+    showTasks();
+    route();
+  } catch (error) {
+    const hint = error.code === 401 || error.code === 403 ? "The console can sign in at the test issuer alone: start with `make run ISSUER=strict`, or without sign-in." : "";
+    byId("main").replaceChildren(h("div", { class: "page" }, h("h1", {}, "No tools"), h("p", { class: "fault" }, error.message), h("p", {}, hint)));
+  }
+}
+
+async function start() {
+  state.about = await api("stack");
+  byId("endpoint").textContent = state.about.url;
+  const kept = localStorage.getItem("theme") ?? "";
+  byId("theme").value = kept;
+  theme(kept);
+  byId("theme").addEventListener("change", ({ target }) => {
+    localStorage.setItem("theme", target.value);
+    theme(target.value);
+  });
+  byId("era").value = sessionStorage.getItem("era") ?? byId("era").value;
+  byId("era").addEventListener("change", ({ target }) => {
+    sessionStorage.setItem("era", target.value);
+    connect();
+  });
+  addEventListener("hashchange", route);
+  state.tasks = await api("tasks");
+  await connect();
+  look();
+}
+
+start();

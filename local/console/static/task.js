@@ -1,0 +1,195 @@
+// A task: how it stands (its card), the graph of its workflow, the states and the messages.
+
+import { h, badge, byId, clock, lasting } from "./dom.js";
+import { CardHost } from "./card.js";
+import { Graph, timesOf } from "./graph.js";
+import { Panel } from "./panel.js";
+import { Wire } from "./wire.js";
+
+const LIVE = 700; // milliseconds between two looks at an execution that runs
+const QUIET = 4000;
+
+export class TaskView {
+  constructor(context, taskId) {
+    Object.assign(this, { context, taskId, chosen: null, execution: null, graphs: new Map() });
+    const known = context.tasks().find((one) => one.taskId === taskId);
+    this.tool = context.toolNamed(known?.tool);
+    this.title = this.tool?.title ?? this.tool?.name ?? known?.tool ?? "A task";
+    this.status = h("span", {});
+    this.head = h("div", { class: "head" }, h("h1", {}, this.title), this.status, h("code", { class: "id" }, taskId));
+    this.side = h("div", { class: "side" });
+    this.attempts = h("div", { class: "attempts", role: "group", "aria-label": "Executions" });
+    this.canvas = h("div", { class: "canvas-holder" }, h("p", { class: "quiet padded" }, "No execution yet."));
+    this.times = h("span", { class: "quiet" });
+    this.state = h("div", { class: "state-detail" });
+    this.wire = new Wire(taskId);
+    this.notes = h("div", { class: "notes" });
+    this.panes = { state: this.state, messages: this.wire.element };
+    this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Details" }, this.tab("state", "State"), this.tab("messages", "Messages"));
+    this.element = h("div", { class: "task" }, this.head,
+      h("div", { class: "pair" }, this.side, h("section", { class: "workflow", "aria-label": "Workflow" }, this.attempts, this.canvas, legend())),
+      h("section", { class: "details", "aria-label": "Details" }, this.tabs, this.paneOf("state"), this.paneOf("messages")));
+    this.pick("state");
+    this.explain();
+    this.showCard(known);
+    this.refresh();
+  }
+
+  close() {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    this.shown?.close();
+  }
+
+  tab(name, words) {
+    const move = (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      const other = name === "state" ? "messages" : "state";
+      this.pick(other);
+      byId(`tab-${other}`).focus();
+    };
+    return h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `pane-${name}`, onclick: () => this.pick(name), onkeydown: move }, words);
+  }
+
+  paneOf(name) {
+    return h("div", { role: "tabpanel", id: `pane-${name}`, "aria-labelledby": `tab-${name}`, class: "pane" }, this.panes[name]);
+  }
+
+  pick(name) {
+    for (const one of Object.keys(this.panes)) {
+      const tab = this.element.querySelector(`#tab-${one}`);
+      tab.setAttribute("aria-selected", String(one === name));
+      tab.tabIndex = one === name ? 0 : -1;
+      this.element.querySelector(`#pane-${one}`).hidden = one !== name;
+    }
+  }
+
+  // The card, if the server has one for this tool; else the console's own panel.
+  async showCard(known) {
+    const { client, endpoint, token, say } = this.context;
+    const uri = this.tool?._meta?.ui?.resourceUri;
+    try {
+      const html = uri && this.context.isForCards("card_task") ? (await client.resource(uri)).text : null;
+      if (this.isClosed) return;
+      if (html) {
+        const task = { taskId: this.taskId, title: this.title, arguments: this.context.argumentsOf(this.taskId) };
+        this.shown = new CardHost({ client, html, task, isForCards: this.context.isForCards, note: (method, params) => this.note(method, params) });
+        this.side.replaceChildren(this.shown.frame, this.notes);
+        return;
+      }
+    } catch (error) {
+      say(`The card cannot be read: ${error.message}`);
+    }
+    this.shown = new Panel({ client, taskId: this.taskId, endpoint, token, say });
+    this.side.replaceChildren(this.shown.element);
+  }
+
+  note(method, params) {
+    const words = method === "ui/message" ? "Message to the model" : "For the model to know";
+    const text = (params.content ?? []).map((one) => one.text ?? "").join("\n");
+    this.notes.replaceChildren(h("h3", {}, words), h("pre", { tabindex: "0", role: "region", "aria-label": words }, text || JSON.stringify(params.structuredContent, null, 2)));
+  }
+
+  async refresh() {
+    clearTimeout(this.timer);
+    let pause = LIVE;
+    try {
+      const { executions } = await this.context.api(`tasks/${this.taskId}`);
+      if (this.isClosed) return;
+      const known = this.context.tasks().find((one) => one.taskId === this.taskId);
+      if (known) this.status.replaceChildren(badge(known.status));
+      await this.showExecutions(executions);
+      await this.wire.refresh(this.context.api);
+      if (known && ["completed", "failed", "cancelled"].includes(known.status)) pause = QUIET;
+    } catch (error) {
+      pause = QUIET;
+      this.context.say(`The console cannot be reached: ${error.message}`);
+    }
+    if (!this.isClosed) this.timer = setTimeout(() => this.refresh(), document.hidden ? QUIET : pause);
+  }
+
+  async showExecutions(executions) {
+    if (!executions.length) return;
+    const one = executions.find((each) => each.name === this.pinned) ?? executions.at(-1);
+    const changed = JSON.stringify(executions.map((each) => [each.name, each.status])) + one.name;
+    if (changed !== this.seen) {
+      this.seen = changed;
+      this.attempts.replaceChildren(...this.attemptButtons(executions, one));
+    }
+    this.times.textContent = `${clock(one.startedAt)} · ${lasting(one.startedAt, one.stoppedAt || undefined)}`;
+    const isOther = one.name !== this.execution?.name;
+    const moved = JSON.stringify(one.states) !== JSON.stringify(this.execution?.states);
+    this.execution = one;
+    if (isOther) await this.draw(one);
+    this.graph.show(one);
+    if (this.chosen && moved) await this.showState(this.chosen);
+  }
+
+  attemptButtons(executions, shown) {
+    const words = (each, index) => (executions.length > 1 ? `Attempt ${index + 1}` : each.machine);
+    const pin = (each) => {
+      this.pinned = each.name;
+      this.seen = "";
+      this.refresh();
+    };
+    return [h("h2", {}, shown.machine), ...(executions.length > 1 ? executions.map((each, index) =>
+      h("button", { type: "button", class: "small", "aria-pressed": String(each.name === shown.name), onclick: () => pin(each) }, words(each, index), " ", h("span", { class: `spot ${each.status}` }))) : []), this.times];
+  }
+
+  async draw(one) {
+    if (!this.graphs.has(one.graph)) {
+      const drawing = await this.context.api(`graphs/${one.graph}`);
+      this.graphs.set(one.graph, new Graph(drawing, (name) => this.choose(name)));
+    }
+    this.graph = this.graphs.get(one.graph);
+    this.canvas.replaceChildren(this.graph.element);
+    this.graph.fit();
+  }
+
+  choose(name) {
+    this.chosen = name;
+    this.graph.select(name);
+    this.pick("state");
+    this.showState(name);
+  }
+
+  explain() {
+    this.state.replaceChildren(h("p", { class: "quiet" }, "Choose a state of the graph to see its times, its input and its output."));
+  }
+
+  async showState(name) {
+    const query = new URLSearchParams({ execution: this.execution.name, state: name });
+    const found = await this.context.api(`states/${this.taskId}?${query}`);
+    if (this.isClosed || this.chosen !== name) return;
+    const node = this.graph.nodes.get(name).one;
+    const wanted = this.state.dataset.name === name ? Number(this.state.dataset.visit) : 0;
+    const index = Math.min(wanted || found.visits.length, found.visits.length);
+    this.state.dataset.name = name;
+    this.state.replaceChildren(...[h("h2", {}, name, " ", h("span", { class: "quiet" }, [node.type, node.action].filter(Boolean).join(" · "))),
+      ...(found.visits.length ? this.visit(name, found.visits, index) : [h("p", { class: "quiet" }, "Not reached in this execution.")]),
+      h("details", {}, h("summary", {}, "Definition"), region("Definition", JSON.stringify(found.definition, null, 2)))].filter(Boolean));
+  }
+
+  visit(name, visits, index) {
+    const one = visits[index - 1];
+    const go = (to) => {
+      this.state.dataset.visit = to;
+      this.showState(name);
+    };
+    const pager = visits.length > 1 && h("div", { class: "row" },
+      h("button", { type: "button", class: "small", disabled: index < 2, onclick: () => go(index - 1) }, "Earlier"),
+      h("span", {}, `${index} of ${visits.length}`),
+      h("button", { type: "button", class: "small", disabled: index >= visits.length, onclick: () => go(index + 1) }, "Later"));
+    const tries = one.tries > 1 ? ` · ${one.tries} tries` : "";
+    return [h("p", { class: "status-line" }, badge(one.status), h("span", { class: "quiet" }, `${clock(one.entered)} · ${timesOf(one)}${tries}`), pager),
+      one.error ? h("p", { class: "fault" }, h("b", {}, one.error), one.cause ? ` ${one.cause}` : "") : null,
+      h("div", { class: "two" }, h("div", {}, h("h3", {}, "Input"), region("Input", one.input)), h("div", {}, h("h3", {}, "Output"), one.output ? region("Output", one.output) : h("p", { class: "quiet" }, "None yet.")))];
+  }
+}
+
+const region = (name, text) => h("pre", { tabindex: "0", role: "region", "aria-label": name }, text);
+
+function legend() {
+  const parts = [["running", "running"], ["waiting", "waiting"], ["succeeded", "passed"], ["failed", "failed"], ["caught", "failed, caught"]];
+  return h("ul", { class: "legend", "aria-label": "Legend" }, parts.map(([name, words]) => h("li", {}, h("span", { class: `spot ${name}` }), words)), h("li", {}, h("span", { class: "dash" }), "on error"));
+}
