@@ -121,7 +121,7 @@ class Process:
         patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb)
         patient_recorder = Recorder(patient_store, site.clock)
         patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
-        self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups)
+        self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups, site.randomness)
         self.requests = InputRequests(
             patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
         )
