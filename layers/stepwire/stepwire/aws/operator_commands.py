@@ -17,7 +17,7 @@ from stepwire.tasks.follow_ups import Means
 from stepwire.tasks.ids import TaskKey, task_id_of
 
 _MALFORMED: Final = "The command names no task: update the command `stepwire`, or this stack."
-_UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
+UNAVAILABLE: Final = "Step Functions does not answer, or may not be asked; nothing was done. Repeat the command."
 
 
 def obeyed(command: dict[str, Any], events: ExecutionEvents) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def obeyed(command: dict[str, Any], events: ExecutionEvents) -> dict[str, Any]:
         return {"refused": refusal.reason}
     except WorkflowsUnavailable as fault:
         events.report(fault)
-        return {"refused": _UNAVAILABLE}
+        return {"refused": UNAVAILABLE}
     return {
         "task_id": made.task.task_id,
         "status": modern_status(made.task.status),
