@@ -100,7 +100,8 @@ def continued(task: Task | None = None, **answers: Any) -> Aws:
     """Return an account whose function continues the task that it is asked to."""
     made = {"task_id": NEXT, "status": "working", "is_new": True, "has_begun": True}
     caller = {"Arn": ADMIN, "UserId": "olga", "Account": "123456789012"}
-    return account(task or working(moment()), **{"Invoke": made, "GetCallerIdentity": caller, **answers})
+    given: dict[str, Any] = {"Invoke": made, "GetCallerIdentity": caller, **answers}
+    return account(task or working(moment()), **given)
 
 
 def account(task: Task, *, status: str | None = "RUNNING", **answers: Any) -> Aws:
