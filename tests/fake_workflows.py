@@ -25,6 +25,7 @@ from stepwire.tasks.outcomes import (
     Running,
     Succeeded,
     TimedOut,
+    Unreadable,
 )
 from stepwire.tasks.task import Execution, ItemCount
 from tests.fakes import nothing
@@ -143,7 +144,7 @@ class FakeWorkflows:
             raise RedriveRefused
         self._redriven.append(token)
         self.redrive_counts[execution] = self.redrive_counts.get(execution, 0) + 1
-        self.states[execution] = Running()
+        self.states[execution] = Running(self.redrive_counts[execution])
 
     def describe(self, execution: Execution) -> ExecutionState:
         self.described.append(execution)
@@ -224,7 +225,7 @@ class FakeWorkflows:
     def end(self, execution: Execution, end: ExecutionEnd) -> None:
         """End a running execution; a test delivers its status change."""
         assert self.states.get(execution) == Running(), "only a running execution can end"
-        if isinstance(end, ExecutionFailed | TimedOut | Aborted):
+        if not isinstance(end, Unreadable):
             end = replace(end, redrives=self.redrive_counts.get(execution, 0))
         self.states[execution] = end
         self.undelivered.append(ExecutionStatusChange(execution, end))

@@ -188,6 +188,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
+        randomness = counting()
         self.recorder = Recorder(self.store, self.clock, self.audit.append)
         self.upkeep = Upkeep(
             self.recorder, self.workflows, self.intervals, self.troubles.append, wake_ups=self.wake_ups
@@ -196,7 +197,7 @@ class World:
         self.operations = Operations(
             self.recorder,
             self.workflows,
-            counting(),
+            randomness,
             self.upkeep,
             self.limits,
             signed_url,
@@ -208,7 +209,7 @@ class World:
             self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
-        self.events = ExecutionEvents(self.recorder, self.workflows, self.troubles.append, self.wake_ups)
+        self.events = ExecutionEvents(self.recorder, self.workflows, self.troubles.append, self.wake_ups, randomness)
         self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
         self.subscribing = Subscribing(
             self.event_store,

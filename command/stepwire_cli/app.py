@@ -55,10 +55,14 @@ def common(  # noqa: PLR0913 - one for each option
         Auth.AUTO
     ),
     profile: Annotated[
-        str | None, typer.Option(help="The AWS profile, for --auth sigv4, wrap, doctor, task, replay and set-up.")
+        str | None,
+        typer.Option(
+            help="The AWS profile, for --auth sigv4, wrap, doctor, task, redrive, restart, replay and set-up."
+        ),
     ] = None,
     region: Annotated[
-        str | None, typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task, replay and set-up.")
+        str | None,
+        typer.Option(help="The AWS Region, for --auth sigv4, wrap, doctor, task, redrive, restart, replay and set-up."),
     ] = None,
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
@@ -237,6 +241,44 @@ def task(
     from stepwire_cli import looking
 
     _end(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
+
+
+OneTask = Annotated[
+    str, typer.Argument(metavar="ID", help="The id of a task that has ended, or the name or ARN of its execution.")
+]
+OfStack = Annotated[
+    str,
+    typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
+]
+OfPrincipal = Annotated[
+    str | None, typer.Option(metavar="HEX", help="The caller's, as in the log: spares a search of the table.")
+]
+
+
+@app.command()
+def redrive(
+    context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
+) -> None:
+    """Let the workflow of an ended task go on where it failed, as a new task.
+
+    For an operator. The new task is its caller's, and the two name each other. Repeating it changes nothing.
+    """
+    from stepwire_cli import continuing
+
+    _end(continuing.follow(context.obj, "redrive", task_id, stack, principal))
+
+
+@app.command()
+def restart(
+    context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
+) -> None:
+    """Start the work of an ended task again with its input, as a new task.
+
+    For an operator. The new task is its caller's, and the two name each other. Repeating it changes nothing.
+    """
+    from stepwire_cli import continuing
+
+    _end(continuing.follow(context.obj, "restart", task_id, stack, principal))
 
 
 ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The server's endpoint; else that of --url.")]

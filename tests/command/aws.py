@@ -57,7 +57,8 @@ def aws_at(aws: Aws) -> Generator[str]:
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:
-            status, kind, text = _response(aws, self.headers.get("x-amz-target", ""), self.body())
+            target = "Lambda.Invoke" if "/functions/" in self.path else self.headers.get("x-amz-target", "")
+            status, kind, text = _response(aws, target, self.body())
             self.reply(status, text.encode(), {"content-type": kind})
 
     with LoopbackServer(Handler) as server:

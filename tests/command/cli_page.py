@@ -88,6 +88,9 @@ def blocks() -> dict[str, str]:
             "replay": run(["replay"]),
             "task help": run(["task", "--help"]),
             "task": _looked_at(),
+            "redrive help": run(["redrive", "--help"]),
+            "restart help": run(["restart", "--help"]),
+            "redrive": _redriven(),
         }
         return {name: f"$ stepwire {' '.join(session.words)}\n{session.shown}\n" for name, session in shown.items()}
 
@@ -112,6 +115,14 @@ def _looked_at() -> _Shown:
     with aws_at(operated.account(operated.working(at))) as url:
         session = at_a_terminal(words, environment={**CREDENTIALS, "AWS_ENDPOINT_URL": url}, folder=EXAMPLE)
     return _Shown(words, session, at - _NOON)
+
+
+def _redriven() -> _Shown:
+    """Redrive a task as its operator."""
+    words = ["redrive", operated.ID, "--stack", operated.STACK, "--principal", operated.OWNER]
+    with aws_at(operated.continued()) as url:
+        session = at_a_terminal(words, environment={**CREDENTIALS, "AWS_ENDPOINT_URL": url}, folder=EXAMPLE)
+    return _Shown(words, session)
 
 
 Run = Callable[..., _Shown]

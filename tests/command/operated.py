@@ -91,6 +91,19 @@ def events(at: datetime) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+NEXT: Final = TaskId("01kyytmd80000000000000000000000002")
+"""The task that follows, in an account in which an operator continues one."""
+ADMIN: Final = "arn:aws:sts::123456789012:assumed-role/operators/olga"
+
+
+def continued(task: Task | None = None, **answers: Any) -> Aws:
+    """Return an account whose function continues the task that it is asked to."""
+    made = {"task_id": NEXT, "status": "working", "is_new": True, "has_begun": True}
+    caller = {"Arn": ADMIN, "UserId": "olga", "Account": "123456789012"}
+    given: dict[str, Any] = {"Invoke": made, "GetCallerIdentity": caller, **answers}
+    return account(task or working(moment()), **given)
+
+
 def account(task: Task, *, status: str | None = "RUNNING", **answers: Any) -> Aws:
     """Return the account of one task.
 

@@ -126,13 +126,18 @@ def test_large_data_are_read_from_beside_the_task(stepwire: Stepwire) -> None:
          ["Look for its event in the dead-letter queue", "Run the sweep now", "See the caller's"]),
         (working, "SUCCEEDED", ["the news of its end: the execution ended at "],
          ["Look for its event", "Run the sweep now", "List all events", "See the caller's"]),
-        (completed, "SUCCEEDED", [], ["Nothing changes this task", "List all events", "See the caller's"]),
+        (completed, "SUCCEEDED", [],
+         ["Nothing changes this task", "Or start its work again", "List all events", "See the caller's"]),
+        (completed, "FAILED", [],
+         ["Nothing changes this task", "Or let its workflow go on", "Or start its work again", "List all events",
+          "See the caller's"]),
         (completed, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
         (expired, "RUNNING", [],
          ["Stop its execution; nobody waits", "Nothing changes this task", "List all events", "See the caller's"]),
     ],
-    ids=["runs", "asks", "unconfirmed", "answered", "not started", "end not heard", "completed", "too late", "expired"],
+    ids=["runs", "asks", "unconfirmed", "answered", "not started", "end not heard", "completed", "failed", "too late",
+         "expired"],
 )  # fmt: skip
 def test_each_state_says_what_it_waits_for_and_what_may_be_done(
     stepwire: Stepwire, made: Made, status: str | None, waits: list[str], steps: list[str]

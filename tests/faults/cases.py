@@ -159,7 +159,7 @@ class _Repair:
         assert self._wrongs() == []
         if not (self.operation.repeats and client_returns):
             firsts = {RESTARTED.sub("", arn) for arn in (*self.site.executions(), *self.site.tasks())}
-            assert len(firsts) <= 1, "a retry must not start a second execution"
+            assert len(firsts) <= self.operation.executions, "a retry must not start a second execution"
         return tuple(used) or (ITSELF,)
 
     def _wrongs(self) -> list[str]:
@@ -187,7 +187,7 @@ def wrongs(site: Site) -> list[str]:
         if not (one.has_ended or one.awaits_confirmation or waits_for_attempt(one, now))
     }
     running = {arn for arn, status in states.items() if status == "RUNNING"}
-    known = {task.task_id for task in tasks.values()}
+    known = {task.task_id for task in site.all_tasks()}
     return [
         *("a task without its execution" for arn in wanted if arn not in states),
         *("an attempt that has not begun" for one in wanted.values() if one.is_retried and not site.has_begun(one)),
@@ -249,7 +249,8 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
         assert isinstance(task.status, Failed)  # a cancelled task has no execution
         return
     if not site.has_begun(task):
-        assert isinstance(task.status, Cancelled)  # between two attempts
+        # Between two attempts, or an operator's redrive that Step Functions refused.
+        assert isinstance(task.status, Cancelled) or (task.follows is not None and task.has_ended)
         return
     match site.state(arn):
         case Succeeded(output):

@@ -68,6 +68,13 @@ from tests.faults.client_requests import (
     arrange_resume_end_untold,
     arrange_resume_large,
 )
+from tests.faults.operators import (
+    arrange_end_after_a_redrive,
+    arrange_redrive_command,
+    arrange_redrive_in_the_console,
+    arrange_restart_command,
+    redrive_has_its_task,
+)
 from tests.faults.seen import Act
 from tests.faults.site import Site
 
@@ -78,6 +85,8 @@ class Caller(Enum):
     CLIENT = "retry"
     RESUMING = "next GET"
     EVENTBRIDGE = "redelivery"
+    LETTER = "redelivery, or replay of the dead letter"
+    OPERATOR = "repeated command"
     STREAM = "redelivery by the stream"
     QUEUE = "redelivery by the queue"
     WORKFLOW = "retry of the state"
@@ -86,7 +95,7 @@ class Caller(Enum):
     @property
     def always_comes_again(self) -> bool:
         """Tell whether this caller always retries until it succeeds; the others may not."""
-        return self not in {Caller.CLIENT, Caller.RESUMING, Caller.EVENTBRIDGE}
+        return self not in {Caller.CLIENT, Caller.RESUMING, Caller.EVENTBRIDGE, Caller.OPERATOR}
 
 
 def nothing_more(site: Site) -> list[str]:
@@ -112,6 +121,8 @@ class Operation:
     """The last call that gets faults here; None is the last of all."""
     repeats: bool = False
     """Whether a repeated request creates another task."""
+    executions: int = 1
+    """How many executions there are afterwards, at most."""
 
     @property
     def own_steps(self) -> range:
@@ -124,6 +135,7 @@ _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "
 _QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
+_FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", "PutItem task")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 
 OPERATIONS: Final = (
@@ -291,6 +303,35 @@ OPERATIONS: Final = (
         ),
         arrange_redrive_refused,
         first=1,
+    ),
+    Operation(
+        "operator's redrive",
+        Caller.OPERATOR,
+        (*_FOLLOWED_UP, "RedriveExecution", "GetItem task"),
+        arrange_redrive_command,
+    ),
+    Operation(
+        "operator's restart",
+        Caller.OPERATOR,
+        (*_FOLLOWED_UP, "StartExecution", "GetItem task"),
+        arrange_restart_command,
+        first=1,
+        executions=2,
+    ),
+    Operation(
+        "redrive in the console",
+        Caller.LETTER,
+        ("GetItem task", "PutItem task", "PutItem task"),
+        arrange_redrive_in_the_console,
+        redrive_has_its_task,
+    ),
+    Operation(
+        "end after a redrive in the console",
+        Caller.LETTER,
+        ("GetItem task", *("PutItem task",) * 3, "UpdateItem usage"),
+        arrange_end_after_a_redrive,
+        redrive_has_its_task,
+        first=3,
     ),
     Operation(
         "end of a large call",

@@ -121,7 +121,7 @@ class Process:
         patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb)
         patient_recorder = Recorder(patient_store, site.clock)
         patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
-        self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups)
+        self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups, site.randomness)
         self.requests = InputRequests(
             patient_recorder, patient_workflows, NestedExecutions(lambda: boundary.patient_step_functions)
         )
@@ -198,9 +198,13 @@ class Site:
         return [item.to_json()["Attributes"] for item in self._table.all_items()]
 
     def tasks(self) -> dict[str, Task]:
-        """Return the tasks, by the ARN of their execution."""
+        """Return the tasks, by the ARN of their execution; of a redriven one, the newest."""
+        return {execution_arn_of(task.execution): task for task in self.all_tasks()}
+
+    def all_tasks(self) -> list[Task]:
+        """Return the tasks, oldest first."""
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
-        return {execution_arn_of(task.execution): task for task in found}
+        return sorted(found, key=lambda task: task.task_id)
 
     def task(self) -> Task:
         """Return the only task, or None."""

@@ -82,6 +82,14 @@ def retried(site: Site, tool: str) -> Task:
     return site.task()
 
 
+def over(site: Site) -> Task:
+    """Create a task that has failed, and whose end is recorded."""
+    task = created(site)
+    site.fail("Broken")
+    site.process.events.record(ExecutionStatusChange(task.execution, site.state(execution_arn_of(task.execution))))
+    return site.task()
+
+
 # --------------------------------------------------------------------------------------------------- what nobody reads
 
 

@@ -26,6 +26,8 @@ class Sample:
 SAMPLES: Final = {
     "execution_aborted": Sample("ExecutionEventsFunction", leaves="cancelled"),
     "execution_failed": Sample("ExecutionEventsFunction", leaves="completed_with_error"),
+    # Of a task that has not ended, this is its own execution.
+    "execution_redriven": Sample("ExecutionEventsFunction"),
     "execution_running": Sample("ExecutionEventsFunction"),
     "execution_succeeded": Sample("ExecutionEventsFunction", leaves="completed"),
     # The function would fetch the output, but the execution does not exist here; EventBridge would retry the event.

@@ -182,6 +182,10 @@ class StepFunctions:
         for state in self.states.values():
             state.waits = state.waits and state.arn != arn
 
+    def redrive(self, arn: str) -> None:
+        """Redrive an execution as an operator does in the console."""
+        self._redrive({"executionArn": arn, "clientToken": f"console {len(self.executions[arn].tokens)}"})
+
     def time_out_states(self) -> None:
         """Time out the states whose time is over; their workflows catch that."""
         now = self.clock.now()

@@ -91,14 +91,16 @@ def test_only_executions_named_after_a_task_may_be_read_and_stopped(part: Statem
     assert [resource["Fn::Sub"] for resource in part.resources] == list(EXECUTIONS)
 
 
-def test_only_ends_of_executions_with_the_endpoint_s_prefix_are_reported() -> None:
+def test_only_ends_and_redrives_of_executions_with_the_endpoint_s_prefix_are_reported() -> None:
     pattern = resource("ExecutionEventsRule").properties["EventPattern"]
 
     assert pattern["detail"]["name"] == [{"prefix": {"Fn::GetAtt": ["ExecutionNames", "Value"]}}]
-    assert set(pattern["detail"]["status"]) == {"SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"}
+    ends, redrives = pattern["detail"]["$or"]
+    assert ends == {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"]}
+    assert redrives == {"status": ["RUNNING"], "redriveCount": [{"numeric": [">", 0]}]}
     assert pattern["source"] == ["aws.states"]
     assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
-    assert set(pattern["detail"]) == {"name", "status"}
+    assert set(pattern["detail"]) == {"name", "$or"}
 
 
 def test_progress_of_executions_with_the_endpoint_s_prefix_is_reported() -> None:

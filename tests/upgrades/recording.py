@@ -26,6 +26,7 @@ from stepwire.json_text import write
 from stepwire.tasks.retries import Retry
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
+    ALICE,
     CONFIRMED,
     FORM,
     OPTIONAL,
@@ -191,6 +192,23 @@ def waiting_for_its_redrive(world: World) -> Scene:
     return Scene(task_id)
 
 
+def redriven_by_its_operator(world: World) -> Scene:
+    """The task that follows the one which has failed, with the same execution."""
+    task_id = _begun(world)
+    world.fail(task_id, "Full", "no room")
+    (task,) = world.operations.page(ALICE, None).tasks
+    return Scene(world.events.follow_ups.redrive(task.key).task.task_id)
+
+
+def restarted_by_its_operator(world: World) -> Scene:
+    """The task that has failed, and that another one follows, with an execution of its own."""
+    task_id = _begun(world)
+    world.fail(task_id, "Full", "no room")
+    (task,) = world.operations.page(ALICE, None).tasks
+    world.events.follow_ups.restart(task.key)
+    return Scene(task_id)
+
+
 def asking(world: World) -> Scene:
     """Two questions, one of which was answered wrongly, and a third that was answered correctly."""
     client = _legacy(world)
@@ -321,6 +339,8 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     elsewhere,
     retried,
     waiting_for_its_redrive,
+    redriven_by_its_operator,
+    restarted_by_its_operator,
     large,
     reporting,
     asking,

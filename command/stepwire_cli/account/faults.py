@@ -144,5 +144,7 @@ def _refused(error: ClientError, operation: str, parameters: Mapping[str, Any]) 
 
 
 def _action(operation: str) -> str:
+    if operation == "lambda:Invoke":  # the one whose permission has another name
+        return "lambda:InvokeFunction"
     service, colon, name = operation.partition(":")
     return f"{_SERVICES.get(service, service)}:{name}" if colon else operation

@@ -160,7 +160,7 @@ def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[
     if run is not None and run.fate is Fate.RUNNING:
         steps.append(_stop(task, run, where, is_over=is_over))
     if is_over:
-        steps.append(Step("Nothing changes this task any more: its caller calls the tool again."))
+        steps += _of_an_ended_task(task, run, where, at)
     if run is not None and run.fate not in (Fate.MISSING, Fate.UNKNOWN):
         steps.append(_events(run, where))
     steps.append(Step("See the caller's arguments, questions and result:", _again(task, where, "--data")))
@@ -185,6 +185,18 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where) -> Iterator[Step
         )
     if run is not None and run.fate is Fate.UNKNOWN:
         yield Step("Look at its execution with credentials that may read it:", _again(task, where))
+
+
+def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -> Iterator[Step]:
+    yield Step("Nothing changes this task any more: its caller calls the tool again.")
+    if at >= task.expires_at or run is None or not run.fate.has_ended:
+        return
+    options = ("--stack", where.stack, "--principal", task.owner)
+    if run.fate is not Fate.SUCCEEDED:
+        yield Step("Or let its workflow go on where it failed, as a new task of its caller (within 14 days):",
+                   where.stepwire("redrive", task.task_id, *options))  # fmt: skip
+    yield Step("Or start its work again with its input, as a new task of its caller:",
+               where.stepwire("restart", task.task_id, *options))  # fmt: skip
 
 
 def _again(task: Task, where: Where, *flags: str) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from stepwire.json_text import Json, load_json
+from stepwire.tasks.follow_ups import Means, follow_up_of
 from stepwire.tasks.inputs import Unanswerable, UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.task import Completed, Failed, InputRequired, Task, Terms, ToolResult
 from stepwire_cli.account.histories import Line
@@ -109,6 +110,11 @@ def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
     yield "created", _moment(task.created_at)
     yield "changed", _moment(task.last_updated_at)
     yield "expires", _moment(task.expires_at)
+    if task.follows is not None:
+        yield "follows", f"task {task.follows.task_id}"
+    for means in Means:
+        if (follow_up := follow_up_of(task, means)) is not None:
+            yield "followed", f"by task {follow_up} ({means.value})"
     if task.needs_checks:
         yield "checked", f"{_moment(task.checked_at)}, against Step Functions"
     if shown.run is not None:
@@ -145,6 +151,8 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "createdAt": task.created_at.isoformat(),
         "lastUpdatedAt": task.last_updated_at.isoformat(),
         "expiresAt": task.expires_at.isoformat(),
+        "follows": None if task.follows is None else task.follows.task_id,
+        "followUps": {means.value: one for means in Means if (one := follow_up_of(task, means)) is not None},
         "execution": None if run is None else _run_json(run),
         "waitsFor": shown.waits,
         "history": [_line_json(line, with_cause=shown.with_data) for line in shown.history()],

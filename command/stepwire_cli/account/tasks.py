@@ -94,15 +94,18 @@ class Tasks:
             NotThere: there is no such task.
             AccountError: the table may not be read.
         """
-        key = _key_of(text)
-        if owner is not None:
-            key = TaskKey(Principal(owner), key.task_id)
-        if not key.owner:
-            key = self._searched(key.task_id)
+        key = self.key_of(text, owner)
         item = self._item(item_key(key))
         if item is None:
             raise NotThere(_no_such(key.task_id, self.table))
         return task_of(item)
+
+    def key_of(self, text: str, owner: str | None = None) -> TaskKey:
+        """Return the key of a task, as `find` does; the table is not read if the owner is known."""
+        key = _key_of(text)
+        if owner is not None:
+            return TaskKey(Principal(owner), key.task_id)
+        return key if key.owner else self._searched(key.task_id)
 
     def with_data(self, task: Task) -> Task:
         """Return a task with the terms and the result that are kept beside it; what is gone stays away."""

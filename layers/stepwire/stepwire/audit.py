@@ -1,7 +1,8 @@
 """The audit trail's entries: the caller, the action, the task and the outcome; never arguments, results or tokens.
 
-One entry for each creation, end, poll, retrieval of a result, cancellation and refusal (T28). Callers appear as hashes.
-`stepwire.aws.publishing.audit_log` writes the entries; it counts most polls instead of writing each.
+One entry for each creation, end, poll, retrieval of a result, cancellation, refusal and command of an operator (T28).
+Callers appear as hashes. `stepwire.aws.publishing.audit_log` writes the entries; it counts most polls instead of
+writing each.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,8 @@ class AuditAction(Enum):
     ENDED = "ended"
     RETRIED = "retried"
     """An attempt failed and another one follows; `outcome` says which."""
+    FOLLOWED_UP = "followed_up"
+    """An operator has redriven or restarted a task that had ended; `outcome` says which, `follow_up` the new task."""
     EXPIRED = "expired"
     POLLED = "polled"
     """A client read the state of a task."""
@@ -59,6 +62,10 @@ class AuditEntry:
     """Of an end; None where the task ended before its execution did, for example by a cancel."""
     client: str | None = None
     """The name and version that a client gave itself; set for PRIMED and RESUMED."""
+    follow_up: str | None = None
+    """Of FOLLOWED_UP: the id of the task that was made."""
+    operator: str | None = None
+    """Of FOLLOWED_UP: who gave the command, as the command says; None: the execution was redriven without one."""
     polls: int = 1
     """The polls that an entry of POLLED stands for."""
 

@@ -51,6 +51,7 @@
     ├── StartUnclear                   port: the execution may or may not have started
     │   ├── NoEndInTime                    ... an EXPRESS execution took longer than its request waits
     │   └── StartThrottled                 ... because of a quota (AtQuota)
+    ├── NotFollowedUp                  an operator's redrive or restart makes no task, with the reason
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
     ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
     ├── NeedsOperator                  an owner's policy denies this server something; not a fault
@@ -454,6 +455,15 @@ class StartThrottled(StartUnclear, AtQuota):
 
 class RedriveRefused(StepwireError):
     """Step Functions does not redrive the execution: it has no failed state to go on from, or is too old."""
+
+
+class NotFollowedUp(StepwireError):
+    """An operator's redrive or restart of a task makes no task."""
+
+    def __init__(self, reason: str) -> None:
+        """Keep what is wrong, and what would be right: for the operator, with no data of the caller."""
+        super().__init__(reason)
+        self.reason = reason
 
 
 class WakeUpsUnavailable(StepwireError):

@@ -27,6 +27,7 @@ from stepwire.tasks.task import (
     Cancelled,
     Completed,
     Failed,
+    FollowUpIds,
     InputRequired,
     Progress,
     Status,
@@ -43,6 +44,9 @@ _LINE_ENDS = "\n\t"
 UNFINISHED_TASK = "stepwire/task"
 # The server's own member of `_meta`, on the result of a call that started nothing, because another call began its task.
 REPEATED: Final = "stepwire/repeated"
+# The server's own members of `_meta`, on a task: the ended task that it follows, and the tasks that follow it.
+FOLLOWS: Final = "stepwire/follows"
+FOLLOW_UPS: Final = "stepwire/followUps"
 _UNFINISHED_SCHEMA: Final[JsonObject] = {
     "description": "The work goes on: this is no result yet.",
     "type": "object",
@@ -244,7 +248,27 @@ def status_message(task: Task) -> str | None:
             words = f"{_progress_text(task.progress)}: {words}" if words else _progress_text(task.progress)
         case _:
             pass
-    return None if words is None else visible(words)[:LONGEST_MESSAGE]
+    if not _is_linked(task):
+        return None if words is None else visible(words)[:LONGEST_MESSAGE]
+    from stepwire.tasks.follow_ups import link_text  # noqa: PLC0415 - few tasks have links
+
+    links = link_text(task)
+    room = LONGEST_MESSAGE - len(links) - 1
+    return links if words is None else f"{visible(words)[:room]} {links}"
+
+
+def link_meta(task: Task) -> JsonObject:
+    """Return the `_meta` that links a task with the one that it follows and those that follow it; empty without any."""
+    if not _is_linked(task):
+        return {}
+    made = {"redrive": task.follow_ups.redrive, "restart": task.follow_ups.restart}
+    follow_ups = {means: {"taskId": task_id} for means, task_id in made.items() if task_id is not None}
+    follows = {FOLLOWS: {"taskId": task.follows.task_id}} if task.follows else {}
+    return {"_meta": {**follows, **({FOLLOW_UPS: follow_ups} if follow_ups else {})}}
+
+
+def _is_linked(task: Task) -> bool:
+    return task.follows is not None or task.follow_ups != FollowUpIds()
 
 
 def _waiting_for(request: InputRequest) -> str:

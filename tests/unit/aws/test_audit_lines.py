@@ -96,3 +96,26 @@ def timeless(line: str) -> Any:
     read = json.loads(line)
     assert isinstance(read["_aws"].pop("Timestamp"), int)
     return read
+
+
+@pytest.mark.parametrize(
+    ("authorizer", "shown"), [("iam", {"task_id": "old", "follow_up_task_id": "new"}), ("none", {})]
+)
+def test_a_line_about_a_follow_up_names_both_tasks_and_the_operator(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, authorizer: str, shown: dict[str, str]
+) -> None:
+    """Without sign-in an id is all that a caller needs, so the line has digests."""
+    monkeypatch.setenv("AUTHORIZER", authorizer)
+
+    write_audit_entry(
+        AuditEntry(AuditAction.FOLLOWED_UP, OWNER, "a tool", "old", "redrive", follow_up="new", operator="an ARN")
+    )
+
+    line = json.loads(capsys.readouterr().out)
+    assert {name: line.get(name) for name in shown} == shown
+    assert line["operator"] == "an ARN"
+    assert ("follow_up_task_digest" in line, "follow_up_task_id" in line) == (
+        authorizer == "none",
+        authorizer != "none",
+    )
+    assert line["FollowedUp"] == [1.0]

@@ -47,7 +47,11 @@ class ExecutionEventsHandler:
     """Handles function execution_events: records EventBridge's events about executions, and wakes tasks."""
 
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any] | None:
-        """Record one status change or progress report, or begin the attempts of tasks that a queue wakes."""
+        """Record one status change or progress report, begin the attempts of tasks that a queue wakes, or obey."""
+        if "stepwire_command" in event:
+            from stepwire.aws.operator_commands import obeyed  # noqa: PLC0415 - operators seldom command
+
+            return obeyed(event["stepwire_command"], self._events)
         if "Records" in event:
             return {"batchItemFailures": [one for record in event["Records"] for one in self._wake(record)]}
         self._record(event)

@@ -1,25 +1,28 @@
 """Record what Step Functions and workflows report about executions: their ends and their progress.
 
 Delivery is at least once and unordered, and some events belong to foreign executions; all of that is harmless. An event
-that cannot be recorded raises, so that it is delivered again.
+that cannot be recorded raises, so that it is delivered again. An execution that was redriven after its task had ended
+gets a new task: the ended one stays as it is.
 """
 
+import os
 from collections.abc import Callable
 
 from stepwire.audit import EndSource
 from stepwire.engine.attempts import Attempts, NoWakeUps
-from stepwire.engine.ports import WakeUps, Workflows
+from stepwire.engine.follow_ups import FollowUps, was_redriven
+from stepwire.engine.ports import Randomness, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import ProgressReported
-from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.outcomes import (
     ExecutionFailed,
     ExecutionState,
     Missing,
     Running,
     Succeeded,
+    Unreadable,
 )
 from stepwire.tasks.task import Execution, Progress, Task
 
@@ -50,14 +53,17 @@ class ExecutionEvents:
     report: Callable[[Exception], None] = lambda _fault: None
     """Receives faults that delay the next attempt of a task."""
     wake_ups: WakeUps = field(default_factory=NoWakeUps)
+    randomness: Randomness = os.urandom
 
     def record(self, change: ExecutionStatusChange) -> None:
-        """Record the end of an execution in its task; other status changes and foreign executions are ignored.
+        """Record the end of an execution in its task, or the redrive of an execution whose task has ended in a new one.
+
+        Other status changes and foreign executions are ignored.
 
         Raises:
             WorkflowsUnavailable: the event lacks the output, and Step Functions does not return it yet.
         """
-        task = self._task(change.execution)
+        task = self._task_after_redrive(change)
         if task is None:
             return
         state = self._with_output(change, task.execution)
@@ -67,7 +73,7 @@ class ExecutionEvents:
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""
-        task = self._task(made.execution)
+        task = self.recorder.load_for(made.execution)
         if task is not None:
             self.recorder.record(task, ProgressReported(made.progress, made.message))
 
@@ -76,11 +82,19 @@ class ExecutionEvents:
         """What begins the attempts of tasks, and records their ends."""
         return Attempts(self.recorder, self.workflows, self.wake_ups, self.report)
 
-    def _task(self, execution: Execution) -> Task | None:
-        """Return the task of an execution; None if there is none or it has ended."""
-        key = task_key_from_execution(execution.name)
-        task = self.recorder.load(key) if key else None
-        return task if task is not None and not task.has_ended and task.execution == execution else None
+    @property
+    def follow_ups(self) -> FollowUps:
+        """What makes the tasks that follow ended ones."""
+        return FollowUps(self.recorder, self.attempts, self.randomness)
+
+    def _task_after_redrive(self, change: ExecutionStatusChange) -> Task | None:
+        """Return the task that an execution works for; None if there is none or it has ended."""
+        task, state = self.recorder.load_for(change.execution), change.state
+        if task is None or not task.has_ended:
+            return task
+        if isinstance(state, Missing | Unreadable) or not was_redriven(task, state):
+            return None
+        return self.follow_ups.after_redrive(task, state.redrives)
 
     def _with_output(self, change: ExecutionStatusChange, execution: Execution) -> ExecutionState:
         # Events of a state machine with a key of its own have neither outputs nor errors.

@@ -105,10 +105,8 @@ class InputRequests:
         for _ in range(MOST_GENERATIONS):
             if asking is None:
                 return None
-            key = task_key_from_execution(asking.name)
-            if key is not None:
-                task = self.recorder.load(key)
-                return task if task is not None and task.execution == asking else None
+            if task_key_from_execution(asking.name) is not None:
+                return self.recorder.load_for(asking)
             asking = self._starter_of(asking)
         return None
 

@@ -13,10 +13,10 @@ from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded
-from stepwire.tasks.ids import TaskId, TaskKey, task_id_of
+from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
-from stepwire.tasks.task import Completed, Status, Task
+from stepwire.tasks.task import Completed, Execution, Status, Task
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
@@ -39,6 +39,20 @@ class Recorder:
     def load(self, key: TaskKey) -> Task | None:
         """Return a task; None if it does not exist or has expired, even if DynamoDB has not deleted it yet."""
         return self._visible(key.owner, self.store.load(key))
+
+    def load_for(self, execution: Execution) -> Task | None:
+        """Return the task that an execution works for; None if there is none.
+
+        That is the task in its name or, after redrives of ended tasks, the newest one that goes on with it.
+        """
+        key = task_key_from_execution(execution.name)
+        task = self.load(key) if key else None
+        while task is not None and task.has_ended and task.follow_ups.redrive is not None:
+            newer = self.load(TaskKey(task.owner, task.follow_ups.redrive))
+            if newer is None:  # not there yet, or expired
+                break
+            task = newer
+        return task if task is not None and task.execution == execution else None
 
     def require(self, owner: Principal, task_id: object) -> Task:
         """Return the task with an id that a caller sent.

@@ -19,7 +19,7 @@ from stepwire.protocol.resumption import NEVER, Resumes, resume_parameter
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
-from stepwire.rendering import legacy_result, legacy_task, legacy_tool, mark_repeated
+from stepwire.rendering import legacy_result, legacy_task, legacy_tool, link_meta, mark_repeated
 from stepwire.server import fetch_tools
 from stepwire.server.fetch_tools import Era, FetchTool
 from stepwire.server.kit import EVENT_METHODS, SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, events_capabilities
@@ -114,7 +114,8 @@ def call_tool(kit: Kit, call: Call) -> Reply:
 def get_task(kit: Kit, call: Call) -> JsonObject:
     """Return the status of a task."""
     kit.polls.check(call.owner, call.params.get("taskId"))
-    return legacy_task(kit.operations.get(call.owner, call.params.get("taskId")), kit.now())
+    task = kit.operations.get(call.owner, call.params.get("taskId"))
+    return {**legacy_task(task, kit.now()), **link_meta(task)}
 
 
 def get_task_result(kit: Kit, call: Call) -> Reply:

@@ -23,7 +23,7 @@ from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
-from stepwire.rendering import complete_result, modern_answer, modern_requests, modern_task, modern_tool
+from stepwire.rendering import complete_result, link_meta, modern_answer, modern_requests, modern_task, modern_tool
 from stepwire.server.fetch_tools import offered
 from stepwire.server.kit import EVENT_METHODS, SERVER_INFO, Call, Kit, Method, Stream, events_capabilities
 from stepwire.server.modern_calls import TASKS_CAPABILITY, call_tool
@@ -137,7 +137,7 @@ def _check_declared(call: Call) -> None:
 
 
 def _detailed(kit: Kit, call: Call, task: Task) -> JsonObject:
-    shown = modern_task(task, kit.now())
+    shown = {**modern_task(task, kit.now()), **link_meta(task)}
     match task.status:
         case InputRequired(requests):
             return {**shown, "inputRequests": modern_requests(requests, call.modes)}

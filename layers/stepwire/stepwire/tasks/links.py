@@ -41,7 +41,9 @@ def result_location_of(task: Task) -> ResultLocation | None:
         return None
     # The workflow knows the name of its execution as `$states.context.Execution.Name`.
     prefix = work.result_prefix or f"{task.execution.name}/"
-    return ResultLocation(work.result_bucket, prefix.replace(PRINCIPAL, task.owner).replace(TASK_ID, task.task_id))
+    # A follow-up task has the input of the first one.
+    known = task.follows.first if task.follows else task.task_id
+    return ResultLocation(work.result_bucket, prefix.replace(PRINCIPAL, task.owner).replace(TASK_ID, known))
 
 
 def with_presigned_links(result: ToolResult, place: ResultLocation | None, sign: Sign) -> ToolResult:

@@ -15,7 +15,7 @@ from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
-from stepwire.tasks.retries import MOST_ATTEMPTS, TIMEOUT
+from stepwire.tasks.retries import TIMEOUT
 from stepwire.tasks.shaping import Unshapable, shaped
 from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_tool_result
@@ -30,12 +30,16 @@ _STANDARD_CODES: Final = frozenset({-32700, -32600, -32601, -32602, _INTERNAL_ER
 _RESERVED_CODES: Final = range(-32768, -31999)
 _ARN: Final = re.compile(r"arn:[a-z0-9-]+:[^\s\"'<>,;()\[\]{}]+")
 _ACCOUNT: Final = re.compile(r"(?<!\d)\d{12}(?!\d)")
+_MOST_REDRIVES: Final = 1_000_000  # more than the events of an execution's history have room for
 _RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 
 
 @dataclass(frozen=True)
 class Running:
     """The execution runs, or waits to be redriven."""
+
+    redrives: int = field(default=0, compare=False)
+    """How often it has been redriven."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Succeeded:
     """The execution succeeded; `output` is None if the report does not contain it."""
 
     output: str | None
+    redrives: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class ExecutionFailed:
     cause: str
     redrives: int = field(default=0, compare=False)
     """How often it had been redriven before."""
+    not_redrivable: str = field(default="", compare=False)
+    """Why Step Functions does not redrive it, in its words; empty: it does."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class TimedOut:
     """The execution exceeded the time limit of its state machine."""
 
     redrives: int = field(default=0, compare=False)
+    not_redrivable: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ class Aborted:
     """The execution was stopped."""
 
     redrives: int = field(default=0, compare=False)
+    not_redrivable: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ def attempt_ended(task: Task, end: ExecutionEnd, event: WorkEnded) -> TaskEvent:
 
 def redrives_of(end: ExecutionEnd) -> int:
     """Return how often an execution had been redriven before it ended so; a success is the last end there is."""
-    return end.redrives if isinstance(end, ExecutionFailed | TimedOut | Aborted) else MOST_ATTEMPTS
+    return end.redrives if isinstance(end, ExecutionFailed | TimedOut | Aborted) else _MOST_REDRIVES
 
 
 def _error_of(end: ExecutionEnd) -> str | None:

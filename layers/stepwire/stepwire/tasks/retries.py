@@ -56,6 +56,8 @@ class Attempt:
     """None of the first attempt, which begins with the task."""
     after: str = ""
     """Name of the error of the attempt before, as the caller may read it; it may be empty."""
+    first_task: str | None = None
+    """Id of the task whose execution goes on in this one, because an operator has redriven it; None: its own."""
 
     @property
     def suffix(self) -> str:

@@ -233,6 +233,26 @@ def unqualified(state_machine_arn: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
+class Follows:
+    """What a follow-up task continues: an operator has redriven or restarted a task that had ended."""
+
+    task_id: TaskId
+    """The task that had ended."""
+    first: TaskId
+    """The task that the caller's own call made: the input names it, if it names any."""
+
+
+@dataclass(frozen=True)
+class FollowUpIds:
+    """The tasks that follow one which has ended."""
+
+    redrive: TaskId | None = None
+    """Follows its execution, which an operator has redriven."""
+    restart: TaskId | None = None
+    """Does its work again, from the beginning."""
+
+
+@dataclass(frozen=True)
 class Task:
     """A task. Times are aware, in UTC and in whole milliseconds."""
 
@@ -258,6 +278,10 @@ class Task:
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     attempt: Attempt | None = None
     """Of a tool with a retry policy: the attempt that runs, or the next one; None: there is one attempt."""
+    follows: Follows | None = None
+    """Of a follow-up task: what it continues."""
+    follow_ups: FollowUpIds = FollowUpIds()
+    """The tasks that continue this one; a terminal status stays as it is."""
     version: int = 0
     """Number of saves, for optimistic locking; only the store changes it."""
 
@@ -276,14 +300,19 @@ class Task:
         """The execution that does the work: of the attempt that runs, or of the next one."""
         arn, qualifier = unqualified(self.work.state_machine_arn)
         suffix = self.attempt.suffix if self.attempt else ""
-        return Execution(
-            arn, execution_name_of(self.key, self.work.execution_prefix, suffix), qualifier, self.work.role
-        )
+        name = execution_name_of(self.execution_key, self.work.execution_prefix, suffix)
+        return Execution(arn, name, qualifier, self.work.role)
+
+    @property
+    def execution_key(self) -> TaskKey:
+        """The key that the name of its execution contains: its own, unless it goes on with another task's execution."""
+        first = self.attempt.first_task if self.attempt else None
+        return self.key if first is None else TaskKey(self.owner, TaskId(first))
 
     @property
     def is_retried(self) -> bool:
         """Tell whether an attempt has failed, and another one runs or is about to begin."""
-        return self.attempt is not None and self.attempt.number > 1
+        return self.attempt is not None and (self.attempt.number > 1 or self.attempt.is_redriven)
 
     @property
     def expires_at(self) -> datetime:

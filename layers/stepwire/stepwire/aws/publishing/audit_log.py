@@ -25,6 +25,7 @@ _ENDS: Final = {
 _COUNTED: Final = {
     AuditAction.CREATED: "Created",
     AuditAction.RETRIED: "Retried",
+    AuditAction.FOLLOWED_UP: "FollowedUp",
     AuditAction.EXPIRED: "Expired",
     AuditAction.POLLED: "Polls",
     AuditAction.RETRIEVED: "Retrieved",
@@ -108,6 +109,9 @@ def _metrics(entry: AuditEntry) -> dict[str, float]:
 def _shown(entry: AuditEntry) -> dict[str, str]:
     source = entry.source.value if entry.source else None
     told = {**_named(entry.task_id), "outcome": entry.outcome, "source": source, "client": entry.client}
+    if entry.follow_up is not None:
+        told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}
+        told["operator"] = entry.operator
     return {
         "audit": entry.action.value,
         "principal": entry.owner,

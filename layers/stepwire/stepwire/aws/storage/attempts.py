@@ -32,6 +32,7 @@ def text_of(state_machine_arn: str, attempt: Attempt | None) -> str:
         "redrives": attempt.redrives,
         "begins_at": milliseconds_if_any(attempt.begins_at),
         "after": attempt.after,
+        **({} if attempt.first_task is None else {"first_task": attempt.first_task}),
     }
     return write([state_machine_arn, state])
 
@@ -63,4 +64,5 @@ def attempt_in(text: str) -> Attempt | None:
         state["redrives"],
         moment_if_any(state["begins_at"]),
         state["after"],
+        state.get("first_task"),
     )

@@ -54,6 +54,8 @@ from stepwire.tasks.task import (
     Causes,
     Completed,
     Failed,
+    Follows,
+    FollowUpIds,
     InputRequired,
     Inputs,
     Origin,
@@ -103,6 +105,10 @@ def item_of(task: Task) -> Item:
         "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
         "client_results": _text_unless_empty(_client_results(task.inputs)),
         "client_tasks": _text_unless_empty(map(_client_task, task.client_tasks)),
+        "follows": None if task.follows is None else task.follows.task_id,
+        "input_of": None if task.follows is None else task.follows.first,
+        "followed_by_redrive": task.follow_ups.redrive,
+        "followed_by_restart": task.follow_ups.restart,
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
         "progress_source": "items" if task.progress is not None and task.progress.is_counted else None,
     }
@@ -160,6 +166,8 @@ def task_of(item: Item) -> Task:
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * MILLISECOND if "keep_result_ms" in item else timedelta(),
         attempt=attempts.attempt_in(_text(item, "state_machine_arn")),
+        follows=_follows_in(item),
+        follow_ups=FollowUpIds(_maybe_id(item, "followed_by_redrive"), _maybe_id(item, "followed_by_restart")),
         version=_number(item, "version"),
     )
 
@@ -195,7 +203,7 @@ def usage_key(owner: Principal) -> Item:
 
 
 def _first_execution_name(task: Task) -> str:
-    return execution_name_of(task.key, task.work.execution_prefix)
+    return execution_name_of(task.execution_key, task.work.execution_prefix)
 
 
 def _in_steps(moment: datetime) -> int:
@@ -276,6 +284,14 @@ def _text(item: Item, name: str) -> str:
 
 def _maybe(item: Item, name: str) -> str | None:
     return item[name]["S"] if name in item else None
+
+
+def _maybe_id(item: Item, name: str) -> TaskId | None:
+    return TaskId(item[name]["S"]) if name in item else None
+
+
+def _follows_in(item: Item) -> Follows | None:
+    return Follows(TaskId(_text(item, "follows")), TaskId(_text(item, "input_of"))) if "follows" in item else None
 
 
 def _number(item: Item, name: str) -> int:

@@ -272,19 +272,25 @@ def execution_of(execution_arn: str) -> Execution:
 
 def state_of(report: Any) -> ExecutionState:
     """Return the state in a response of DescribeExecution or in the detail of a status event, which share a format."""
+    redrives = report.get("redriveCount") or 0
     match report["status"]:
         case "SUCCEEDED":
-            return Succeeded(_whole(report.get("output")))
+            return Succeeded(_whole(report.get("output")), redrives)
         case "FAILED":
-            return ExecutionFailed(
-                _whole(report.get("error")) or "", _whole(report.get("cause")) or "", report.get("redriveCount") or 0
-            )
+            error, cause = _whole(report.get("error")) or "", _whole(report.get("cause")) or ""
+            return ExecutionFailed(error, cause, redrives, _why_not_redrivable(report))
         case "TIMED_OUT":
-            return TimedOut(report.get("redriveCount") or 0)
+            return TimedOut(redrives, _why_not_redrivable(report))
         case "ABORTED":
-            return Aborted(report.get("redriveCount") or 0)
+            return Aborted(redrives, _why_not_redrivable(report))
         case _:  # RUNNING, PENDING_REDRIVE
-            return Running()
+            return Running(redrives)
+
+
+def _why_not_redrivable(report: Any) -> str:
+    if report.get("redriveStatus") != "NOT_REDRIVABLE":
+        return ""
+    return report.get("redriveStatusReason") or "Step Functions gives no reason"
 
 
 def _without_data(state: ExecutionState) -> ExecutionState:

@@ -1,0 +1,231 @@
+"""Make the task that follows one which has ended: by an operator's command, or because an execution was redriven.
+
+First the ended task names its follow-up, by a conditional write, so that of several commands and events one makes the
+id, and all find it. Then the follow-up is written, and then its work begins, as that of any task: who finds that it has
+not begun begins it. So a crash between any two steps is repaired by the next command, event, reader or sweep, and
+nothing begins twice. The owner's limits do not apply: they bound what a caller asks for, and this is the operator's.
+"""
+
+from contextlib import suppress
+
+from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.engine.attempts import Attempts
+from stepwire.engine.ports import Randomness
+from stepwire.engine.recorder import MOST_TRIES, Recorder, outcome_of
+from stepwire.errors import (
+    InternalError,
+    NotFollowedUp,
+    PartMissing,
+    SaveConflict,
+    StartRefusedForNow,
+    StartUnclear,
+    TaskExists,
+    WorkflowsUnavailable,
+)
+from stepwire.lean_dataclasses import dataclass
+from stepwire.tasks.follow_ups import Means, follow_up_of, redriven, restarted, with_follow_up
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
+from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
+from stepwire.tasks.task import Task, Terms
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """The task that follows one which has ended."""
+
+    task: Task
+    is_new: bool = True
+    """Whether this command made it, and not an earlier one."""
+    has_begun: bool = True
+    """Whether Step Functions has been told; if not, the next check of the task begins its work."""
+
+
+@dataclass(frozen=True)
+class FollowUps:
+    """Makes follow-up tasks."""
+
+    recorder: Recorder
+    attempts: Attempts
+    randomness: Randomness
+
+    def redrive(self, key: TaskKey, operator: str | None = None) -> FollowUp:
+        """Redrive the execution of an ended task as a new task. Idempotent: repeated, it returns the same task.
+
+        Args:
+            key: the task that has ended.
+            operator: who does it, for the audit trail.
+
+        Raises:
+            NotFollowedUp: it cannot be redriven; nothing was changed.
+            WorkflowsUnavailable: Step Functions does not answer; nothing was changed.
+        """
+        task = self._ended(key)
+        existing = self._existing(task, Means.REDRIVE)
+        if existing is not None:
+            return self._begun(existing)
+        self._check_idle(task, Means.RESTART)
+        redrives = _redrives_to_be(task, self.attempts.workflows.describe(task.execution))
+        return self._begun(self._made(task, Means.REDRIVE, redrives, operator=operator))
+
+    def restart(self, key: TaskKey, operator: str | None = None) -> FollowUp:
+        """Start the work of an ended task again, as a new task. Idempotent: repeated, it returns the same task.
+
+        Raises:
+            NotFollowedUp: it cannot be restarted; nothing was changed.
+            WorkflowsUnavailable: Step Functions does not answer; nothing was changed.
+        """
+        task = self._ended(key)
+        existing = self._existing(task, Means.RESTART)
+        if existing is not None:
+            return self._begun(existing)
+        self._check_idle(task, Means.REDRIVE)
+        _check_has_run(task, self.attempts.workflows.describe(task.execution))
+        return self._begun(self._made(task, Means.RESTART, operator=operator))
+
+    def after_redrive(self, task: Task, redrives: int) -> Task | None:
+        """Return the task that goes on with an execution which was redriven without a command.
+
+        Returns:
+            None if that task has expired, or the arguments of the one that has ended are gone: there is nobody to tell.
+        """
+        existing = self._existing(task, Means.REDRIVE)
+        if existing is not None:
+            return existing.task
+        with suppress(NotFollowedUp):
+            return self._made(task, Means.REDRIVE, redrives, EndSource.EVENT).task
+        return None
+
+    def _ended(self, key: TaskKey) -> Task:
+        task = self.recorder.load(key)
+        if task is None:
+            raise NotFollowedUp("There is no such task, or it has expired: its caller must call the tool again.")
+        if not task.has_ended:
+            raise NotFollowedUp("The task has not ended: wait for its end, or let its caller cancel it.")
+        return task
+
+    def _existing(self, task: Task, means: Means) -> FollowUp | None:
+        """Return the follow-up that an earlier command or event made; None if there is none, or not yet."""
+        known = follow_up_of(task, means)
+        found = None if known is None else self.recorder.load(TaskKey(task.owner, known))
+        return None if found is None else FollowUp(found, is_new=False)
+
+    def _check_idle(self, task: Task, means: Means) -> None:
+        other = self._existing(task, means)
+        if other is not None and not other.task.has_ended:
+            raise NotFollowedUp(
+                f"Its work goes on already, as task {other.task.task_id}: wait for its end, or let its caller "
+                "cancel it."
+            )
+
+    def _made(
+        self,
+        task: Task,
+        means: Means,
+        redrives: int = 0,
+        source: EndSource | None = None,
+        operator: str | None = None,
+    ) -> FollowUp:
+        terms = self._terms_of(task)
+        known = self._chosen_id(task, means)
+        new = redriven(task, terms, known, redrives) if means is Means.REDRIVE else restarted(task, terms, known)
+        if new.expires_at <= self.recorder.now():
+            raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
+        try:
+            made = FollowUp(self.recorder.store.create(new))
+        except TaskExists:  # another command or event was faster
+            return FollowUp(self.recorder.load(new.key) or new, is_new=False)
+        self._audit(task, made.task, means, source, operator)
+        return made
+
+    def _terms_of(self, task: Task) -> Terms:
+        try:
+            return self.recorder.store.terms_of(task)
+        except PartMissing:
+            raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
+
+    def _chosen_id(self, task: Task, means: Means) -> TaskId:
+        """Return the id of the follow-up, after the ended task names it; of several ids, the first one counts."""
+        current = task
+        for _ in range(MOST_TRIES):
+            known = follow_up_of(current, means)
+            if known is not None:
+                return known
+            chosen = new_task_id(self.recorder.now(), self.randomness(RANDOM_BYTES))
+            with suppress(SaveConflict):
+                self.recorder.store.save(with_follow_up(current, means, chosen))
+                return chosen
+            current = self._ended(task.key)
+        raise InternalError("Too many concurrent requests are changing this task. Repeat the command.")
+
+    def _begun(self, follow_up: FollowUp) -> FollowUp:
+        if follow_up.task.has_ended:
+            return follow_up
+        try:
+            return FollowUp(self.attempts.begin(follow_up.task), follow_up.is_new)
+        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as fault:
+            self.attempts.report(fault)
+            return FollowUp(follow_up.task, follow_up.is_new, has_begun=False)
+
+    def _audit(self, task: Task, follow_up: Task, means: Means, source: EndSource | None, operator: str | None) -> None:
+        tool = task.work.tool
+        followed = AuditEntry(
+            AuditAction.FOLLOWED_UP,
+            task.owner,
+            tool,
+            task.task_id,
+            means.value,
+            source=source,
+            follow_up=follow_up.task_id,
+            operator=operator,
+        )
+        created = AuditEntry(AuditAction.CREATED, task.owner, tool, follow_up.task_id, outcome_of(follow_up.status))
+        with suppress(Exception):
+            self.recorder.audit(followed)
+            self.recorder.audit(created)
+
+
+def was_redriven(task: Task, state: ExecutionState) -> bool:
+    """Tell whether the execution of an ended task has been redriven more often than for this task."""
+    known = 0 if task.attempt is None else task.attempt.redrives
+    return not isinstance(state, Missing | Unreadable) and state.redrives > known
+
+
+def _redrives_to_be(task: Task, state: ExecutionState) -> int:
+    """Return how often the execution of an ended task will have been redriven.
+
+    Raises:
+        NotFollowedUp: it cannot be redriven.
+    """
+    match state:
+        case Missing():
+            raise NotFollowedUp("Its execution is not there, or no more: restart the task.")
+        case Succeeded() | Unreadable():
+            raise NotFollowedUp("Its execution has succeeded, and has no failed state to go on from: restart the task.")
+        case Running():
+            if was_redriven(task, state):
+                return state.redrives
+            raise NotFollowedUp("Its execution still runs, and is being stopped: try again in some minutes.")
+        case _:
+            if state.not_redrivable:
+                raise NotFollowedUp(
+                    f"Step Functions does not redrive its execution ({state.not_redrivable}): restart the task."
+                )
+            return state.redrives + 1
+
+
+def _check_has_run(task: Task, state: ExecutionState) -> None:
+    """Refuse the restart of a task whose work never began, or still runs.
+
+    Raises:
+        NotFollowedUp: its workflow would run without the confirmation of its caller, or twice at a time.
+    """
+    match state:
+        case Missing() if not task.is_retried:
+            raise NotFollowedUp(
+                "Its work has never begun: it was not confirmed, or was cancelled before. Its caller must call the "
+                "tool again."
+            )
+        case Running():
+            raise NotFollowedUp("Its execution still runs: stop it, or wait for its end.")
+        case _:
+            return

@@ -1,0 +1,110 @@
+"""An operator redrives and restarts tasks that have ended, on the local stack: by the command, and in the console."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local import at_once
+from stepwire.tasks.follow_ups import Means
+from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.follow_ups import FUNCTION, FollowUp, follow_up
+from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.account.tasks import Tasks
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
+from tests.server.clients import LegacyClient, ModernClient
+from tests.waiting import until
+from tests.wrap.account import Time
+
+TOOL = "wait_and_echo"
+OUTPUT = {"message": "hello", "waited_seconds": 0}
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Deployed]:
+    with deployed(ROOT / "template.yaml", at_once, WaitSeconds="0", **SIGN_IN) as stack:
+        yield stack
+
+
+@pytest.fixture
+def modern(stack: Deployed) -> ModernClient:
+    return ModernClient(stack)
+
+
+def ended(client: ModernClient, **arguments: Any) -> str:
+    """Call the tool, and return the id of its task when that has ended."""
+    task_id = client.call(TOOL, {"message": "hello", **arguments}).id_in()
+    until(lambda: client.task("get", task_id).result["status"] == "completed")
+    return task_id
+
+
+def command(stack: Deployed, means: Means, task_id: str) -> FollowUp:
+    """Give the operator's command for a task, by its id alone."""
+    time = Time()
+    calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
+    key = Tasks(calls, stack.stack.physical_ids["TasksTable"]).key_of(task_id)
+    return follow_up(calls, stack.stack.physical_ids[FUNCTION], means, key)
+
+
+def followed(client: ModernClient, task_id: str, means: Means) -> str | None:
+    """Return the id of the task that follows one, as its caller reads it."""
+    links = client.task("get", task_id).result["_meta"].get("stepwire/followUps", {})
+    return links.get(means.value, {}).get("taskId")
+
+
+# R11, R14, R16
+def test_the_owner_finds_the_restarted_task_and_its_result(stack: Deployed, modern: ModernClient) -> None:
+    old = ended(modern)
+    before = modern.task("get", old).result
+
+    made = command(stack, Means.RESTART, old)
+    again = command(stack, Means.RESTART, old)
+    until(lambda: modern.task("get", made.task_id).result["status"] == "completed")
+
+    assert (made.is_new, again.is_new, again.task_id) == (True, False, made.task_id)
+    new, after = modern.task("get", made.task_id).result, modern.task("get", old).result
+    assert new["result"]["structuredContent"] == OUTPUT
+    assert new["_meta"]["stepwire/follows"] == {"taskId": old}
+    assert followed(modern, old, Means.RESTART) == made.task_id
+    assert {**after, "_meta": None, "statusMessage": None} == {**before, "_meta": None, "statusMessage": None}
+    legacy = LegacyClient(stack)
+    assert legacy.task("get", old).result["_meta"] == {"stepwire/followUps": {"restart": {"taskId": made.task_id}}}
+    newest, older = legacy.ask("tasks/list").result["tasks"]
+    assert (newest["taskId"], older["taskId"]) == (made.task_id, old)
+    assert newest["statusMessage"] == f"It continues task {old}, at the operator's request."
+    assert older["statusMessage"] == f"The operator has started its work again: see task {made.task_id}."
+
+
+# R13: the rule passes the event of a redrive, and no other that says RUNNING
+def test_a_redrive_in_the_console_reaches_its_owner_by_events(stack: Deployed, modern: ModernClient) -> None:
+    old = ended(modern, error="Broken")
+    put(stack, old, "execution_running")
+    put(stack, old, "execution_redriven")
+
+    until(lambda: followed(modern, old, Means.REDRIVE) is not None)
+    new = followed(modern, old, Means.REDRIVE)
+    assert modern.task("get", new).result["status"] == "working"
+    put(stack, old, "execution_succeeded", output=json.dumps(OUTPUT), redriveCount=1)
+
+    until(lambda: modern.task("get", new).result["status"] == "completed")
+    assert modern.task("get", new).result["result"]["structuredContent"] == OUTPUT
+    assert modern.task("get", old).result["result"]["isError"] is True
+
+
+# R15
+def test_the_command_says_why_it_refuses(stack: Deployed, modern: ModernClient) -> None:
+    running = modern.call(TOOL, {"message": "hello", "seconds": 600}).id_in()
+
+    with pytest.raises(AccountError, match="The task has not ended"):
+        command(stack, Means.REDRIVE, running)
+    with pytest.raises(AccountError, match="has succeeded"):
+        command(stack, Means.REDRIVE, ended(modern))
+
+
+def put(stack: Deployed, task_id: str, recording: str, **detail: Any) -> None:
+    """Put a status event of a task's execution on the default bus, as Step Functions does."""
+    event = stack.status_event(task_id, recording, **detail)
+    entry = {"Source": event["source"], "DetailType": event["detail-type"], "Detail": json.dumps(event["detail"])}
+    stack.stack.client("events").put_events(Entries=[entry])
