@@ -258,6 +258,8 @@ class Task:
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     attempt: Attempt | None = None
     """Of a tool with a retry policy: the attempt that runs, or the next one; None: there is one attempt."""
+    usage_shard: int = 0
+    """Which part of its owner's usage counts it as active (see `usage`)."""
     version: int = 0
     """Number of saves, for optimistic locking; only the store changes it."""
 
