@@ -1,6 +1,6 @@
 """The contract of TaskStore for callers with more than a thousand slots, which several items count."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -54,7 +54,7 @@ def fill(store: DynamoDbTaskStore, limits: Limits, free: int) -> None:
 
 
 @contextmanager
-def counted(store: DynamoDbTaskStore) -> Iterator[list[str]]:
+def counted(store: DynamoDbTaskStore) -> Generator[list[str]]:
     """Yield the names of the calls that the store makes."""
     made = list[str]()
 
