@@ -21,7 +21,7 @@ from stepwire.json_text import write
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
-from stepwire.tasks.usage import Limits, Usage, admit, may_reclaim, without_task
+from stepwire.tasks.usage import Limits, Usage, admit, admit_anywhere, home_of, may_reclaim, without_task
 
 NEGLECTED_PAGE: Final = 100  # tasks, as on DynamoDB
 LARGE: Final = 1_000  # characters of terms or of a result that are kept beside the task
@@ -85,7 +85,9 @@ class InMemoryTaskStore:
         self.keys: dict[tuple[Principal, str], KeyClaim] = {}
         """The task that belongs to each idempotency key."""
         self.usage: dict[Principal, Usage] = {}
-        """What each caller uses of its limits."""
+        """What each caller uses of its limits, in the first shard."""
+        self.usage_shards: dict[tuple[Principal, int], Usage] = {}
+        """What each caller uses in the other shards."""
         self.kept_bookmark: str | None = None
         """Where the sweep continues its list of neglected tasks."""
         self.is_available = True
@@ -121,21 +123,39 @@ class InMemoryTaskStore:
         self._check_available()
         return self.keys.get((owner, digest))
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
         self.calls.append("reserve")
-        usage = self.usage.get(key.owner, Usage())
-        if key.task_id in usage.active:
-            return
-        decided = admit(usage, limits, key.task_id, at)
-        if not isinstance(decided, Usage):
-            raise NotAdmitted(decided)
-        self.usage[key.owner] = decided
+        shards = self._shards_of(key.owner)
+        home = home_of(key.task_id, limits)
+        shard = home
+        if not isinstance(admit(shards.get(home, Usage()), limits.share(home), key.task_id, at), Usage):
+            counted = shards if limits.shards else {0: shards.get(0, Usage())}
+            found = admit_anywhere(counted, limits, key.task_id, at)
+            if not isinstance(found, int):
+                raise NotAdmitted(found)
+            shard = found
+        usage = shards.get(shard, Usage())
+        if key.task_id not in usage.active:
+            decided = admit(usage, limits.share(shard), key.task_id, at)
+            assert isinstance(decided, Usage)
+            self._put_usage(key.owner, shard, decided)
+        return shard
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+    def _shards_of(self, owner: Principal) -> dict[int, Usage]:
+        first = {0: self.usage[owner]} if owner in self.usage else {}
+        return {**first, **{shard: one for (who, shard), one in self.usage_shards.items() if who == owner}}
+
+    def _put_usage(self, owner: Principal, shard: int, usage: Usage) -> None:
+        if shard:
+            self.usage_shards[owner, shard] = usage
+        else:
+            self.usage[owner] = usage
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
         self.calls.append("release")
         self._check_available()
-        usage = self.usage.get(owner, Usage())
-        self.usage[owner] = replace(usage, active=usage.active - task_ids)
+        usage = self._shards_of(owner).get(shard, Usage())
+        self._put_usage(owner, shard, replace(usage, active=usage.active - task_ids))
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         self.calls.append("begin_reclaim")
@@ -146,10 +166,11 @@ class InMemoryTaskStore:
         self.usage[owner] = replace(usage, reclaimed_at=at)
         return True
 
-    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
         self.calls.append("unreserve")
         self._check_available()
-        self.usage[key.owner] = without_task(self.usage.get(key.owner, Usage()), limits, key.task_id)
+        usage = self._shards_of(key.owner).get(shard, Usage())
+        self._put_usage(key.owner, shard, without_task(usage, limits.share(shard), key.task_id))
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.calls.append("load_many")

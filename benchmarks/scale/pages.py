@@ -1,6 +1,5 @@
 """The tables of docs/performance.md, section Scale."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -8,6 +7,7 @@ from benchmarks.cost import prices
 from benchmarks.cost.prices import Quota
 from benchmarks.cost.simulation import TASKS
 from benchmarks.cost.tables import DURATIONS, HINTED, Load, demand, shown, table, used
+from benchmarks.scale.counting import counted_tasks
 from benchmarks.scale.sweeping import swept
 from stepwire.aws.storage.items import SHARDS
 from tests.template.chosen import stack
@@ -16,11 +16,10 @@ RATES: Final = (10, 100, 1_000)  # tasks a second
 SECONDS: Final = 600  # of a task
 MANY: Final = 100_000
 LOST: Final = (0, 100, 1_000, 7_000)
-OPEN_OF_ONE: Final = (100, 1_000, 10_000)
+OPEN_OF_ONE: Final = ((100, 100), (1_000, 1_000), (5_000, 10_000), (9_000, 10_000), (10_000, 10_000))
 WRITES_OF_A_PARTITION: Final = 1_000  # units a second
 READS_OF_A_PARTITION: Final = 3_000
-_ID: Final = 36  # bytes of a task's id in the item that counts a caller's active tasks
-_ASKED: Final = 2  # writes of that item for each task
+_ASKED: Final = 2  # write units of a task in `usage`, for its count
 
 
 def what_binds() -> str:
@@ -89,22 +88,26 @@ def _polled(name: str, index: int) -> list[str]:
 
 def one_principal() -> str:
     """Return what the open tasks of one principal ask of its partition, for tasks of ten minutes."""
-    rows = [_of_one(count) for count in OPEN_OF_ONE]
-    titles = ["open tasks", "tasks a second", "reads, of 3,000", "writes, of 1,000", "with the count of active tasks"]
+    rows = [_of_one(count, most) for count, most in OPEN_OF_ONE]
+    titles = [
+        *("open tasks, of `MostActiveTasks`", "tasks a second", "reads, of 3,000", "writes, of 1,000"),
+        *("to count a task: write units", "read units", "calls"),
+    ]
     return table(titles, rows)
 
 
-def _of_one(count: int) -> list[str]:
-    usage, rate = used(SECONDS, HINTED), count / SECONDS
-    counted = math.ceil(count * _ID / 1024) * _ASKED
-    others = usage.written / TASKS - _ASKED
-    reads, writes, whole = (rate * units for units in (usage.read / TASKS, others, others + counted))
+def _of_one(count: int, most: int) -> list[str]:
+    usage, rate, counted = used(SECONDS, HINTED), count / SECONDS, counted_tasks(count, most)
+    reads = rate * (usage.read / TASKS + counted.read)
+    writes = rate * (usage.written / TASKS - _ASKED + counted.written)
     return [
-        f"{count:,}",
+        f"{count:,} of {most:,}",
         f"{rate:.1f}",
         _bold(reads, READS_OF_A_PARTITION),
         _bold(writes, WRITES_OF_A_PARTITION),
-        _bold(whole, WRITES_OF_A_PARTITION),
+        f"{counted.written:.1f}",
+        f"{counted.read:.1f}",
+        f"{counted.calls:.2f}",
     ]
 
 

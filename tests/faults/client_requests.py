@@ -72,6 +72,12 @@ def arrange_create_at_the_limit(site: Site) -> Act:
     return arrange_create(site)
 
 
+def arrange_create_where_home_is_full(site: Site) -> Act:
+    """The only slot of the one shard beside the first is taken."""
+    modern(site).start("optional")
+    return arrange_create(site)
+
+
 def arrange_create_confirmed(site: Site) -> Act:
     asked = modern(site).call("confirmed").result
     more = {"requestState": asked["requestState"], "inputResponses": {"confirm": CONFIRMED_ANSWER}}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from stepwire.tasks.usage import Limits
+from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits
 from tests.faults.aws_events import (
     arrange_ask,
     arrange_ask_nobody,
@@ -55,6 +55,7 @@ from tests.faults.client_requests import (
     arrange_create_plain_legacy,
     arrange_create_refused,
     arrange_create_refused_with_key,
+    arrange_create_where_home_is_full,
     arrange_create_with_key,
     arrange_get,
     arrange_get_end_untold,
@@ -164,6 +165,16 @@ OPERATIONS: Final = (
         arrange_create_at_the_limit,
         limits=Limits(active=1),
         last=4,
+        repeats=True,
+    ),
+    Operation(
+        "create, home shard full",
+        Caller.CLIENT,
+        ("UpdateItem usage", "Query usage", *_CREATION),
+        arrange_create_where_home_is_full,
+        limits=Limits(active=MOST_IN_THE_FIRST + 1),
+        first=1,
+        last=2,
         repeats=True,
     ),
     Operation(

@@ -24,7 +24,7 @@ from local.iam.clients import aws_client
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.publishing.wake_ups import SqsWakeUps, task_to_wake
 from stepwire.aws.secrets_manager import Secret
-from stepwire.aws.storage.items import item_key, task_of
+from stepwire.aws.storage.items import USAGE, item_key, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
@@ -211,9 +211,10 @@ class Site:
         (task,) = self.tasks().values()
         return task
 
-    def slots(self) -> frozenset[TaskId]:
-        """Return the ids of the tasks that hold a slot."""
-        return frozenset(one for item in self.items if item["sk"]["S"] == "usage" for one in usage_of(item).active)
+    def slots(self, prefix: str = USAGE) -> frozenset[TaskId]:
+        """Return the ids of the tasks that hold a slot, in the items whose sort key begins so."""
+        counted = (item for item in self.items if item["sk"]["S"].startswith(prefix))
+        return frozenset(one for item in counted for one in usage_of(item).active)
 
     def executions(self) -> dict[str, str]:
         """Return the status of each execution, by its ARN."""

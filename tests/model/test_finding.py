@@ -30,7 +30,7 @@ def _never_claimed(*_args: object) -> None:
     return None
 
 
-def _not_released(_store: DynamoDbTaskStore, _owner: object, _task_ids: object) -> None:
+def _not_released(*_args: object) -> None:
     return None
 
 

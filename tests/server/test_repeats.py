@@ -159,12 +159,12 @@ def test_a_call_without_a_slot_looks_for_its_task_before_it_is_refused(era: str)
     client, given = client_of(world, era), list[str]()
     reserve = world.store.reserve
 
-    def late(*args: object) -> None:
+    def late(*args: object) -> int:
         world.store.reserve = reserve
         given.append(called(client, KEY))
         world.succeed(given[0], OUTPUT)
         called(client, None, {"text": "y"})
-        reserve(*args)  # type: ignore[arg-type] - the arguments are passed on unchanged
+        return reserve(*args)  # type: ignore[arg-type] - the arguments are passed on unchanged
 
     world.store.reserve = late  # type: ignore[method-assign] - one call comes late
 

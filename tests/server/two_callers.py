@@ -58,25 +58,25 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(owner)
         return super().claim_key(owner, digest, claim, replacing)
 
-    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
         self.asked.add(key.owner)
-        super().unreserve(key, limits)
+        super().unreserve(key, limits, shard)
 
     def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
         self.asked.add(owner)
         return super().load_key_claim(owner, digest)
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
         self.asked.add(key.owner)
-        super().reserve(key, limits, at)
+        return super().reserve(key, limits, at)
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         self.asked.add(owner)
         return super().begin_reclaim(owner, at)
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
         self.asked.add(owner)
-        super().release(owner, task_ids)
+        super().release(owner, task_ids, shard)
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.asked.add(owner)

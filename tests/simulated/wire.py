@@ -8,6 +8,8 @@ from typing import Any, cast
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
+from stepwire.aws.storage.items import USAGE
+
 
 def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) -> AWSResponse:
     """Return an answer of AWS."""
@@ -26,6 +28,7 @@ def subject_of(request: AWSPreparedRequest) -> str:
     if "RequestItems" in body:
         return "tasks"
     if "KeyConditionExpression" in body:
-        return body.get("IndexName", "tasks")
+        prefix = body["ExpressionAttributeValues"].get(":prefix", {}).get("S")
+        return USAGE if prefix == USAGE else body.get("IndexName", "tasks")
     sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
     return sort_key.partition("#")[0]

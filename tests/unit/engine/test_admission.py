@@ -1,5 +1,6 @@
 """Admitting a caller's next task: the cost of a refused call, and how slots are freed again."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
@@ -7,11 +8,13 @@ from typing import Any, cast
 import pytest
 
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.engine.admission import Admission
 from stepwire.errors import LimitReached, StoreBusy
 from stepwire.principal import Principal
+from stepwire.tasks.events import WorkStopped
 from stepwire.tasks.ids import TaskId, TaskKey, new_task_id
 from stepwire.tasks.task import Cancelled, Task
-from stepwire.tasks.usage import Limits, Usage
+from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits, Usage, home_of
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, World
 
@@ -132,3 +135,91 @@ def test_undoing_a_reservation_restores_the_rate() -> None:
     world.store.unreserve(key, world.limits)
 
     assert world.store.usage[ALICE] == before == Usage(before.active, START_OF_TIME + timedelta(seconds=1))
+
+
+GATEWAY = Limits(active=MOST_IN_THE_FIRST + 1, per_minute=600_000)
+"""With one slot in the shard beside the first."""
+
+
+def call_of_a_gateway(world: World) -> Task:
+    return world.recorder.require(ALICE, world.call().task_id)
+
+
+def fill_the_first_shard(world: World, *others: TaskId) -> None:
+    """Take its slots for these tasks and for calls that have just begun."""
+    soon = world.clock.now() + timedelta(hours=1)
+    ids = (new_task_id(soon, number.to_bytes(16, "big")) for number in range(MOST_IN_THE_FIRST - len(others)))
+    world.store.usage[ALICE] = Usage(frozenset([*ids, *others]), world.clock.now())
+
+
+def calls_until_each_slot_had_its_turn(world: World) -> int:
+    """Call again and again, and return how many calls were admitted."""
+    admitted = 0
+    for _ in range(-(-GATEWAY.active // 25)):
+        world.clock.advance(seconds=10)
+        with suppress(LimitReached):
+            world.call()
+            admitted += 1
+    return admitted
+
+
+def test_a_task_knows_which_shard_counts_it_and_its_end_frees_that() -> None:
+    world = World(limits=GATEWAY)
+    first, second = call_of_a_gateway(world), call_of_a_gateway(world)
+
+    for task in (first, second):
+        world.recorder.record(task, WorkStopped("stopped"))
+
+    assert (first.usage_shard, second.usage_shard) == (1, 0)
+    assert world.store.usage_shards[ALICE, 1].active == world.store.usage[ALICE].active == frozenset()
+
+
+def test_a_second_slot_of_a_task_is_reclaimed_and_its_own_is_not() -> None:
+    """A request died after it had reserved one; its retry found room in another shard."""
+    world = World(limits=GATEWAY)
+    task = call_of_a_gateway(world)
+    fill_the_first_shard(world, task.task_id)
+
+    admitted = calls_until_each_slot_had_its_turn(world)
+
+    assert admitted == 1
+    assert task.task_id in world.store.usage_shards[ALICE, 1].active
+    assert task.task_id not in world.store.usage[ALICE].active
+
+
+def test_an_active_task_whose_shard_an_earlier_version_has_dropped_keeps_its_slot() -> None:
+    world = World(limits=GATEWAY)
+    task = call_of_a_gateway(world)
+    world.store.tasks[task.key] = replace(task, usage_shard=0)
+    fill_the_first_shard(world)
+
+    admitted = calls_until_each_slot_had_its_turn(world)
+
+    assert admitted == 0
+    assert task.task_id in world.store.usage_shards[ALICE, 1].active
+
+
+def test_a_request_whose_task_another_has_created_gives_back_only_a_slot_of_its_own() -> None:
+    world = World(limits=GATEWAY)
+    task = call_of_a_gateway(world)
+    fill_the_first_shard(world, task.task_id)
+    admission = Admission(world.recorder, GATEWAY)
+
+    admission.give_back_unless_active(task)
+    admission.give_back_unless_active(replace(task, usage_shard=0))
+
+    assert task.task_id in world.store.usage_shards[ALICE, 1].active
+    assert task.task_id not in world.store.usage[ALICE].active
+
+
+@pytest.mark.parametrize("active", [1, 1_000, 1_001, 1_036, 1_037, 2_500, 9_999, 10_000])
+def test_the_shares_of_all_shards_are_the_limits(active: int) -> None:
+    limits = Limits(active=active, per_minute=600)
+
+    shares = [limits.share(shard) for shard in range(limits.shards + 1)]
+
+    assert sum(share.active for share in shares) == active
+    assert sum(share.per_minute for share in shares) == pytest.approx(600)
+    assert min(share.active for share in shares) > 0
+    assert shares[0].active == min(active, MOST_IN_THE_FIRST)
+    assert {home_of(new_task_id(START_OF_TIME, bytes([n] * 16)), limits) for n in range(256)} <= set(range(len(shares)))

@@ -30,5 +30,5 @@ class Expirations:
             return
         if not task.awaits_confirmation:
             self.workflows.stop(task.execution, "The task expired.")
-        self.store.release(task.owner, frozenset({task.task_id}))
+        self.store.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         self.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))

@@ -12,13 +12,15 @@ from stepwire.engine.recorder import Recorder
 from stepwire.errors import LimitReached, NotAdmitted, StoreBusy
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskId, TaskKey, created_at_of
+from stepwire.tasks.ids import TaskKey, created_at_of
 from stepwire.tasks.lifecycle import as_of
-from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive, Usage, may_reclaim
+from stepwire.tasks.task import Task
+from stepwire.tasks.usage import Limits, Refusal, Slot, TooFast, TooManyActive, may_reclaim
 
 LONGEST_REQUEST: Final = timedelta(seconds=30)
 """Longer than function mcp runs: an older request does nothing any more."""
-_MOST_PER_BATCH: Final = 25  # tasks that a refused call reads in full, up to 400 KB each
+_FEWEST_PER_BATCH: Final = 25  # tasks that a refused call reads
+_MOST_PER_BATCH: Final = 100  # of a caller with very many: each has its turn within a quarter of an hour
 _BATCH_TURN: Final = 10  # seconds; then the next batch is checked
 _SLOT_RETRY: Final = 10.0  # seconds; it is unknown when a slot becomes free
 
@@ -30,62 +32,73 @@ class Admission:
     recorder: Recorder
     limits: Limits
 
-    def reserve(self, key: TaskKey) -> None:
-        """Reserve a slot and a part of the rate for a task. Idempotent per task.
+    def reserve(self, key: TaskKey) -> int:
+        """Reserve a slot and a part of the rate for a task, and return the slot's shard. Idempotent per task.
 
         Raises:
             LimitReached: the owner is at a limit, and no slot could be reclaimed.
         """
         store, now = self.recorder.store, self.recorder.now()
         try:
-            store.reserve(key, self.limits, now)
+            return store.reserve(key, self.limits, now)
         except NotAdmitted as refused:
             refusal = refused.refusal
-            if isinstance(refusal, TooFast) or not self._reclaim_slots(key.owner, refusal.usage):
+            if isinstance(refusal, TooFast) or not self._reclaim_slots(key.owner, refusal):
                 raise limit_reached(refusal, self.limits) from None
             try:
-                store.reserve(key, self.limits, now)
+                return store.reserve(key, self.limits, now)
             except NotAdmitted as again:
                 raise limit_reached(again.refusal, self.limits) from None
 
-    def give_back(self, key: TaskKey) -> None:
+    def give_back(self, task: Task) -> None:
         """Give back the reservation of a task that was not created."""
         with suppress(StoreBusy):
-            self.recorder.store.unreserve(key, self.limits)
+            self.recorder.store.unreserve(task.key, self.limits, task.usage_shard)
 
-    def give_back_unless_active(self, key: TaskKey) -> None:
-        """Give back the reservation of a task whose id was taken, unless that task is still active."""
-        task = self.recorder.load(key)
-        if task is None or task.has_ended:
-            self.give_back(key)
+    def give_back_unless_active(self, task: Task) -> None:
+        """Give back the reservation of a task whose id was taken, unless the task of that id is active with it."""
+        existing = self.recorder.load(task.key)
+        if existing is None or existing.has_ended or existing.usage_shard != task.usage_shard:
+            self.give_back(task)
 
-    def _reclaim_slots(self, owner: Principal, usage: Usage) -> bool:
+    def _reclaim_slots(self, owner: Principal, refusal: TooManyActive) -> bool:
         """Free slots of ended tasks and of tasks that were never created; return whether any slot was freed.
 
         At most one attempt in `RECLAIM_PAUSE` per caller, so that refused calls read next to nothing.
         """
         now = self.recorder.now()
-        batch = _next_batch(usage.active, now)
+        batch = _next_batch(refusal, now)
         try:
-            if not may_reclaim(usage, now) or not self.recorder.store.begin_reclaim(owner, now):
+            if not may_reclaim(refusal.usage, now) or not self.recorder.store.begin_reclaim(owner, now):
                 return False
-            tasks = self.recorder.load_many(owner, batch)
+            tasks = self.recorder.load_many(owner, frozenset(one.task_id for one in batch))
         except StoreBusy:
             return False  # the caller is refused, and a later call tries again
+        taken = frozenset(refusal.slots())
+        free = {slot for slot in batch if _is_free(slot, tasks.get(slot.task_id), taken, now)}
+        for shard in sorted({slot.shard for slot in free}):
+            ids = frozenset(slot.task_id for slot in free if slot.shard == shard)
+            self.recorder.store.release(owner, ids, shard)
+        return bool(free)
+
+
+def _is_free(slot: Slot, task: Task | None, taken: frozenset[Slot], now: datetime) -> bool:
+    """Tell whether the task of a slot does not need it any more."""
+    if task is None:
         # A request reserves a slot at most `LONGEST_REQUEST` after its task id was made (`IdempotentCalls`), and writes
         # the task within as much again. After both, a missing task will not be created any more.
-        lost = {one for one in batch if one not in tasks and now - created_at_of(one) > 2 * LONGEST_REQUEST}
-        ended = {one for one, task in tasks.items() if as_of(task, now).has_ended or task.expires_at <= now}
-        if lost or ended:
-            self.recorder.store.release(owner, frozenset(lost | ended))
-        return bool(lost or ended)
+        return now - created_at_of(slot.task_id) > 2 * LONGEST_REQUEST
+    # A request that died after it had reserved a slot, and a retry that found room in another shard.
+    is_second = task.usage_shard != slot.shard and Slot(slot.task_id, task.usage_shard) in taken
+    return is_second or as_of(task, now).has_ended or task.expires_at <= now
 
 
-def _next_batch(counted: frozenset[TaskId], at: datetime) -> frozenset[TaskId]:
-    """Return the part of a caller's active tasks to check now; over time, every task has its turn."""
-    in_order = sorted(counted)
-    start = int(at.timestamp()) // _BATCH_TURN * _MOST_PER_BATCH % len(in_order)
-    return frozenset((in_order[start:] + in_order[:start])[:_MOST_PER_BATCH])
+def _next_batch(refusal: TooManyActive, at: datetime) -> frozenset[Slot]:
+    """Return the part of a caller's slots to check now; over time, every one has its turn."""
+    in_order = sorted(refusal.slots(), key=lambda slot: (slot.task_id, slot.shard))
+    most = min(_MOST_PER_BATCH, max(_FEWEST_PER_BATCH, len(in_order) // 100))
+    start = int(at.timestamp()) // _BATCH_TURN * most % len(in_order)
+    return frozenset((in_order[start:] + in_order[:start])[:most])
 
 
 def limit_reached(refusal: Refusal, limits: Limits) -> LimitReached:

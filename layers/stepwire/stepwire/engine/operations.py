@@ -284,11 +284,11 @@ class Operations:
 
         If the client cancelled the request before it arrived, the task is cancelled here.
         """
-        self._admission.reserve(task.key)
+        task = replace(task, usage_shard=self._admission.reserve(task.key))
         try:
             created = self.recorder.store.create(task)
         except TaskExists:
-            self._admission.give_back_unless_active(task.key)
+            self._admission.give_back_unless_active(task)
             raise
         request = task.origin.request
         if request is None or self._may_begin(created, request):
@@ -303,7 +303,7 @@ class Operations:
         """Delete a task that could not be started, and return whether that worked: not if it was saved meanwhile."""
         is_gone = self.recorder.store.delete(task)
         if is_gone:
-            self._admission.give_back(task.key)
+            self._admission.give_back(task)
         return is_gone
 
     def _new_task(self, call: ToolCall, task_id: TaskId, status: Status) -> Task:

@@ -97,16 +97,16 @@ class TaskStore(Protocol):
         """Return the claim of an idempotency key, possibly an expired one; None if there is none."""
         ...
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
-        """Reserve an active slot unless the owner is at a limit. Idempotent per task.
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+        """Reserve an active slot unless the owner is at a limit, and return its shard. Idempotent per task.
 
         Raises:
             NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
         """
         ...
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
-        """Free the slots of tasks. Idempotent.
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
+        """Free the slots of tasks that a shard counts. Idempotent.
 
         Raises:
             StoreBusy: the store may not have done it; doing it again is harmless.
@@ -129,7 +129,7 @@ class TaskStore(Protocol):
         """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
         ...
 
-    def unreserve(self, key: TaskKey, limits: Limits) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
         """Undo the reservation of a task that was not created: its slot and its part of the rate. Idempotent.
 
         Raises:

@@ -139,7 +139,7 @@ class Recorder:
     def _finish(self, task: Task, source: EndSource | None) -> None:
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):
-            self.store.release(task.owner, frozenset({task.task_id}))
+            self.store.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         duration = task.last_updated_at - task.created_at
         outcome = outcome_of(task.status)
         self.audit(AuditEntry(AuditAction.ENDED, task.owner, task.work.tool, task.task_id, outcome, duration, source))

@@ -282,6 +282,8 @@ class Task:
     """Of a follow-up task: what it continues."""
     follow_ups: FollowUpIds = FollowUpIds()
     """The tasks that continue this one; a terminal status stays as it is."""
+    usage_shard: int = 0
+    """Which part of its owner's usage counts it as active (see `usage`)."""
     version: int = 0
     """Number of saves, for optimistic locking; only the store changes it."""
 

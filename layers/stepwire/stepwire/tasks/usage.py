@@ -2,18 +2,28 @@
 
 Active tasks are stored as a set of ids, so that freeing a slot is idempotent. The creation rate follows the generic
 cell rate algorithm (GCRA), whose whole state is one point in time.
+
+Above `MOST_IN_THE_FIRST` the set and the rate are divided into shards, each with its share of both limits: the shares
+add up to the limits, so that no write needs to know another shard. The rule: the first shard is what earlier versions
+write, with their largest limit, so that they and this version together admit no more either.
 """
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
+from zlib import crc32
 
-from stepwire.lean_dataclasses import dataclass, replace
+from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 
 _MINUTE: Final = timedelta(minutes=1)
 RECLAIM_PAUSE: Final = timedelta(seconds=10)
 """Minimum time between two reclaims of a caller's slots: it bounds what refused calls read."""
+MOST_IN_THE_FIRST: Final = 1_000
+"""Slots of the first shard. A caller with no more has no other one."""
+MOST_SHARDS: Final = 36
+"""Shards beside the first: of 10,000 slots, each has 250."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class Limits:
 
     active: int = 100
     """Most tasks that may run at the same time."""
-    per_minute: int = 120
+    per_minute: float = 120
     """Most tasks created in a burst, and per minute after it; so up to twice as many in the first minute."""
     ttl: timedelta = LONGEST_TTL
     """Longest ttl a caller may request; a tool's own ttl may exceed it."""
@@ -33,6 +43,24 @@ class Limits:
     def pace(self) -> timedelta:
         """The time between two creations at the sustained rate."""
         return _MINUTE / self.per_minute
+
+    @property
+    def burst(self) -> timedelta:
+        """How far the creations may be ahead of the sustained rate: a minute, and at least one creation."""
+        return max(_MINUTE, self.pace)
+
+    @property
+    def shards(self) -> int:
+        """How many shards there are beside the first."""
+        return max(0, min(MOST_SHARDS, self.active - MOST_IN_THE_FIRST))
+
+    def share(self, shard: int) -> "Limits":
+        """Return the part of these limits that a shard has; 0 is the first."""
+        if not self.shards:
+            return self
+        each, rest = divmod(self.active - MOST_IN_THE_FIRST, self.shards)
+        active = each + (shard <= rest) if shard else MOST_IN_THE_FIRST
+        return replace(self, active=active, per_minute=self.per_minute * active / self.active)
 
 
 @dataclass(frozen=True)
@@ -51,6 +79,23 @@ class TooManyActive:
     """The caller has reached the limit of active tasks."""
 
     usage: Usage
+    """Of the first shard."""
+    others: Mapping[int, frozenset[TaskId]] = field(default_factory=dict[int, frozenset[TaskId]])
+    """The active tasks that the other shards count."""
+
+    def slots(self) -> "Iterator[Slot]":
+        """Yield the slots that are taken."""
+        for shard, active in {0: self.usage.active, **self.others}.items():
+            for task_id in active:
+                yield Slot(task_id, shard)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A slot that is taken."""
+
+    task_id: TaskId
+    shard: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +106,35 @@ class TooFast:
 
 
 Refusal: TypeAlias = TooManyActive | TooFast
+
+
+def home_of(task_id: TaskId, limits: Limits) -> int:
+    """Return the shard that is asked first for a slot; the same each time, so that a retry finds its slot."""
+    return 1 + crc32(task_id.encode()) % limits.shards if limits.shards else 0
+
+
+def admit_anywhere(usages: Mapping[int, Usage], limits: Limits, task_id: TaskId, at: datetime) -> int | Refusal:
+    """Return a shard that has the task or admits it, or why none does.
+
+    Args:
+        usages: what is used of each shard; of one that is missing, nothing.
+        limits: the whole limits.
+        task_id: the task.
+        at: the time.
+    """
+    for shard, usage in usages.items():
+        if task_id in usage.active:
+            return shard
+    shards = range(limits.shards + 1)
+    decided = {one: admit(usages.get(one, Usage()), limits.share(one), task_id, at) for one in shards}
+    has_room = [one for one, usage in decided.items() if isinstance(usage, Usage)]
+    if has_room:
+        return has_room[crc32(task_id.encode()) % len(has_room)]  # so that calls at once do not meet in one shard
+    too_fast = [one for one in decided.values() if isinstance(one, TooFast)]
+    if too_fast:
+        return min(too_fast, key=lambda one: one.retry_after)
+    others = {shard: usage.active for shard, usage in usages.items() if shard}
+    return TooManyActive(usages.get(0, Usage()), others)
 
 
 def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage | Refusal:
@@ -74,8 +148,8 @@ def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage 
 def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:
     """Return the usage after one more call that takes no slot, or why the call is refused."""
     paced_until = max(usage.paced_until or at, at) + limits.pace
-    if paced_until > at + _MINUTE:
-        return TooFast(paced_until - at - _MINUTE)
+    if paced_until > at + limits.burst:
+        return TooFast(paced_until - at - limits.burst)
     return replace(usage, paced_until=paced_until)
 
 

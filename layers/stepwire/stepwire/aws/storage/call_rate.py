@@ -1,6 +1,6 @@
-"""The rate of a caller's calls that create no task: part of the same limit, in the same item as that of tasks.
+"""The rate of a caller's calls that create no task: part of the same limit, in the same items as that of tasks.
 
-Loaded with the first such call. `task_store` reserves a slot and a part of the rate in one write; here is no slot.
+Loaded with the first such call. `usage` reserves a slot and a part of the rate in one write; here is no slot.
 """
 
 from collections.abc import Callable
@@ -8,12 +8,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from stepwire.aws.storage.conditions import is_failed_condition, item_found
-from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
-from stepwire.errors import NotAdmitted, StoreBusy
+from stepwire.aws.storage.usage import CallerUsage
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
-from stepwire.tasks.usage import Limits, TooFast, Usage, pace_after
+from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -32,17 +30,4 @@ class DynamoDbCallRate:
 
     def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
         """Count a call, or refuse it."""
-        usage = Usage()
-        for _ in range(MOST_TRIES):
-            try:
-                self._client.update_item(**counting(self.table_name, owner, limits, usage, at))
-            except Exception as error:
-                if not is_failed_condition(error):
-                    raise
-                usage = usage_of(item_found(error))
-                decided = pace_after(usage, limits, at)
-                if isinstance(decided, TooFast):
-                    raise NotAdmitted(decided) from None
-            else:
-                return
-        raise StoreBusy
+        CallerUsage(self.table_name, lambda: self._client).count(owner, limits, at)

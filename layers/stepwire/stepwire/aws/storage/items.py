@@ -78,6 +78,7 @@ Item: TypeAlias = dict[str, Any]
 
 FORMAT: Final = 3
 TASK_PREFIX: Final = "task#"
+USAGE: Final = "usage"
 NEGLECTED_INDEX: Final = "neglected"
 SHARDS: Final = ("0", "1", "2", "3")
 """The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
@@ -125,6 +126,7 @@ def item_of(task: Task) -> Item:
         "longest_poll_interval_ms": task.longest_poll_interval // MILLISECOND,
         "shows_state": int(task.work.shows_state),
         **_numbers_of(task.status),
+        **({"usage_shard": task.usage_shard} if task.usage_shard else {}),
         # Rounded up: DynamoDB may delete the item from this second on, when no reader sees the task any more.
         "expires_at": seconds_of(task.expires_at),
     }
@@ -168,6 +170,7 @@ def task_of(item: Item) -> Task:
         attempt=attempts.attempt_in(_text(item, "state_machine_arn")),
         follows=_follows_in(item),
         follow_ups=FollowUpIds(_maybe_id(item, "followed_by_redrive"), _maybe_id(item, "followed_by_restart")),
+        usage_shard=_number(item, "usage_shard") if "usage_shard" in item else 0,
         version=_number(item, "version"),
     )
 
@@ -197,9 +200,14 @@ def item_key(key: TaskKey) -> Item:
     return {"pk": {"S": key.owner}, "sk": {"S": TASK_PREFIX + key.task_id}}
 
 
-def usage_key(owner: Principal) -> Item:
-    """Return the primary key of the item with what a caller uses of the limits."""
-    return {"pk": {"S": owner}, "sk": {"S": "usage"}}
+def usage_key(owner: Principal, shard: int = 0) -> Item:
+    """Return the primary key of the item with what a caller uses of a shard of the limits."""
+    return {"pk": {"S": owner}, "sk": {"S": f"{USAGE}#{shard}" if shard else USAGE}}
+
+
+def usage_shard_of(item: Item) -> int:
+    """Return the shard of an item with what a caller uses."""
+    return int(item["sk"]["S"].removeprefix(USAGE).removeprefix("#") or 0)
 
 
 def _first_execution_name(task: Task) -> str:

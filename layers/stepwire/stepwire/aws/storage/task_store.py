@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import (
@@ -21,18 +21,17 @@ from stepwire.aws.storage.items import (
     item_key,
     task_key_from_item,
     task_of,
-    usage_key,
 )
 from stepwire.aws.storage.parts import Parts, divided
-from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, moment_of_seconds, seconds_of
-from stepwire.aws.storage.usage import MOST_TRIES, counting, usage_of
+from stepwire.aws.storage.times import milliseconds_of, moment_of, moment_of_seconds, seconds_of
+from stepwire.aws.storage.usage import MOST_TRIES, CallerUsage
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
-from stepwire.errors import NotAdmitted, SaveConflict, StoreBusy, TaskExists
+from stepwire.errors import SaveConflict, StoreBusy, TaskExists
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import ResultElsewhere, Task, Terms, ToolResult
-from stepwire.tasks.usage import RECLAIM_PAUSE, Limits, Usage, admit
+from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -45,9 +44,6 @@ _IS_ABANDONED: Final = "task_id = :abandoned"
 _IS_NOT_CANCELLED: Final = "attribute_not_exists(cancelled)"
 # Clients must not reuse a request id, but some do: the cancelled request had another task.
 _IS_OF_AN_EARLIER_CALL: Final = "(attribute_exists(task_id) AND task_id <> :task_id)"
-_IS_RESERVED: Final = "contains(active, :text)"
-_MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
-_HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
 _MOST_KEYS: Final = 100  # of one BatchGetItem
 _PAGE: Final = 100  # tasks
 _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal has this form
@@ -67,6 +63,10 @@ class DynamoDbTaskStore:
     @cached_property
     def _parts(self) -> Parts:
         return Parts(self.table_name, lambda: self._client)
+
+    @cached_property
+    def _usage(self) -> CallerUsage:
+        return CallerUsage(self.table_name, lambda: self._client)
 
     def create(self, task: Task) -> Task:
         """Write a new task and return it with its version. Idempotent for the same task."""
@@ -126,87 +126,21 @@ class DynamoDbTaskStore:
         item = cast(Item | None, found.get("Item"))
         return None if item is None else _claim_of(item)
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> None:
-        """Reserve an active slot unless the owner is at a limit. Idempotent per task."""
-        usage = Usage()
-        for _ in range(MOST_TRIES):
-            try:
-                self._client.update_item(**self._reservation(key, limits, usage, at))
-            except ClientError as error:
-                if not is_failed_condition(error):
-                    raise
-                usage = usage_of(item_found(error))
-                if key.task_id in usage.active:
-                    return
-                refusal = admit(usage, limits, key.task_id, at)
-                if not isinstance(refusal, Usage):
-                    raise NotAdmitted(refusal) from None
-            else:
-                return
-        raise StoreBusy
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+        """Reserve an active slot unless the owner is at a limit, and return its shard. Idempotent per task."""
+        return self._usage.reserve(key, limits, at)
 
-    def _reservation(self, key: TaskKey, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
-        """Return the conditional update that reserves a slot and counts the call."""
-        update = counting(self.table_name, key.owner, limits, usage, at)
-        update["UpdateExpression"] += " ADD active :id"
-        update["ConditionExpression"] += f" AND {_HAS_A_SLOT}"
-        update["ExpressionAttributeValues"] |= {
-            ":id": {"SS": [key.task_id]},
-            ":text": {"S": key.task_id},
-            ":most": {"N": str(limits.active)},
-        }
-        return update
-
-    def release(self, owner: Principal, task_ids: frozenset[TaskId]) -> None:
-        """Free the slots of tasks. Idempotent."""
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=usage_key(owner),
-                UpdateExpression="DELETE active :ids",
-                ExpressionAttributeValues={":ids": {"SS": sorted(task_ids)}},
-            )
-        except (ClientError, BotoCoreError) as error:
-            raise StoreBusy from error
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
+        """Free the slots of tasks that a shard counts. Idempotent."""
+        self._usage.release(owner, task_ids, shard)
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         """Record that slots are reclaimed now; False if the last time is within `RECLAIM_PAUSE`."""
-        now = milliseconds_of(at)
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=usage_key(owner),
-                UpdateExpression="SET reclaimed_at = :now",
-                ConditionExpression=_MAY_RECLAIM,
-                ExpressionAttributeValues={
-                    ":now": {"N": str(now)},
-                    ":before": {"N": str(now - RECLAIM_PAUSE // MILLISECOND)},
-                },
-            )
-        except (ClientError, BotoCoreError) as error:
-            if is_failed_condition(error):
-                return False
-            raise StoreBusy from error
-        return True
+        return self._usage.begin_reclaim(owner, at)
 
-    def unreserve(self, key: TaskKey, limits: Limits) -> None:
-        """Undo a reservation. Idempotent: the rate is given back only in the write that frees the slot."""
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=usage_key(key.owner),
-                UpdateExpression="SET paced_until = paced_until - :pace DELETE active :id",
-                ConditionExpression=_IS_RESERVED,
-                ExpressionAttributeValues={
-                    ":id": {"SS": [key.task_id]},
-                    ":text": {"S": key.task_id},
-                    ":pace": {"N": str(limits.pace // MILLISECOND)},
-                },
-            )
-        except (ClientError, BotoCoreError) as error:
-            if is_failed_condition(error):
-                return
-            raise StoreBusy from error
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
+        """Undo a reservation. Idempotent."""
+        self._usage.unreserve(key, limits, shard)
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Return several tasks by id, without those that do not exist."""

@@ -1,19 +1,193 @@
-"""What a caller uses, in one item: the slots of its active tasks, and the rate at which it calls."""
+"""What a caller uses: the slots of its active tasks, and the rate at which it calls.
 
+    pk  the caller's principal    sk  "usage", and for each other shard "usage#" + its number
+    active  the ids of tasks      paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
+
+`stepwire.tasks.usage` divides the limits into shards. The rule: each write changes one item, under the condition that
+the item's own share of the limits has room; so writes never conflict, and the shares add up to the limits.
+"""
+
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from stepwire.aws.storage.items import Item, usage_key
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stepwire.aws.storage.conditions import is_failed_condition, item_found
+from stepwire.aws.storage.items import USAGE, Item, usage_key, usage_shard_of
 from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, seconds_of
+from stepwire.errors import NotAdmitted, StoreBusy
+from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskId
-from stepwire.tasks.usage import Limits, Usage, is_idle
+from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.usage import (
+    RECLAIM_PAUSE,
+    Limits,
+    Refusal,
+    TooFast,
+    Usage,
+    admit,
+    admit_anywhere,
+    home_of,
+    is_idle,
+    pace_after,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 # A caller changes between idle and busy rarely; more retries than this mean a fault of ours.
 MOST_TRIES: Final = 5
 _IS_IDLE: Final = "(attribute_not_exists(paced_until) OR paced_until <= :now)"
 _IS_IN_PACE: Final = "paced_until > :now AND paced_until <= :horizon"
+_HAS_A_SLOT: Final = "(attribute_not_exists(active) OR (size(active) < :most AND NOT contains(active, :text)))"
+_IS_RESERVED: Final = "contains(active, :text)"
+_MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_at) OR reclaimed_at <= :before)"
 _RETENTION: Final = timedelta(days=31)  # longer than any task
+
+
+@dataclass(frozen=True)
+class CallerUsage:
+    """Counts what callers use."""
+
+    table_name: str
+    client: "Callable[[], DynamoDBClient]"
+
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+        """Reserve a slot unless the owner is at a limit, and return the shard that counts it. Idempotent per task."""
+        home = home_of(key.task_id, limits)
+        refusal = self._reserve_in(home, key, limits, at)
+        if refusal is None:
+            return home
+        if not limits.shards:
+            raise NotAdmitted(refusal)
+        for _ in range(MOST_TRIES):
+            shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at)
+            if not isinstance(shard, int):
+                raise NotAdmitted(shard)
+            if self._reserve_in(shard, key, limits, at) is None:
+                return shard
+        raise StoreBusy
+
+    def _reserve_in(self, shard: int, key: TaskKey, limits: Limits, at: datetime) -> Refusal | None:
+        share, usage = limits.share(shard), Usage()
+        for _ in range(MOST_TRIES):
+            try:
+                self.client().update_item(**self._reservation(shard, key, share, usage, at))
+            except ClientError as error:
+                if not is_failed_condition(error):
+                    raise
+                usage = usage_of(item_found(error))
+                if key.task_id in usage.active:
+                    return None
+                refusal = admit(usage, share, key.task_id, at)
+                if not isinstance(refusal, Usage):
+                    return refusal
+            else:
+                return None
+        raise StoreBusy
+
+    def _shards_of(self, owner: Principal) -> dict[int, Usage]:
+        """Return what is used of all shards: at most 10,000 ids, which one response has room for."""
+        found = self.client().query(
+            TableName=self.table_name,
+            KeyConditionExpression="pk = :owner AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues={":owner": {"S": owner}, ":prefix": {"S": USAGE}},
+            ConsistentRead=True,
+        )
+        return {usage_shard_of(item): usage_of(item) for item in cast(list[Item], found["Items"])}
+
+    def _reservation(self, shard: int, key: TaskKey, share: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
+        """Return the conditional update that reserves a slot and counts the call."""
+        update = counting(self.table_name, usage_key(key.owner, shard), share, usage, at)
+        update["UpdateExpression"] += " ADD active :id"
+        update["ConditionExpression"] += f" AND {_HAS_A_SLOT}"
+        update["ExpressionAttributeValues"] |= {
+            ":id": {"SS": [key.task_id]},
+            ":text": {"S": key.task_id},
+            ":most": {"N": str(share.active)},
+        }
+        return update
+
+    def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
+        """Count a call that takes no slot, or refuse it: the shards have their turns, by the millisecond."""
+        first = milliseconds_of(at) % (limits.shards + 1)
+        refusals = list[TooFast]()
+        for shard in (*range(first, limits.shards + 1), *range(first)):
+            refusal = self._count_in(shard, owner, limits.share(shard), at)
+            if refusal is None:
+                return
+            refusals.append(refusal)
+        raise NotAdmitted(min(refusals, key=lambda one: one.retry_after))
+
+    def _count_in(self, shard: int, owner: Principal, share: Limits, at: datetime) -> TooFast | None:
+        usage = Usage()
+        for _ in range(MOST_TRIES):
+            try:
+                self.client().update_item(**counting(self.table_name, usage_key(owner, shard), share, usage, at))
+            except ClientError as error:
+                if not is_failed_condition(error):
+                    raise
+                usage = usage_of(item_found(error))
+                decided = pace_after(usage, share, at)
+                if isinstance(decided, TooFast):
+                    return decided
+            else:
+                return None
+        raise StoreBusy
+
+    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int) -> None:
+        """Free the slots of tasks that a shard counts. Idempotent."""
+        try:
+            self.client().update_item(
+                TableName=self.table_name,
+                Key=usage_key(owner, shard),
+                UpdateExpression="DELETE active :ids",
+                ExpressionAttributeValues={":ids": {"SS": sorted(task_ids)}},
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise StoreBusy from error
+
+    def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
+        """Record that slots are reclaimed now; False if the last time is within `RECLAIM_PAUSE`."""
+        now = milliseconds_of(at)
+        return self._changes(
+            owner,
+            0,
+            "SET reclaimed_at = :now",
+            _MAY_RECLAIM,
+            {":now": {"N": str(now)}, ":before": {"N": str(now - RECLAIM_PAUSE // MILLISECOND)}},
+        )
+
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int) -> None:
+        """Undo a reservation. Idempotent: the rate is given back only in the write that frees the slot."""
+        self._changes(
+            key.owner,
+            shard,
+            "SET paced_until = paced_until - :pace DELETE active :id",
+            _IS_RESERVED,
+            {
+                ":id": {"SS": [key.task_id]},
+                ":text": {"S": key.task_id},
+                ":pace": {"N": str(limits.share(shard).pace // MILLISECOND)},
+            },
+        )
+
+    def _changes(self, owner: Principal, shard: int, update: str, condition: str, values: dict[str, Any]) -> bool:
+        """Write an update, and return whether its condition held."""
+        try:
+            self.client().update_item(
+                TableName=self.table_name,
+                Key=usage_key(owner, shard),
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ExpressionAttributeValues=values,
+            )
+        except (ClientError, BotoCoreError) as error:
+            if is_failed_condition(error):
+                return False
+            raise StoreBusy from error
+        return True
 
 
 def usage_of(item: Item) -> Usage:
@@ -24,22 +198,22 @@ def usage_of(item: Item) -> Usage:
     return Usage(frozenset(map(TaskId, item.get("active", {}).get("SS", ()))), paced, reclaimed)
 
 
-def counting(table_name: str, owner: Principal, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
+def counting(table_name: str, key: Item, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
     """Return the conditional update that counts one more call of an owner whose usage is thought to be this.
 
     A busy caller's theoretical arrival time is increased, so that concurrent calls all count; an idle one's is set.
     """
-    now, pace = milliseconds_of(at), limits.pace // MILLISECOND
+    now, pace, burst = milliseconds_of(at), limits.pace // MILLISECOND, limits.burst // MILLISECOND
     values = {":now": {"N": str(now)}, ":expires": {"N": str(seconds_of(at + _RETENTION))}}
     if is_idle(usage, at):
         paced, condition = ":next", _IS_IDLE
         values[":next"] = {"N": str(now + pace)}
     else:
         paced, condition = "paced_until + :pace", _IS_IN_PACE
-        values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + 60_000 - pace)}}
+        values |= {":pace": {"N": str(pace)}, ":horizon": {"N": str(now + burst - pace)}}
     return {
         "TableName": table_name,
-        "Key": usage_key(owner),
+        "Key": key,
         "UpdateExpression": f"SET paced_until = {paced}, expires_at = :expires",
         "ConditionExpression": condition,
         "ExpressionAttributeValues": values,

@@ -1,0 +1,186 @@
+"""The contract of TaskStore for callers with more than a thousand slots, which several items count."""
+
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from stepwire.aws.storage.call_rate import DynamoDbCallRate
+from stepwire.aws.storage.items import usage_key
+from stepwire.aws.storage.parts import write_units
+from stepwire.aws.storage.task_store import DynamoDbTaskStore
+from stepwire.engine.ports import TaskStore
+from stepwire.errors import NotAdmitted
+from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits, Refusal, TooFast, TooManyActive, home_of
+from tests.contracts.task_stores import a_task
+from tests.fakes import START_OF_TIME
+from tests.kits import ALICE, BOB
+from tests.simulated.dynamodb import quick_dynamodb_client
+from tests.tables import new_table
+
+GATEWAY = Limits(active=10_000, per_minute=60_000)
+TWO_SHARDS = Limits(active=MOST_IN_THE_FIRST + 2, per_minute=60_000)
+"""With one slot in each of the shards 1 and 2."""
+
+
+def on_store() -> DynamoDbTaskStore:
+    return DynamoDbTaskStore(new_table(), quick_dynamodb_client)
+
+
+def keys_of(shard: int, limits: Limits, count: int) -> list[TaskKey]:
+    """Return tasks whose home is this shard."""
+    keys = (a_task(number=number).key for number in range(1, 1_000_000))
+    return list(islice((key for key in keys if home_of(key.task_id, limits) == shard), count))
+
+
+def put_ids(store: DynamoDbTaskStore, shard: int, ids: list[str]) -> dict[str, Any]:
+    """Write the item of a shard, and return it."""
+    item = {**usage_key(ALICE, shard), "active": {"SS": ids}}
+    quick_dynamodb_client().put_item(TableName=store.table_name, Item=item)
+    return item
+
+
+def fill(store: DynamoDbTaskStore, limits: Limits, free: int) -> None:
+    """Take all slots, but leave one in each of the last shards."""
+    for shard in range(limits.shards + 1):
+        most = limits.share(shard).active
+        if shard <= limits.shards - free:
+            put_ids(store, shard, [a_task(BOB, number=1_000_000 + 1_000 * shard + one).task_id for one in range(most)])
+
+
+@contextmanager
+def counted(store: DynamoDbTaskStore) -> Generator[list[str]]:
+    """Yield the names of the calls that the store makes."""
+    made = list[str]()
+
+    def note(model: Any, **_: object) -> None:
+        made.append(model.name)
+
+    events: Any = store._client.meta.events  # pyright: ignore[reportPrivateUsage] - the client that it has built
+    events.register("before-call.dynamodb", note, unique_id="counted")
+    yield made
+    events.unregister("before-call.dynamodb", unique_id="counted")
+
+
+def test_a_slot_at_home_is_one_write_and_freed_by_one(aws: None) -> None:
+    store = on_store()
+    (key,) = keys_of(7, GATEWAY, 1)
+
+    with counted(store) as made:
+        shard = store.reserve(key, GATEWAY, START_OF_TIME)
+        store.release(ALICE, frozenset({key.task_id}), shard)
+
+    assert (shard, made) == (7, ["UpdateItem", "UpdateItem"])
+
+
+def test_ten_thousand_slots_keep_the_items_of_a_creation_below_ten_write_units(aws: None) -> None:
+    most = GATEWAY.share(7).active
+
+    item = put_ids(on_store(), 7, [a_task(number=one).task_id for one in range(most)])
+
+    assert most == 250
+    assert write_units(item) <= 10
+
+
+def test_a_task_whose_home_is_full_gets_a_slot_elsewhere_and_keeps_it_when_it_is_retried(store: TaskStore) -> None:
+    first, second = keys_of(1, TWO_SHARDS, 2)
+    store.reserve(first, TWO_SHARDS, START_OF_TIME)
+
+    shard = store.reserve(second, TWO_SHARDS, START_OF_TIME)
+
+    assert shard != 1
+    assert store.reserve(second, TWO_SHARDS, START_OF_TIME) == shard
+
+
+# T27
+@pytest.mark.parametrize("free", [0, 1, 3])
+def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, free: int) -> None:
+    store, limits = on_store(), Limits(active=MOST_IN_THE_FIRST + 9, per_minute=60_000)
+    fill(store, limits, free)
+
+    def refusal_of(key: TaskKey) -> Refusal | None:
+        try:
+            store.reserve(key, limits, START_OF_TIME)
+        except NotAdmitted as refused:
+            return refused.refusal
+        return None
+
+    with ThreadPoolExecutor(4) as pool:
+        refusals = list(pool.map(refusal_of, (a_task(number=number).key for number in range(1, 9))))
+
+    assert refusals.count(None) == free
+    assert {len(list(one.slots())) for one in refusals if isinstance(one, TooManyActive)} == {limits.active}
+
+
+def test_what_an_earlier_version_has_counted_stays_counted(aws: None) -> None:
+    """It had a limit of at most a thousand, in one item; and while both versions run, it fills that item."""
+    store = on_store()
+    fill(store, TWO_SHARDS, free=1)
+    key, other = keys_of(1, TWO_SHARDS, 2)
+    earlier = Limits(active=MOST_IN_THE_FIRST)
+
+    with pytest.raises(NotAdmitted):
+        store.reserve(other, earlier, START_OF_TIME)
+    shard = store.reserve(key, TWO_SHARDS, START_OF_TIME)
+    with pytest.raises(NotAdmitted):
+        store.reserve(other, TWO_SHARDS, START_OF_TIME)
+
+    assert shard == 2
+
+
+def test_a_slot_is_freed_in_the_shard_that_counts_it(store: TaskStore) -> None:
+    first, second, third = keys_of(1, TWO_SHARDS, 3)
+    store.reserve(first, TWO_SHARDS, START_OF_TIME)
+
+    for _ in range(3):
+        store.release(ALICE, frozenset({first.task_id}), 1)
+
+    assert store.reserve(second, TWO_SHARDS, START_OF_TIME) == 1
+    assert store.reserve(third, TWO_SHARDS, START_OF_TIME) != 1
+
+
+def test_an_undone_reservation_uses_nothing_of_its_shard(store: TaskStore) -> None:
+    limits = Limits(active=TWO_SHARDS.active, per_minute=TWO_SHARDS.active)  # one task a minute in shards 1 and 2
+    first, second, third = keys_of(1, limits, 3)
+    shard = store.reserve(first, limits, START_OF_TIME)
+
+    for _ in range(3):
+        store.unreserve(first, limits, shard)
+
+    assert store.reserve(second, limits, START_OF_TIME) == 1
+    assert store.reserve(third, limits, START_OF_TIME) != 1
+
+
+def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store: TaskStore) -> None:
+    limits = Limits(active=MOST_IN_THE_FIRST + 1, per_minute=10)
+    keys = [a_task(number=number).key for number in range(1, 13)]
+    given, refused = 0, None
+
+    for key in keys:
+        try:
+            store.reserve(key, limits, START_OF_TIME)
+        except NotAdmitted as refusal:
+            refused = refusal.refusal
+        else:
+            given += 1
+
+    assert given == 10  # one of them in shard 1, whose share of ten a minute is a hundredth
+    assert isinstance(refused, TooFast)
+    assert timedelta() < refused.retry_after <= timedelta(seconds=7)
+
+
+def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) -> None:
+    store = on_store()
+    rate, limits = DynamoDbCallRate(store.table_name, quick_dynamodb_client), Limits(TWO_SHARDS.active, per_minute=6)
+
+    for _ in range(7):
+        rate.count(ALICE, limits, START_OF_TIME)
+    with pytest.raises(NotAdmitted) as refused:
+        rate.count(ALICE, limits, START_OF_TIME)
+
+    assert isinstance(refused.value.refusal, TooFast)
