@@ -1,10 +1,11 @@
 """`make demo`: run workflows as tasks with the official client library, follow them, and show their results.
 
-First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal. With --all
-(`make demo ALL=1`) also reserve_stock, which fails twice and is retried. With --yes or
-without a terminal, the demo answers by itself. The rule: exit code 0 only if both results are correct: the report
-agrees with this program's own count of the file, and the refund with the answer. The endpoint is a new local stack, or
-the one in --url. The output of a local stack's functions goes to a log file.
+First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
+local stack, reserve_stock, whose end wakes an agent by webhook. With --all (`make demo ALL=1`) reserve_stock runs once
+more, fails twice and is retried. With --yes or without a terminal, the demo answers by itself. The rule: exit code 0
+only if all results are correct: the report agrees with this program's own count of the file, and the refund with the
+answer. The endpoint is a new local stack, or the one in --url. The output of a local stack's functions goes to a log
+file.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from importlib.metadata import version
 from io import StringIO
@@ -32,10 +33,11 @@ from rich.text import Text
 from examples.report_tables import print_refund, print_report
 from examples.terminal_user import User
 from examples.waiting import Waiting
+from examples.woken import NotWoken, SignIn, woken_by
 from local import LocalStack, LocalStackError
 from local.lambdas.function_output import FOLDER, kept_in
 from local.terminal.leaving import leave
-from stepwire_client import Callbacks, Task, TaskClient, TaskClientError, connect
+from stepwire_client import Callbacks, Completed, Task, TaskClient, TaskClientError, connect
 
 ROOT: Final = Path(__file__).parent.parent
 TEMPLATE: Final = Path(__file__).parent / "template.yaml"
@@ -52,6 +54,7 @@ class Endpoint:
 
     url: str
     logs: Path | None = None  # the functions' log, if this program started the stack
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])  # sign in
 
 
 class NotATask(Exception):
@@ -150,6 +153,29 @@ class Demo:
         print_refund(self.console, result)
         self.console.print("\nThe refund is what was answered.", style="green")
 
+    async def wake(self) -> None:
+        """Let a webhook wake an agent when its task has ended, and show what it hears and fetches.
+
+        Raises:
+            WrongResult: the item was not reserved.
+            NotWoken: the webhook was not called, or with something else.
+        """
+        self.console.print(
+            "\n[bold]events/subscribe task.finished[/], and [bold]tools/call reserve_stock[/] without polls"
+        )
+        self.progress.begin("asleep until the webhook is called")
+        woken = await woken_by(self.client, "reserve_stock", {"item": "chair", "in_stock_at_attempt": 1})
+        data = woken.event["data"]
+        self.console.print(
+            f"[dim]{woken.seconds:5.2f} s[/]  woken   [bold]{escape(data['taskId'])}[/] is {data['status']}"
+        )
+        self.console.print("         the signature is right; the agent fetches the result at once")
+        match woken.task:
+            case Completed(result=CallToolResult(structured_content={"item": item, "reserved_at_attempt": 1})):
+                self.console.print(f"\nA {item} is reserved, and nobody polled for it.", style="green")
+            case other:
+                raise WrongResult(f"The agent was woken, and its task is {other.status}.")
+
     async def reserve(self) -> None:
         """Reserve an item that is in stock at the third attempt, and show the result.
 
@@ -183,11 +209,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = options.data.read_text(encoding="utf-8-sig")
         with _endpoint(console, options.url) as endpoint:
             by_itself = options.yes or not sys.stdin.isatty()
-            asyncio.run(_run(console, endpoint.url, text, by_itself=by_itself, is_whole=options.all))
+            asyncio.run(_run(console, endpoint, text, by_itself=by_itself, is_whole=options.all))
     except KeyboardInterrupt:
         console.print("Stopped.")
         return STOPPED
-    except (LocalStackError, TaskClientError, NotATask, OSError, WrongResult, ExceptionGroup) as error:
+    except (LocalStackError, TaskClientError, NotATask, NotWoken, OSError, WrongResult, ExceptionGroup) as error:
         for reason in _reasons(error):
             console.print(reason, style="red", markup=False)
         if options.url is None:
@@ -214,14 +240,17 @@ def next_steps(endpoint: Endpoint) -> Sequence[str]:
     )
 
 
-async def _run(console: Console, url: str, text: str, *, by_itself: bool, is_whole: bool) -> None:
+async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bool, is_whole: bool) -> None:
     with Waiting(console, "connecting") as status:
         progress, user = Progress(console, status), User(console, status, by_itself=by_itself)
-        async with connect(url, callbacks=Callbacks(elicit=user.elicit)) as client:
+        callbacks = Callbacks(elicit=user.elicit)
+        async with connect(endpoint.url, headers=endpoint.headers, callbacks=callbacks) as client:
             console.print(f"Connected: mcp {version('mcp')}, protocol {client.protocol_version}")
             demo = Demo(console, client, progress, user)
             await demo.profile(text)
             await demo.refund()
+            if endpoint.logs is not None:  # another stack calls no address of this machine
+                await demo.wake()
             if is_whole:
                 await demo.reserve()
 
@@ -245,9 +274,18 @@ def _endpoint(console: Console, url: str | None) -> Generator[Endpoint]:
     with ExitStack() as running:
         output = running.enter_context(kept_in(LOGS, "demo"))
         with Waiting(console, "starting the local stack"):
-            stack = running.enter_context(LocalStack(ROOT / "template.yaml", others=[TEMPLATE], port=0))
+            sign_in = running.enter_context(SignIn())
+            stack = running.enter_context(
+                LocalStack(
+                    ROOT / "template.yaml",
+                    others=[TEMPLATE],
+                    port=0,
+                    parameters=sign_in.parameters,
+                    local_webhooks=True,
+                )
+            )
         console.print(f"The local stack serves two templates on {stack.url} ({time.monotonic() - began:.1f} s)")
-        yield Endpoint(stack.url, output.path.relative_to(ROOT))
+        yield Endpoint(stack.url, output.path.relative_to(ROOT), sign_in.headers())
 
 
 def differences(report: Mapping[str, Any], text: str) -> Iterator[str]:
@@ -287,7 +325,7 @@ def _reasons(error: BaseException) -> Iterator[str]:
         for part in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from _reasons(part)
     else:
-        yield str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
+        yield str(error) if isinstance(error, WrongResult | NotWoken) else f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

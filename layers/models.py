@@ -18,7 +18,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject",),
     "secretsmanager": ("GetSecretValue",),
-    "sqs": ("ChangeMessageVisibility", "SendMessage", "SendMessageBatch"),
+    "sqs": ("ChangeMessageVisibility", "DeleteMessage", "ReceiveMessage", "SendMessage", "SendMessageBatch"),
     "ssm": ("GetParametersByPath",),
     "stepfunctions": (
         "DescribeExecution",

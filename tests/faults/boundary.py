@@ -26,6 +26,7 @@ from stepwire.aws.clients import (
     sqs_client,
     step_functions_client,
 )
+from stepwire.subscriptions.ports import Answer, NotReached
 from tests.simulated.wire import answered, subject_of
 
 Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]
@@ -118,6 +119,28 @@ class Boundary:
         service, operation = event_name.split(".")[1:3]
         fault = self._fault_of(operation, request) or self.outages.get(service) or self._refusal_of(operation)
         return self._served(event_name, request) if fault is None else self._meet(fault, event_name, request)
+
+    def post(self, step: str, act: Callable[[], Answer]) -> Answer:
+        """Record a request to an endpoint as a step, with the fault that the endpoint then has."""
+        if not self._is_watching:
+            return act()
+        self.calls.append(step)
+        if self.injection is None or self.injection.step != len(self.calls) - 1:
+            return act()
+        match self.injection.fault:
+            case Fault.THROTTLED:
+                return Answer(429)
+            case Fault.DENIED:
+                return Answer(403)
+            case Fault.INTERNAL:
+                return Answer(500)
+            case Fault.TIMEOUT_AFTER | Fault.DEATH_AFTER:
+                act()
+            case _:
+                pass
+        if self.injection.fault in {Fault.DEATH_BEFORE, Fault.DEATH_AFTER}:
+            raise ProcessDied
+        raise NotReached("timeout")
 
     def _fault_of(self, operation: str, request: AWSPreparedRequest) -> Fault | None:
         if not self._is_watching:

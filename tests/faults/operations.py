@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits
+from tests.faults import deliveries
 from tests.faults.aws_events import (
     arrange_ask,
     arrange_ask_nobody,
@@ -137,6 +138,9 @@ _QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem 
 _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", "PutItem task")
+_OPENED: Final = ("GetItem events", "UpdateItem events")
+_DELIVERED: Final = ("Query change", "UpdateItem events")
+_POSTED: Final = ("UpdateItem events", "Query change", "POST event")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
 
 OPERATIONS: Final = (
@@ -372,4 +376,72 @@ OPERATIONS: Final = (
         first=6,
     ),
     Operation("status change published", Caller.STREAM, ("PutEvents",), arrange_status_change, change_is_published),
+    Operation("events/poll, first", Caller.CLIENT, _OPENED, deliveries.arrange_poll),
+    Operation("events/poll", Caller.CLIENT, ("GetItem events", "Query change"), deliveries.arrange_poll_again),
+    Operation(
+        "events/subscribe",
+        Caller.CLIENT,
+        (
+            "GetItem events",
+            "Query events",
+            "PutItem events",
+            "GetItem events",
+            *_OPENED,
+            "GetItem verified",
+            "POST challenge",
+            "PutItem verified",
+            "PutItem events",
+        ),
+        deliveries.arrange_subscribe,
+    ),
+    Operation(
+        "events/subscribe, refresh",
+        Caller.CLIENT,
+        (
+            "GetItem events",
+            "PutItem events",
+            "GetItem events",
+            "GetItem events",
+            "GetItem verified",
+            "UpdateItem events",
+        ),
+        deliveries.arrange_refresh,
+    ),
+    Operation(
+        "events/unsubscribe", Caller.CLIENT, ("GetItem events", "DeleteItem events"), deliveries.arrange_unsubscribe
+    ),
+    Operation(
+        "event recorded",
+        Caller.STREAM,
+        ("GetItem events", "PutItem change", "UpdateItem events", "Query events", "SendMessageBatch"),
+        deliveries.arrange_record,
+        deliveries.events_arrive,
+    ),
+    Operation(
+        "event delivered", Caller.QUEUE, (*_POSTED, *_DELIVERED), deliveries.arrange_delivery, deliveries.events_arrive
+    ),
+    Operation(
+        "event delivered after a gap",
+        Caller.QUEUE,
+        ("UpdateItem events", "Query change", "POST gap", "POST event", *_DELIVERED),
+        deliveries.arrange_delivery_after_gap,
+        deliveries.events_arrive,
+        first=2,
+    ),
+    Operation(
+        "event delivered at the second attempt",
+        Caller.QUEUE,
+        (*_POSTED, "UpdateItem events", "ChangeMessageVisibility"),
+        deliveries.arrange_failed_delivery,
+        deliveries.events_arrive,
+        first=3,
+    ),
+    Operation(
+        "event delivered after a refused one",
+        Caller.QUEUE,
+        (*_POSTED, "POST event", *_DELIVERED),
+        deliveries.arrange_refused_delivery,
+        deliveries.events_arrive,
+        first=2,
+    ),
 )

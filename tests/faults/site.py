@@ -9,7 +9,7 @@ Step Functions and EventBridge are simulated here, because moto's have their own
 import hashlib
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -42,6 +42,7 @@ from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
+from stepwire.subscriptions.subscribing import Events
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.retries import Retry
@@ -59,12 +60,15 @@ INTERVALS: Final = Intervals()
 SWEEP: Final = Intervals().repair * 15
 """SweepMinutes, as the template has it."""
 TTL: Final = timedelta(days=1)
+VISIBILITY: Final = timedelta(minutes=9)
+"""After which a message of the queue of webhooks comes again, as the template has it."""
 DELAY: Final = timedelta(minutes=2)
 """The time between a failure and the next attempt."""
 RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
+WEBHOOK_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/webhooks"
 Json = dict[str, Any]
 
 
@@ -84,7 +88,11 @@ class Account:
 @contextmanager
 def simulated_account() -> Generator[Account]:
     """Open the account."""
-    with shared_account(), without_retry_delays(), patch.dict(os.environ, EVENT_BUS="default"):
+    with (
+        shared_account(),
+        without_retry_delays(),
+        patch.dict(os.environ, EVENT_BUS="default", WEBHOOK_QUEUE=WEBHOOK_QUEUE),
+    ):
         yield Account()
 
 
@@ -165,6 +173,12 @@ class Site:
         }
         self.messages: list[tuple[datetime, Json]] = []
         """The messages of the queue, each with the time at which it is delivered."""
+        self.bells: list[str] = []
+        """The messages of the queue of webhooks."""
+        self.hidden: timedelta | None = None
+        """How long the latest message is hidden."""
+        self.deliveries: Any = None
+        """What `tests.faults.deliveries` arranges."""
         self.randomness = counting()
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
@@ -177,6 +191,18 @@ class Site:
     def server(self) -> McpServer:
         """The server that answers requests now."""
         return self.process.server
+
+    def serve_events(self, build: Callable[[], Events]) -> None:
+        """Let the server of the present process serve MCP Events."""
+        server = self.process.server
+        self.process.server = replace(server, kit=replace(server.kit, events=build))
+
+    def forget(self, prefix: str) -> None:
+        """Remove the items of a kind, as DynamoDB's TTL does."""
+        for item in self.items:
+            if item["sk"]["S"].startswith(prefix):
+                key = {name: item[name] for name in ("pk", "sk")}
+                self.account.tables.delete_item(TableName=self.table, Key=key)
 
     def restart(self, limits: Limits | None = None) -> None:
         """Replace the process with a new one."""
@@ -254,9 +280,15 @@ class Site:
             self.messages.remove(one)
 
     def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
-        """Keep a message of the queue until its time comes."""
-        assert operation == "SendMessage"
+        """Keep a message of the queue until its time comes; those of webhooks apart."""
         body = json.loads(cast(Any, request.body))
+        if operation == "SendMessageBatch":
+            self.bells += [one["MessageBody"] for one in body["Entries"]]
+            return answered(request, 200, {"Successful": [], "Failed": []})
+        if operation == "ChangeMessageVisibility":
+            self.hidden = timedelta(seconds=body["VisibilityTimeout"])
+            return answered(request, 200, {})
+        assert operation == "SendMessage"
         due = self.clock.time + timedelta(seconds=body["DelaySeconds"])
         self.messages.append((due, {"messageId": "1", "body": body["MessageBody"]}))
         digest = hashlib.md5(body["MessageBody"].encode(), usedforsecurity=False).hexdigest()

@@ -28,7 +28,8 @@ def subject_of(request: AWSPreparedRequest) -> str:
     if "RequestItems" in body:
         return "tasks"
     if "KeyConditionExpression" in body:
-        prefix = body["ExpressionAttributeValues"].get(":prefix", {}).get("S")
-        return USAGE if prefix == USAGE else body.get("IndexName", "tasks")
+        values = body["ExpressionAttributeValues"]
+        kind = {**values.get(":prefix", {}), **values.get(":first", {})}.get("S", "").partition("#")[0]
+        return kind if kind in {"events", "change", USAGE} else body.get("IndexName", "tasks")
     sort_key = {**body.get("Item", {}), **body.get("Key", {})}.get("sk", {}).get("S", "")
     return sort_key.partition("#")[0]

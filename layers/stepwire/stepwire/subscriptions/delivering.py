@@ -22,7 +22,8 @@ CLAIM: Final = timedelta(seconds=60)
 """How long one invocation may deliver before another may take over; longer than `BUDGET` and one attempt."""
 BUDGET: Final = timedelta(seconds=30)
 """After that long, no further event is begun: the message is taken again."""
-_WHEN_BUSY: Final = timedelta(seconds=5)
+WHEN_BUSY: Final = timedelta(seconds=5)
+"""After which a message is taken again while another delivers to its subscription."""
 
 
 class Outcome(Enum):
@@ -86,7 +87,7 @@ class Delivering:
             case None:
                 return Done(Outcome.NOTHING)
             case Busy():
-                return Done(Outcome.NOTHING, again_after=_WHEN_BUSY)
+                return Done(Outcome.NOTHING, again_after=WHEN_BUSY)
             case Subscription():
                 waits = self._not_yet(found, message_id, at)
                 if waits is not None:

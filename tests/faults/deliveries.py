@@ -1,0 +1,218 @@
+"""Arrange what tells callers of events: polls, subscriptions, the record, and deliveries with their HTTP requests.
+
+A request to an endpoint is a step like a call to AWS: `Boundary.post` gives it the faults that an endpoint has.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from stepwire.aws.publishing.doorbells import Doorbells
+from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.storage.event_store import DynamoDbEventStore
+from stepwire.aws.storage.items import item_of
+from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
+from stepwire.aws.webhook_function import WebhooksHandler
+from stepwire.principal import Principal
+from stepwire.subscriptions.delivering import WHEN_BUSY, Delivering
+from stepwire.subscriptions.ports import Answer
+from stepwire.subscriptions.recording import Recording
+from stepwire.subscriptions.subscribing import Events, Subscribing
+from tests.fake_events import FakeEndpoints
+from tests.faults.seen import Act, Seen, seen_in, taken
+from tests.faults.site import VISIBILITY, WEBHOOK_QUEUE, Site
+from tests.faults.tasks_at_hand import created
+from tests.kits import ALICE, BOB
+from tests.server.answers import Json
+from tests.server.clients import ModernClient
+
+URL: Final = "https://hooks.example/"
+OTHER: Final = "https://other.example/"
+_SECRET: Final = "whsec_" + "c2VjcmV0" * 4
+_NEVER: Final = 3_600.0  # seconds: no invocation takes further messages, whose calls would have no order
+
+
+def _unsigned(_secret: str, _message_id: str, _at: Any, _body: str) -> str:
+    return "v1,"
+
+
+@dataclass
+class Deliveries:
+    """The functions' objects for events, on the stores of a site, and the receivers."""
+
+    site: Site
+    receivers: FakeEndpoints = field(default_factory=FakeEndpoints)
+
+    def __post_init__(self) -> None:
+        boundary, table = self.site.account.boundary, self.site.table
+        record = DynamoDbEventStore(table, lambda: boundary.patient_dynamodb)
+        store = DynamoDbSubscriptionStore(table, lambda: boundary.patient_dynamodb)
+        ring = Doorbells(WEBHOOK_QUEUE, lambda: boundary.queue).ring
+        clock, randomness = self.site.clock, self.site.randomness
+        recording = Recording(record, store, ring, clock.now)
+        self.stream = StatusChangesHandler(lambda: boundary.events)
+        vars(self.stream).update(_recording=recording, _bus=None)
+        self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
+        delivering = Delivering(record, store, self, _unsigned, clock, randomness)
+        vars(self.webhooks).update(_delivering=delivering, _queue=boundary.queue)
+        subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None)
+        self.events = Events(record, subscribing)
+
+    def post(self, url: str, headers: Any, body: bytes) -> Answer:
+        """Post to a receiver: a step of its own."""
+        kind = "challenge" if b"challenge" in body else "gap" if b'"gap"' in body else "event"
+        return self.site.account.boundary.post(f"POST {kind}", lambda: self.receivers.post(url, headers, body))
+
+    def client(self, owner: Principal = ALICE) -> ModernClient:
+        """Return a caller's client."""
+        self.site.serve_events(lambda: self.events)
+        return ModernClient(self.site, owner=owner)
+
+    def arrived(self, url: str) -> list[str]:
+        """Return the tasks of the events that arrived, without repetitions, in order."""
+        return list(dict.fromkeys(post.body["data"]["taskId"] for post in self.receivers.events(url)))
+
+
+def _wish(url: str = URL) -> Json:
+    return {
+        "name": "task.status_changed",
+        "arguments": {},
+        "delivery": {"mode": "webhook", "url": url, "secret": _SECRET},
+    }
+
+
+def _begin(site: Site, *, subscribes: bool = True) -> Deliveries:
+    """Arrange two subscribers, of whom one has a task."""
+    made = Deliveries(site)
+    site.deliveries = made
+    if subscribes:
+        made.client().ask("events/subscribe", _wish()).result  # noqa: B018 - it must be one
+        made.client(BOB).ask("events/subscribe", _wish(OTHER)).result  # noqa: B018
+        made.receivers.posts.clear()
+    created(site)
+    return made
+
+
+def _asked(site: Site, method: str, params: Json) -> Act:
+    made: Deliveries = site.deliveries
+    return lambda: seen_in(made.client().ask(method, params))
+
+
+def arrange_subscribe(site: Site) -> Act:
+    _begin(site, subscribes=False)
+    return _asked(site, "events/subscribe", _wish())
+
+
+def arrange_refresh(site: Site) -> Act:
+    _begin(site)
+    return _asked(site, "events/subscribe", _wish())
+
+
+def arrange_unsubscribe(site: Site) -> Act:
+    _begin(site)
+    return _asked(site, "events/unsubscribe", _wish())
+
+
+def arrange_poll(site: Site) -> Act:
+    """The first poll opens the record."""
+    _begin(site, subscribes=False)
+    return _asked(site, "events/poll", {"name": "task.status_changed"})
+
+
+def arrange_poll_again(site: Site) -> Act:
+    made = _begin(site, subscribes=False)
+    params = {"name": "task.status_changed"}
+    cursor = made.client().ask("events/poll", params).result["cursor"]
+    _record(made)
+    return _asked(site, "events/poll", params | {"cursor": cursor})
+
+
+def _record(made: Deliveries) -> list[Json]:
+    task, at = made.site.task(), made.site.clock.now().timestamp()
+    images = {"NewImage": item_of(task), "ApproximateCreationDateTime": at}
+    record = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", **images}}
+    return made.stream({"Records": [record]}, None)["batchItemFailures"]
+
+
+def arrange_record(site: Site) -> Act:
+    made = _begin(site)
+
+    def act() -> Seen:
+        told: list[Json] = []
+        seen = taken(lambda: told.extend(_record(made)))()
+        return Seen.ERROR if told else seen
+
+    return act
+
+
+def arrange_delivery(site: Site) -> Act:
+    made = _begin(site)
+    _record(made)
+    return _handled(made)
+
+
+def arrange_delivery_after_gap(site: Site) -> Act:
+    """The record has lost the change before."""
+    made = _begin(site)
+    _record(made)
+    site.forget("change#")
+    _record(made)
+    site.bells.pop()
+    return _handled(made)
+
+
+def arrange_failed_delivery(site: Site) -> Act:
+    """The receiver answers 503 once."""
+    made = _begin(site)
+    _record(made)
+    answers: Iterator[int] = iter([503])
+    made.receivers.answers[URL] = lambda _: Answer(next(answers, 200))
+    return _handled(made)
+
+
+def arrange_refused_delivery(site: Site) -> Act:
+    """The receiver never takes the first event (413), and takes the next."""
+    made = _begin(site)
+    _record(made)
+    _record(made)
+    site.bells.pop()
+    answers: Iterator[int] = iter([413])
+    made.receivers.answers[URL] = lambda _: Answer(next(answers, 200))
+    return _handled(made)
+
+
+def _handled(made: Deliveries) -> Act:
+    """Return an act that gives the oldest message to the function; before a repetition, its time has come again."""
+    site = made.site
+    pause = timedelta()
+
+    def act() -> Seen:
+        nonlocal pause
+        site.clock.time += pause
+        pause = VISIBILITY
+        record = {"messageId": "the message", "receiptHandle": "receipt", "body": site.bells[0]}
+        site.hidden = WHEN_BUSY
+        while site.hidden == WHEN_BUSY:  # it waits for a claim of its own, which lapses
+            site.hidden = None
+            if not made.webhooks({"Records": [record]}, None)["batchItemFailures"]:
+                return Seen.RESULT
+            pause = VISIBILITY if site.hidden is None else site.hidden
+            site.clock.time += WHEN_BUSY
+        return Seen.ERROR
+
+    return act
+
+
+def events_arrive(site: Site) -> list[str]:
+    """Deliver what is left in the queue, and return what is wrong with what arrived."""
+    made: Deliveries = site.deliveries
+    fresh = replace(made)  # another process
+    for body in list(site.bells):
+        record = {"messageId": "another", "receiptHandle": "receipt", "body": body}
+        fresh.webhooks({"Records": [record]}, None)
+    return [
+        *([] if made.arrived(URL) == [site.task().task_id] else ["an event that has not arrived"]),
+        *(["an event for another caller"] if made.arrived(OTHER) else []),
+        *(["an event that arrived again and again"] if len(made.receivers.events()) > 4 else []),
+    ]
