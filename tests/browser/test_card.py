@@ -125,9 +125,12 @@ def test_an_answer_that_the_server_refuses_can_be_mended(card: Card) -> None:
     assert card.calls()[-1]["arguments"]["token"] == f"{SECRET} for approval#2"
 
 
-def test_an_answer_that_is_refused_without_a_view_leaves_the_form(card: Card) -> None:
-    replies = {"card_task": [asking(APPROVAL)], "card_answer": [refused("This question was answered elsewhere.")]}
-    card.opens(result=FIRST, replies=replies)
+@pytest.mark.parametrize("view_too", [False, True])
+def test_an_answer_that_is_refused_leaves_the_form(card: Card, view_too: bool) -> None:
+    refusal = refused("This question was answered elsewhere.")
+    if view_too:
+        refusal = {**asking(APPROVAL), **refusal}
+    card.opens(result=FIRST, replies={"card_task": [asking(APPROVAL)], "card_answer": [refusal]})
 
     card.presses("Send answer")
 
@@ -216,6 +219,8 @@ def test_a_server_that_fails_for_a_while_is_asked_again_but_not_forever(card: Ca
     card.sees("Checking the order")
 
     card.passes(2)
+    card.sees_no_more("The server cannot be reached")
+    card.passes(4)
     card.sees("The server cannot be reached", "3 of 10 items")
     card.passes(3600)
     assert len(card.calls()) == 7
@@ -288,6 +293,13 @@ def test_a_refusal_of_the_tool_is_shown_as_it_is(card: Card) -> None:
     card.sees("Failed", "order_id: a text is expected")
 
     assert card.calls() == []
+
+
+def test_a_host_that_drops_metadata(card: Card) -> None:
+    first = {name: member for name, member in FIRST.items() if name != "_meta"}
+    card.opens(result=first, replies={"card_task": [RUNNING]})
+
+    card.sees("Checking the order")
 
 
 def test_a_call_that_was_cancelled(card: Card) -> None:

@@ -6,7 +6,7 @@ TASK_ID: Final = "task-1"
 NOW: Final = "2026-11-22T10:01:12Z"
 FIRST: Final[dict[str, Any]] = {
     "content": [{"type": "text", "text": "A card shows the user this task. Do not poll it."}],
-    "structuredContent": {"taskId": TASK_ID, "status": "working"},
+    "structuredContent": {"stepwire/task": {"taskId": TASK_ID, "status": "working"}},
     "_meta": {"stepwire/card": {"taskId": TASK_ID}},
 }
 """The result of the tool itself, while its task runs."""

@@ -129,13 +129,17 @@ class Host {
     }
   }
 
+  grow(height) {
+    return this.page.locator("iframe").evaluate((frame, to) => { frame.style.height = `${to}px`; }, height);
+  }
+
   hear(bridge) {
     const { heard, wish } = this;
     bridge.oncalltool = (call) => this.server.call(call);
     bridge.onupdatemodelcontext = async (params) => { refuseIf(wish.deaf); heard.told.push(params); return {}; };
     bridge.onmessage = async (params) => { refuseIf(wish.deaf); heard.messages.push(params); return {}; };
     bridge.onopenlink = async ({ url }) => { heard.links.push(url); return wish.opensNothing ? { isError: true } : {}; };
-    bridge.onsizechange = async ({ height }) => { heard.heights.push(height); if (wish.grows) await this.page.locator("iframe").evaluate((it, to) => { it.style.height = `${to}px`; }, height); };
+    bridge.onsizechange = async ({ height }) => { heard.heights.push(height); if (wish.grows) await this.grow(height); };
   }
 }
 
@@ -189,7 +193,11 @@ const DEEDS = {
     const { violations } = await whileTimePasses(seen);
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`);
   },
-  picture: async ({ path }) => { await now.page.screenshot({ path, fullPage: true, animations: "disabled" }); },
+  picture: async ({ path }) => {
+    await now.settled();
+    if (now.wish.grows) await now.grow(await now.view.evaluate("Math.ceil(document.body.getBoundingClientRect().height)"));
+    await now.page.screenshot({ path, fullPage: true, animations: "disabled" });
+  },
 };
 
 async function hanging(deed) {
