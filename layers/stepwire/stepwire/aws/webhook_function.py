@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.aws.bootstrap import SystemClock, log_fault, new_logger
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
-from stepwire.aws.publishing.audit_log import NAMESPACE
+from stepwire.aws.publishing.audit_log import metrics_in_line
 from stepwire.aws.publishing.doorbells import bell_of
 from stepwire.aws.publishing.endpoints import HttpsEndpoints
 from stepwire.aws.publishing.signatures import sign
 from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import write
 from stepwire.subscriptions.delivering import Delivering, Done, Outcome
 
 if TYPE_CHECKING:
@@ -160,10 +160,5 @@ def _count(subscription_id: str, done: Done) -> None:
 def write_counts(counts: Mapping[str, int], about: Mapping[str, str]) -> None:
     """Write a line with metrics: ids and counts, and nothing of an endpoint."""
     service = os.environ.get("POWERTOOLS_SERVICE_NAME", "")
-    described: JsonObject = {
-        "Namespace": NAMESPACE,
-        "Dimensions": [["service"]],
-        "Metrics": [{"Name": name, "Unit": "Count"} for name in counts],
-    }
-    stamp = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}
-    sys.stdout.write(write({"_aws": stamp, "service": service, **about, **counts}) + "\n")
+    described = metrics_in_line(["service"], dict.fromkeys(counts, "Count"))
+    sys.stdout.write(write({**described, "service": service, **about, **counts}) + "\n")

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
@@ -82,16 +83,26 @@ class SampledPolls:
         write_audit_entry(entry)
 
 
+def metrics_in_line(dimensions: Iterable[str], units: Mapping[str, str]) -> dict[str, Any]:
+    """Return the member by which CloudWatch finds the metrics of a line, in its Embedded Metric Format.
+
+    Args:
+        dimensions: the members of the line that tell the metrics of one kind apart.
+        units: the members of the line that are metrics, each with its unit.
+    """
+    described = {
+        "Namespace": NAMESPACE,
+        "Dimensions": [list(dimensions)],
+        "Metrics": [{"Name": name, "Unit": unit} for name, unit in units.items()],
+    }
+    return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
+
+
 def _described(dimensions: dict[str, str], metrics: dict[str, float]) -> dict[str, Any]:
     """Return what makes metrics of a line's members; nothing if they are switched off."""
     if os.environ.get("TOOL_METRICS") == "off":
         return {}
-    described = {
-        "Namespace": NAMESPACE,
-        "Dimensions": [list(dimensions)],
-        "Metrics": [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in metrics],
-    }
-    return {"_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [described]}}
+    return metrics_in_line(dimensions, {name: _UNITS.get(name, "Count") for name in metrics})
 
 
 def _metrics(entry: AuditEntry) -> dict[str, float]:
