@@ -35,7 +35,7 @@ def left(world: World, content: bytes, tool: str = "leaving", key: str = "out.js
     task_id = ModernClient(world).start(tool)
     whole = f"{world.workflows.execution_of(task_id).name}/{key}"
     world.objects.contents["reports", whole] = content
-    named: Json = {"Bucket": "reports", "Key": whole} if as_parts else f"s3://reports/{whole}"
+    named: object = {"Bucket": "reports", "Key": whole} if as_parts else f"s3://reports/{whole}"
     world.succeed(task_id, {"result": named})
     return task_id
 
@@ -122,7 +122,7 @@ def test_an_object_is_read_once_at_the_end(world: World) -> None:
         7,
     ],
 )
-def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, named: Json) -> None:
+def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, named: object) -> None:
     task_id = ModernClient(world).start("leaving")
     name = world.workflows.execution_of(task_id).name
     filled = json.loads(json.dumps(named).replace("{name}", name).replace("{bob}", BOB))
