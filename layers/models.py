@@ -103,7 +103,12 @@ def _undocumented(value: Any) -> Any:
     """Leave out documentation, which is text: a member of that name is an object."""
     if isinstance(value, dict):
         members = cast(dict[str, Any], value).items()
-        return {k: _undocumented(v) for k, v in members if not (k == "documentation" and isinstance(v, str))}
+        return {
+            # botocore reads the documentation of these parameters with each call, of S3 alone.
+            k: v if k == "clientContextParams" else _undocumented(v)
+            for k, v in members
+            if not (k == "documentation" and isinstance(v, str))
+        }
     return [_undocumented(one) for one in cast(list[Any], value)] if isinstance(value, list) else value
 
 

@@ -30,6 +30,7 @@ from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
 from tests.fake_express import FakeSyncWorkflows, InMemoryCallRate
+from tests.fake_objects import FakeObjects
 from tests.fake_workflows import FakeWorkflows
 from tests.fakes import FixedClock, InMemoryTaskStore, InMemoryWaitSlots, InMemoryWakeUps, counting
 
@@ -185,11 +186,13 @@ class World:
     """The errors that kept the server from checking or repairing tasks."""
     audit: list[AuditEntry] = field(default_factory=list[AuditEntry])
     """The lines of the audit log."""
+    objects: FakeObjects = field(default_factory=FakeObjects)
+    """What workflows have left in S3."""
 
     def __post_init__(self) -> None:
         self.sync_workflows = FakeSyncWorkflows(self.clock)
         randomness = counting()
-        self.recorder = Recorder(self.store, self.clock, self.audit.append)
+        self.recorder = Recorder(self.store, self.clock, self.audit.append, self.objects)
         self.upkeep = Upkeep(
             self.recorder, self.workflows, self.intervals, self.troubles.append, wake_ups=self.wake_ups
         )

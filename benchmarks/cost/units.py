@@ -18,7 +18,7 @@ from stepwire.aws.storage.parts import read_units, write_units
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.tasks.events import ProgressReported, StateEntered, WorkChecked, WorkCompleted
 from stepwire.tasks.lifecycle import advance
-from stepwire.tasks.task import Completed, Progress, ResultElsewhere, Terms, ToolResult
+from stepwire.tasks.task import Completed, Progress, ResultElsewhere, ResultInExecution, Terms, ToolResult
 from tests.kits import OPTIONAL, World
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
@@ -26,8 +26,8 @@ from tests.tables import new_table, table_behind
 KB: Final = 1_024
 ARGUMENTS: Final = (100, 10 * KB, 256 * KB)
 """Bytes of arguments; 256 KB is the maximum."""
-RESULTS: Final = (100, 10 * KB, 256 * KB)
-"""Bytes of a result, as it is stored."""
+RESULTS: Final = (100, 10 * KB, 256 * KB, 1_024 * KB)
+"""Bytes of a result, as it is stored. The last is of an object in S3 (`output.object`), and is not stored."""
 _INDEX: Final = ("open", "checked_at", "pk", "sk")
 
 
@@ -58,6 +58,8 @@ class TaskUnits:
     """A poll of the ended task, which shows no result."""
     result: Units
     """Reading the result when somebody asks for it."""
+    is_stored: bool = True
+    """Whether the result is in the table."""
 
 
 @dataclass
@@ -124,7 +126,8 @@ def units_of(arguments: int, result: int) -> TaskUnits:
     _, ended_poll = measured(lambda: store.load(task.key))
     kept = ended.status.result if isinstance(ended.status, Completed) else None
     _, fetched = measured(lambda: store.result_of(ended, kept) if isinstance(kept, ResultElsewhere) else None)
-    return TaskUnits(creation, poll, check, progress, end, ended_poll, fetched)
+    is_stored = not isinstance(kept, ResultInExecution)
+    return TaskUnits(creation, poll, check, progress, end, ended_poll, fetched, is_stored)
 
 
 def table() -> str:
@@ -137,13 +140,16 @@ def table() -> str:
 
 def _cells(units: TaskUnits) -> list[str]:
     poll, ended, result = (f"{one.read} r" for one in (units.poll, units.ended_poll, units.result))
+    result = result if units.is_stored else "a DescribeExecution, a GetObject"
     written = [f"{one.written} w" for one in (units.creation, units.check, units.progress)]
     end = f"{units.end.written} w" + (f", {units.end.read} r" if units.end.read else "")
     return [written[0], poll, *written[1:], end, ended, result]
 
 
 def _size(size: int) -> str:
-    return f"{size // KB} KB" if size >= KB else f"{size} B"
+    if size < KB:
+        return f"{size} B"
+    return f"{size // KB} KB" if size < KB * KB else f"{size // (KB * KB)} MB"
 
 
 if __name__ == "__main__":

@@ -82,3 +82,18 @@ def test_arguments_that_are_too_large_start_nothing(stack: Deployed) -> None:
 
     assert result["isError"] is True
     assert stack.executions() == before
+
+
+@pytest.mark.parametrize(("parts", "at_each"), [(1, []), (9, ["DescribeExecution", "GetObject"])])
+def test_an_output_in_s3_is_returned_completely(stack: Deployed, parts: int, at_each: list[str]) -> None:
+    """Beyond the 256 KiB of Step Functions. What an item holds is read from S3 once, the rest for each request."""
+    part = "x" * 100_000
+    task_id = ModernClient(stack).call("leaver", {"part": part, "parts": parts}).id_in()
+    stack.wait_for_its_record(task_id)
+    stack.calls.forget()
+
+    in_modern = ModernClient(stack).task("get", task_id).result["result"]
+    in_legacy = LegacyClient(stack).task("result", task_id).result
+
+    assert in_modern["structuredContent"] == in_legacy["structuredContent"] == {"text": part * parts, "parts": parts}
+    assert [made for made in stack.calls.made if made != "GetItem"] == at_each * 2

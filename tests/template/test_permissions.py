@@ -66,13 +66,16 @@ def test_only_state_machines_with_the_tag_or_named_by_a_parameter_may_be_started
     assert [part.name for part in allowed if part not in by_tag and part not in by_arn] == []
 
 
-def test_no_role_may_touch_a_bucket_so_a_manifest_that_names_an_internal_one_opens_nothing() -> None:
-    """A link is as good as its signer: whoever operates the endpoint allows s3:GetObject on the buckets of results."""
+def test_roles_may_read_only_the_objects_that_a_parameter_names_so_a_manifest_opens_nothing() -> None:
+    """A link is as good as its signer: whoever operates the endpoint allows s3:GetObject on the objects of results."""
     policies = [policy for one in resources(FUNCTION) for policy in listed(one.properties.get("Policies") or [])]
 
-    assert [
-        part.name for part in statements() for action in part.actions if action.lower().startswith(("s3:", "*"))
-    ] == []
+    of_s3 = [part for part in statements() for action in part.actions if action.lower().startswith(("s3:", "*"))]
+
+    assert {tuple(part.actions) for part in of_s3} == {("s3:GetObject",)}
+    assert [part.name for part in of_s3 if part.resources != [{"Ref": "ResultObjectArns"}]] == []
+    assert not stack("jwt").has("ReadResults")
+    assert stack("jwt", ResultObjectArns="arn:aws:s3:::my-reports/*").has("ReadResults")
     assert [policy for policy in policies if not isinstance(policy, dict)] == [], "a managed policy may allow more"
 
 

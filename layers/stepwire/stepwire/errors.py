@@ -478,6 +478,14 @@ class WorkflowsUnavailable(StepwireError):
     """Step Functions does not answer; the recorded state of the task stays valid."""
 
 
+class ObjectUnreadable(StepwireError):
+    """An object in S3 cannot be an output; the message says why, without any part of its name or its content."""
+
+
+class ObjectsUnavailable(WorkflowsUnavailable):
+    """S3 does not answer; the recorded state of the task stays valid."""
+
+
 class NeedsOperator(StepwireError):
     """An owner's policy denies this server something: logged for the operator, and no fault of a release."""
 

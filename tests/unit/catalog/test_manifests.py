@@ -141,6 +141,8 @@ def test_the_manifests_that_the_tests_register_are_good(tmp_path: Path) -> None:
         ("keep_result: -PT1S", "greet.yaml: keep_result: must be at least 0 seconds"),
         ("keep_result: P31D", "greet.yaml: keep_result: must be at most 30 days"),
         ("result_prefix: '{task_id}/'", "greet.yaml: the file: at result_prefix: there is no result_bucket"),
+        ("output: {object: result}", "greet.yaml: the file: at output.object: there is no result_bucket"),
+        ("result_bucket: my-reports\noutput: {object: 'a['}", "greet.yaml: output: at object: "),
         ("poll_interval: 0", "greet.yaml: poll_interval: must be at least 0.1 seconds"),
         ("poll_interval: PT2H", "greet.yaml: poll_interval: must be at most 1 hour"),
         ("annotations: {readOnlyHint: 'yes'}", "greet.yaml: annotations.readOnlyHint: must be true or false"),

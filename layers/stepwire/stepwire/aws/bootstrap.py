@@ -24,7 +24,7 @@ from stepwire.aws.clients import (
 from stepwire.aws.gateway.http_events import request_of, response_of
 from stepwire.aws.publishing.audit_log import SampledPolls, write_audit_entry
 from stepwire.aws.publishing.wake_ups import SqsWakeUps
-from stepwire.aws.s3 import PresignedUrls
+from stepwire.aws.s3 import Objects, PresignedUrls
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import (
     McpSettings,
@@ -203,7 +203,7 @@ class McpHandler:
 
 def recorder_of(table_name: str, build_client: Callable[[], Any], audit: Audit = write_audit_entry) -> Recorder:
     """Return a recorder over the task table, with the system's clock and the audit log."""
-    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), audit)
+    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), audit, Objects(s3_client))
 
 
 def wake_ups() -> WakeUps:

@@ -1,14 +1,21 @@
-"""Presigned URLs of S3 objects: whoever has one can read the object for a short time. Signing makes no AWS call."""
+"""S3: presigned URLs, with which anybody can read an object for a short time, and objects that workflows left.
+
+Signing makes no AWS call. The rule: what S3 says of an object never leaves this server; bucket and key neither.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from stepwire.errors import ObjectsUnavailable, ObjectUnreadable
 from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+_MISSING: Final = frozenset({"NoSuchKey", "NoSuchBucket"})
+_DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "InvalidObjectState", "PermanentRedirect"})
 
 
 @dataclass(frozen=True)
@@ -26,3 +33,41 @@ class PresignedUrls:
         """Return a presigned URL of an object, which need not exist."""
         seconds = int(self.good_for.total_seconds())
         return self._client.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=seconds)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Reads objects. The client is built on the first call."""
+
+    build_client: "Callable[[], S3Client]"
+
+    @cached_property
+    def _client(self) -> "S3Client":
+        return self.build_client()
+
+    def __call__(self, bucket: str, key: str, most: int) -> bytes:
+        """Return the content of an object of at most `most` bytes.
+
+        Raises:
+            ObjectUnreadable: there is none, this server may not read it, or it is larger.
+            ObjectsUnavailable: S3 does not answer.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - loaded with the first client
+
+        try:
+            found = self._client.get_object(Bucket=bucket, Key=key)
+            size = found["ContentLength"]
+            if size > most:
+                found["Body"].close()
+                raise ObjectUnreadable(f"it has {size:,} bytes, and at most {most:,} can be returned")
+            return found["Body"].read()
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code")
+            if code in _MISSING:
+                raise ObjectUnreadable("there is no such object") from error
+            if code in _DENIED:
+                # S3 also says so of a missing object, to those who may not list the bucket.
+                raise ObjectUnreadable("it is not there, or this server may not read it") from error
+            raise ObjectsUnavailable from error
+        except BotoCoreError as error:
+            raise ObjectsUnavailable from error

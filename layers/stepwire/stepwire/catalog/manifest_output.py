@@ -20,6 +20,7 @@ class OutputFields(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    object: str | None = Field(default=None, min_length=1, max_length=2_000)
     structured: str | Literal[False] | None = None
     text: str | None = Field(default=None, min_length=1, max_length=10_000)
     content: list[JsonObject] | None = Field(default=None, max_length=MOST_BLOCKS_WRITTEN)
@@ -37,12 +38,15 @@ class OutputFields(BaseModel):
         text = [] if self.text is None else [{"type": "text", "text": self.text}]
         blocks = [*text, *(self.content or [])]
         return {
+            **({} if self.object is None else {"object": self.object}),
             **({} if self.structured is None else {"structured": self.structured}),
             **({"content": blocks} if text or self.content is not None else {}),
             **({"meta": self.meta} if self.meta else {}),
         }
 
     def _structured_faults(self) -> Iterator[str]:
+        if self.object is not None:
+            yield from _faults_of("object", lambda: expression_of(cast(str, self.object)))
         if isinstance(self.structured, str):
             yield from _faults_of("structured", lambda: expression_of(cast(str, self.structured)))
         elif self.structured is False and self.text is None and not self.content:

@@ -80,6 +80,10 @@ EFFECTS: Final = {
     "context.input_key": "The member of the workflow's input that says who calls. No caller can set it.",
     "context.claims": "The claims that the workflow gets, and no others.",
     "output": "The form of [the result](tools.md#the-result).",
+    "output.object": (
+        "A JMESPath expression for an S3 object below `result_prefix`, whose JSON is the output: [Leave large results "
+        "in S3](talking_workflows.md#leave-large-results-in-s3). Null: the output itself."
+    ),
     "output.structured": (
         "A JMESPath expression: the structured content. Without it: the whole output. `false`: none."
     ),

@@ -170,6 +170,8 @@ class Manifest(BaseModel):
     @model_validator(mode="after")
     def check_result_prefix(self) -> Self:
         """Check that the prefix of result links keeps callers apart: it must contain the principal or the task id."""
+        if self.output is not None and self.output.object is not None and self.result_bucket is None:
+            raise ValueError("at output.object: there is no result_bucket that it could be in")
         if self.result_prefix is None:
             return self
         if self.result_bucket is None:

@@ -33,7 +33,9 @@ RUN_FORMAT: Final = 4
 """The format of a tool that a version must know how to run: EXPRESS, or by a role."""
 RETRY_FORMAT: Final = 5
 """The format of a tool whose workflow a version must know how to retry."""
-FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT)
+OBJECT_FORMAT: Final = 7
+"""The format of a tool whose output a version must know how to read from S3."""
+FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT, OBJECT_FORMAT)
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -225,6 +227,8 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
 
 def format_of(entry: JsonObject) -> int:
     """Return the format of a compiled tool. A version that does not know its fields must not serve it."""
+    if "object" in as_object(entry.get("output")):
+        return OBJECT_FORMAT
     if "retry" in entry:
         return RETRY_FORMAT
     if not _RUNNING.isdisjoint(entry):

@@ -5,7 +5,7 @@ A lost race is not an error: the task is loaded again and advanced from its new 
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepwire.audit import Audit, AuditAction, AuditEntry, EndSource, no_audit
 from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
@@ -17,6 +17,9 @@ from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execut
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
 from stepwire.tasks.task import Completed, Execution, Status, Task
+
+if TYPE_CHECKING:
+    from stepwire.tasks.objects import ReadObject
 
 # All branches of a workflow may ask at the same time, and of concurrent writers only one succeeds per round.
 MOST_TRIES: Final = 20
@@ -30,6 +33,8 @@ class Recorder:
     store: TaskStore
     clock: Clock
     audit: Audit = no_audit
+    read_object: "ReadObject | None" = None
+    """Reads outputs that workflows left in S3; None where this function may read none."""
 
     def now(self) -> datetime:
         """Return the current time in whole milliseconds, the precision of the wire and of the store."""
@@ -110,10 +115,18 @@ class Recorder:
         raise InternalError("Too many concurrent requests are changing this task. Send the request again.")
 
     def event_of_end(self, task: Task, end: ExecutionEnd) -> WorkEnded:
-        """Return the event for the end of a task's execution. Only a success needs the terms of the task."""
+        """Return the event for the end of a task's execution. Only a success needs the terms of the task.
+
+        Raises:
+            ObjectsUnavailable: the output is in S3, which does not answer.
+        """
         if not isinstance(end, Succeeded):
             return event_of(end, None, task.work.causes)
         terms = self.store.terms_of(task)
+        if terms.output_shape is not None and '"object"' in terms.output_shape and self.read_object is not None:
+            from stepwire.tasks.objects import event_of_object  # noqa: PLC0415 - few tools leave their outputs in S3
+
+            return event_of_object(task, end, terms, self.read_object)
         return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
 
     def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:

@@ -119,6 +119,13 @@ def event_of(
             return WorkStopped("The execution was stopped.")
 
 
+def object_unread(reason: str) -> WorkCompleted:
+    """Return the event for a success whose output is in S3 and cannot be read from there."""
+    message = f"The workflow succeeded, but the object that it left as its output cannot be returned: {reason}."
+    result = tool_error(message)
+    return WorkCompleted(result, message[:LONGEST_MESSAGE], reason[:LONGEST_MESSAGE])
+
+
 def attempt_ended(task: Task, end: ExecutionEnd, event: WorkEnded) -> TaskEvent:
     """Return the event for the end of a task's execution; `event` is what it means if no other attempt follows."""
     if task.attempt is None:
