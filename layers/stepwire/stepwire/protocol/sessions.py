@@ -97,9 +97,11 @@ def shows_cards(capabilities: JsonObject, query: str = "") -> bool:
     Raises:
         InvalidParams: the query says something else.
     """
-    asked = switch_in(query, _CARDS)
+    asked = switch_in(query, _CARDS) if query else None
     if asked is not None:
         return asked
+    if "extensions" not in capabilities:
+        return False  # most clients
     declared: Json = as_object(as_object(capabilities.get("extensions")).get(UI_EXTENSION)).get("mimeTypes")
     return isinstance(declared, list | dict) and CARD_MIME_TYPE in cast(list[Json] | JsonObject, declared)
 

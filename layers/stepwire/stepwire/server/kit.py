@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -135,7 +136,7 @@ class Call:
         """Return who calls."""
         return Caller(self.owner, self.claims)
 
-    @property
+    @cached_property
     def shows_cards(self) -> bool:
         """Tell whether the client's host shows cards: in this era in this very request, else in its session."""
         return shows_cards(self.client_capabilities, self.query)
