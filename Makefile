@@ -128,7 +128,7 @@ clean:  ## remove everything that these targets create
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules \
-		tests/browser/node/node_modules tests/sign_in/node/node_modules tests/interop/node/node_modules
+		tests/browser/node/node_modules tests/sign_in/node/node_modules tests/interop/node/node_modules tests/interop/apps/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is recreated when its lock changes or its installation was interrupted: the file `ready` marks a complete

@@ -107,6 +107,8 @@ class FakeWorkflows:
     """What `describe` returns for each execution; a test may write to it, to simulate an outdated answer."""
     current_states: dict[Execution, str] = field(default_factory=dict[Execution, str])
     """The state that each execution entered last, as its history shows it."""
+    passed: dict[Execution, tuple[str, ...]] = field(default_factory=dict[Execution, tuple[str, ...]])
+    """The states that each execution entered before, oldest first."""
     items: dict[Execution, ItemCount] = field(default_factory=dict[Execution, ItemCount])
     """The progress of the Distributed Map that an execution is in."""
     starters: dict[Execution, Execution] = field(default_factory=dict[Execution, Execution])
@@ -159,7 +161,18 @@ class FakeWorkflows:
         if not self.is_available:
             raise WorkflowsUnavailable
         name = self.current_states.get(execution) if self.states.get(execution) == Running() else None
-        return None if name is None else StateEntered(name, self.items.get(execution))
+        return None if name is None else StateEntered(name, self.items.get(execution), self._passed(execution, name))
+
+    def passed_states(self, execution: Execution) -> tuple[str, ...]:
+        self.looked_at.append(execution)
+        self._check_quota("passed_states")
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return self._passed(execution, self.current_states.get(execution))
+
+    def _passed(self, execution: Execution, name: str | None) -> tuple[str, ...]:
+        before = self.passed.get(execution, ())
+        return before if name is None or before[-1:] == (name,) else (*before, name)
 
     def starter_of(self, execution: Execution) -> Execution | None:
         self.starters_asked.append(execution)

@@ -175,7 +175,7 @@ ending_events: st.SearchStrategy[WorkEnded] = (
 )
 lasting_events: st.SearchStrategy[TaskEvent] = (
     st.just(WorkChecked())
-    | st.builds(StateEntered, st.text(min_size=1))
+    | st.builds(StateEntered, st.text(min_size=1), st.none(), st.lists(st.text(min_size=1), max_size=3).map(tuple))
     | progress_events
     | dialogue_events
     | st.builds(WorkConfirmed, terms)
@@ -233,6 +233,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         inputs=inputs,
         progress=st.none() | progress,
         client_tasks=st.lists(client_tasks, max_size=3).map(tuple),
+        states=st.none() | st.lists(st.text(min_size=1, max_size=80), max_size=3).map(tuple),
         keep_result=st.just(timedelta()) | durations,
         attempt=st.none() | attempts,
         version=st.integers(0, 1000),

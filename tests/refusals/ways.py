@@ -54,6 +54,10 @@ WAYS: Final = {
     "an unknown tool": Way(errors.UnknownTool, (_call("nobody"),)),
     "an unknown task": Way(errors.UnknownTask, (("tasks/get", {"taskId": "nobody-knows-it"}),)),
     "the result of an unknown task": Way(errors.UnknownTask, (("tasks/result", {"taskId": "nobody"}),), (LEGACY,)),
+    "an unknown resource": Way(errors.UnknownResource, (("resources/read", {"uri": "ui://nothing"}),), (MODERN,)),
+    "a resource that is not found": Way(
+        errors.ResourceNotFound, (("resources/read", {"uri": "ui://nothing"}),), (LEGACY,)
+    ),
     "an invalid cursor": Way(errors.InvalidCursor, (("tools/list", {"cursor": "x"}),)),
     "an invalid requestState": Way(errors.InvalidRequestState, (_call("endless", requestState="x.y"),), (MODERN,)),
     "cancelling an ended task": Way(

@@ -38,6 +38,9 @@ METHODS = (
     "subscriptions/listen",
     "events/list",
     "events/poll",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
     "notifications/cancelled",
     "notifications/initialized",
 )
@@ -98,6 +101,7 @@ def valid_requests() -> list[Sent]:
         "inputResponses": RIGHT,
         "notifications": {"taskIds": [TASK_ID]},
         "requestId": 1,
+        "uri": "ui://stepwire/task",
         "protocolVersion": LEGACY,
         "capabilities": {},
         "clientInfo": {"name": "a test", "version": "1"},

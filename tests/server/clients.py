@@ -32,6 +32,10 @@ FORM_CAPABILITY: Final[Json] = {"elicitation": {"form": {}}}
 URL_CAPABILITY: Final[Json] = {"elicitation": {"url": {}}}
 ASKING_CAPABILITY: Final[Json] = {"elicitation": {"form": {}, "url": {}}}
 """The capabilities of a client that supports both modes of elicitation."""
+CARD_CAPABILITY: Final[Json] = {
+    "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
+}
+"""The capabilities of a client whose host shows cards."""
 
 PLAIN_HEADERS: Final = {
     "content-type": "application/json",
@@ -39,6 +43,8 @@ PLAIN_HEADERS: Final = {
 }
 STREAM_HEADERS: Final = {"accept": "text/event-stream"}
 """The headers of a GET, which has no body."""
+_NAMED_BY: Final = {"tools/call": "name", "resources/read": "uri"}
+"""The parameter that the header Mcp-Name repeats; of all other methods, the task id."""
 SESSION: Final = re.compile("[!-~]+")
 
 
@@ -243,7 +249,7 @@ class ModernClient:
 
     def headers(self, method: str, params: Json) -> dict[str, str]:
         """Return the headers of a request."""
-        name = params.get("name") if method == "tools/call" else params.get("taskId")
+        name = params.get(_NAMED_BY.get(method, "taskId"))
         known = {**PLAIN_HEADERS, "mcp-protocol-version": MODERN, "mcp-method": method}
         return {**known, "mcp-name": header_value(name)} if isinstance(name, str) else known
 

@@ -5,6 +5,7 @@ import pytest
 from stepwire import __version__
 from tests.kits import World
 from tests.server.clients import SERVER_INFO, TASKS_EXTENSION, ModernClient
+from tests.wire_oracle.apps import UI_EXTENSION
 from tests.wire_oracle.events import EVENTS_EXTENSION
 
 METHODS = ("server/discover", "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel")
@@ -18,7 +19,8 @@ def test_discover_returns_the_versions_and_capabilities_of_the_server(modern: Mo
     assert result["capabilities"] == {
         "tools": {},
         "events": {},
-        "extensions": {TASKS_EXTENSION: {}, EVENTS_EXTENSION: {}},
+        "resources": {},
+        "extensions": {TASKS_EXTENSION: {}, EVENTS_EXTENSION: {}, UI_EXTENSION: {}},
     }
     assert result["instructions"]
     assert result["_meta"] == {SERVER_INFO: {"name": "stepwire", "title": "Stepwire", "version": __version__}}
@@ -34,9 +36,11 @@ def test_every_advertised_method_is_served(modern: ModernClient, method: str) ->
 
 
 # M31
-@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+@pytest.mark.parametrize(
+    "method", ["server/discover", "tools/list", "resources/list", "resources/read", "resources/templates/list"]
+)
 def test_a_cacheable_result_has_a_ttl_and_a_scope(modern: ModernClient, method: str) -> None:
-    result = modern.ask(method).result
+    result = modern.ask(method, {"uri": "ui://stepwire/task"} if method == "resources/read" else None).result
 
     assert isinstance(result["ttlMs"], int)
     assert result["ttlMs"] >= 0

@@ -259,7 +259,7 @@ def test_a_mismatch_is_reported_before_an_unknown_version(modern: ModernClient) 
 
 
 # M18, M55, G
-@pytest.mark.parametrize("method", ["prompts/list", "resources/read", "completion/complete", "tools/Call", ""])
+@pytest.mark.parametrize("method", ["prompts/list", "resources/subscribe", "completion/complete", "tools/Call", ""])
 def test_a_modern_method_that_is_not_served_is_not_found(modern: ModernClient, method: str) -> None:
     answer = modern.ask(method or "x", {"uri": "file:///a"})
 

@@ -10,6 +10,7 @@ from mcp_types import jsonrpc
 from pydantic import BaseModel
 
 from stepwire.json_text import as_object
+from tests.wire_oracle.apps import RESOURCE_RESULTS, check_tool_meta, declares_apps, without_apps
 from tests.wire_oracle.comparisons import (
     JSON_RPC_CODES,
     LEGACY,
@@ -31,6 +32,8 @@ from tests.wire_oracle.comparisons import (
 )
 from tests.wire_oracle.events import EVENT_CODES, EVENT_RESULTS, EVENTS_EXTENSION, without_events
 from tests.wire_oracle.questions import check_input_requests, declared_tasks
+
+_RESOURCE_NOT_FOUND: Final = -32002  # retired in 2026-07-28, which uses -32602
 
 
 def check_tool_result(result: Json, version: str) -> None:
@@ -84,9 +87,8 @@ def _check_error(response: Json, version: str) -> None:
         _MODERN_ERROR_DATA[code](error.get("data"))
         return
     # M27: no code of our own in the reserved range, and no retired code.
-    assert code in JSON_RPC_CODES | EVENT_CODES or code not in RESERVED_CODES, (
-        f"error code {code} is not defined in {version}"
-    )
+    known = JSON_RPC_CODES | EVENT_CODES | (frozenset[int]() if version == MODERN else {_RESOURCE_NOT_FOUND})
+    assert code in known or code not in RESERVED_CODES, f"error code {code} is not defined in {version}"
 
 
 def _check_mismatch_data(_data: Any) -> None:
@@ -137,11 +139,14 @@ def _check_empty(exchange: Exchange) -> None:
 def _check_initialize(exchange: Exchange) -> None:
     declared = as_object(exchange.params.get("capabilities"))
     names_events = "events" in declared or EVENTS_EXTENSION in as_object(declared.get("extensions"))
-    if not names_events:
-        assert "extensions" not in exchange.result["capabilities"], (
-            "only a client that names an extension is told of it"
-        )
+    told = exchange.result["capabilities"]
+    assert "extensions" not in told or names_events or declares_apps(declared), (
+        "only a client that names an extension is told of it"
+    )
+    assert names_events or EVENTS_EXTENSION not in as_object(told.get("extensions"))
     exchange = without_events(exchange)
+    if declares_apps(declared):
+        exchange = without_apps(exchange)
     check_core(exchange)
     assert exchange.result["protocolVersion"] == exchange.version, (
         "protocolVersion must be the version that was agreed on"
@@ -153,7 +158,7 @@ def _check_initialize(exchange: Exchange) -> None:
 
 
 def _check_discover(exchange: Exchange) -> None:
-    exchange = without_events(exchange)
+    exchange = without_apps(without_events(exchange))
     check_core(exchange)
     capabilities = exchange.result["capabilities"]
     assert "tasks" not in capabilities, "only the legacy era has capabilities.tasks"  # A4
@@ -168,6 +173,7 @@ def _check_tool_list(exchange: Exchange) -> None:
     for tool in exchange.result["tools"]:
         Draft202012Validator.check_schema(tool["inputSchema"])
         Draft202012Validator.check_schema(tool.get("outputSchema", {}))
+        check_tool_meta(exchange, tool)
         if exchange.version in LEGACY_WITHOUT_TASKS:
             assert "execution" not in tool, f"{exchange.version} has no execution.taskSupport"
 
@@ -274,6 +280,7 @@ _LEGACY_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/list": _check_legacy_task_list,
         "tasks/cancel": _legacy_task("CancelTaskResult", mcp_types.CancelTaskResult),
         **EVENT_RESULTS,
+        **RESOURCE_RESULTS,
     }
 )
 
@@ -286,5 +293,6 @@ _MODERN_RESULTS: Final[Mapping[str, Callable[[Exchange], None]]] = MappingProxyT
         "tasks/update": _check_modern_acknowledgement,
         "tasks/cancel": _check_modern_acknowledgement,
         **EVENT_RESULTS,
+        **RESOURCE_RESULTS,
     }
 )

@@ -28,6 +28,8 @@ class AuditAction(Enum):
     """A client read the state of a task."""
     RETRIEVED = "retrieved"
     CANCELLED = "cancelled"
+    ANSWERED = "answered"
+    """A question was answered on the card of a task; `outcome` is the person's action."""
     REFUSED = "refused"
     UNSHAPED = "unshaped"
     """The output of a workflow could not be given the form that its tool's manifest says; `outcome` says why."""

@@ -15,6 +15,7 @@
     │   ├── MethodNotFound             -32601
     │   ├── InvalidParams              -32602
     │   │   ├── UnknownTool
+    │   │   ├── UnknownResource
     │   │   ├── UnknownTask                    unknown, expired, foreign and malformed alike
     │   │   ├── InvalidCursor
     │   │   ├── InvalidRequestState            forged, expired, already used, or of another call
@@ -23,6 +24,7 @@
     │   │   ├── WorkflowNotStarted
     │   │   ├── WorkflowNotStopped
     │   │   └── NotSignedIn                    HTTP 401
+    │   ├── ResourceNotFound           -32002  before 2026-07-28: no such resource
     │   ├── EntityNotFound             -32011  events: no such event type or subscription
     │   ├── Forbidden                  -32012  events: the server does not know who calls
     │   ├── ResourceExhausted          -32013  events: a limit of the caller
@@ -73,6 +75,7 @@ from typing import Any, ClassVar, Final
 
 # API Gateway renames a function's www-authenticate; from this header, parameter mapping can make it again.
 CHALLENGE_HEADER: Final = "stepwire-challenge"
+_NO_RESOURCE: Final = "Unknown resource. resources/list names the resources there are."
 
 
 class StepwireError(Exception):
@@ -173,6 +176,24 @@ class InvalidParams(ProtocolError):
 
 class UnknownTool(InvalidParams):
     """No tool has that name."""
+
+
+class UnknownResource(InvalidParams):
+    """No resource has that URI."""
+
+    def __init__(self, uri: str) -> None:
+        """Name the URI, cut to a bounded length."""
+        super().__init__(_NO_RESOURCE, {"uri": uri[:200]})
+
+
+class ResourceNotFound(ProtocolError):
+    """The same before 2026-07-28, where it has a code of its own."""
+
+    code = -32002
+
+    def __init__(self, uri: str) -> None:
+        """Name the URI, cut to a bounded length."""
+        super().__init__(_NO_RESOURCE, {"uri": uri[:200]})
 
 
 class UnknownTask(InvalidParams):

@@ -47,6 +47,13 @@ REPEATED: Final = "stepwire/repeated"
 # The server's own members of `_meta`, on a task: the ended task that it follows, and the tasks that follow it.
 FOLLOWS: Final = "stepwire/follows"
 FOLLOW_UPS: Final = "stepwire/followUps"
+CARD: Final = "stepwire/card"
+"""The server's own member of `_meta`: which task a card shows, and what lets it answer that task's questions."""
+CARD_URI: Final = "ui://stepwire/task"
+_TOOL_WITH_CARD: Final[JsonObject] = {
+    "ui": {"resourceUri": CARD_URI, "visibility": ["model", "app"]},
+    "ui/resourceUri": CARD_URI,  # where older hosts look for it
+}
 _UNFINISHED_SCHEMA: Final[JsonObject] = {
     "description": "The work goes on: this is no result yet.",
     "type": "object",
@@ -116,6 +123,12 @@ def legacy_result(result: ToolResult, related_task: str | None = None) -> JsonOb
     return {**value, "_meta": {**meta, RELATED_TASK: {"taskId": related_task}}}
 
 
+def naming_card(result: JsonObject, task_id: str, *, has_ended: bool = False) -> JsonObject:
+    """Return a result that names the task whose card a host shows; an ended one, so that the card need not tell it."""
+    card: JsonObject = {"taskId": task_id, **({"ended": True} if has_ended else {})}
+    return {**result, "_meta": {**as_object(result.get("_meta")), CARD: card}}
+
+
 def mark_repeated(result: JsonObject, *, is_repeat: bool) -> JsonObject:
     """Return the result of a call, in either era, with a mark if the call started nothing."""
     if not is_repeat:
@@ -152,21 +165,23 @@ def progress_params(progress: Progress, message: str | None, token: str | int) -
     }
 
 
-def legacy_tool(tool: Tool, *, with_tasks: bool) -> JsonObject:
+def legacy_tool(tool: Tool, *, with_tasks: bool, with_card: bool = False) -> JsonObject:
     """Write a tool as `tools/list` of the legacy versions shows it."""
-    shown = modern_tool(tool, as_task=with_tasks and tool.task_support is TaskSupport.REQUIRED)
+    as_task = with_tasks and tool.task_support is TaskSupport.REQUIRED
+    shown = modern_tool(tool, as_task=as_task, with_card=with_card)
     if shown.get("outputSchema", {}).get("type") != "object":
         # M36: this era allows `type: object` only; clients reject a list that contains another type.
         shown.pop("outputSchema", None)
     return {**shown, "execution": {"taskSupport": tool.task_support.value}} if with_tasks else shown
 
 
-def modern_tool(tool: Tool, *, as_task: bool) -> JsonObject:
+def modern_tool(tool: Tool, *, as_task: bool, with_card: bool = False) -> JsonObject:
     """Write a tool as `tools/list` of 2026-07-28 shows it.
 
     Args:
         tool: the tool.
         as_task: whether the client can call it as a task only; else a call may end with an unfinished result.
+        with_card: whether the client's host shows a card of its tasks.
     """
     schema = as_object(load_json(tool.output_schema)) if tool.output_schema else None
     shown: dict[str, Any] = {
@@ -176,6 +191,7 @@ def modern_tool(tool: Tool, *, as_task: bool) -> JsonObject:
         "inputSchema": load_json(tool.input_schema),
         "outputSchema": schema if schema is None or as_task or tool.is_express else _with_unfinished(schema),
         "annotations": tool.annotations,
+        "_meta": _TOOL_WITH_CARD if with_card else None,
     }
     return {key: value for key, value in shown.items() if value is not None}
 

@@ -68,7 +68,10 @@ def stays_the_same_task(task: Task, event: TaskEvent, after: Task) -> None:
         inputs=task.inputs,
         progress=task.progress,
         client_tasks=task.client_tasks,
+        states=task.states,
+        may_begin=task.may_begin,
     )
+    assert after.may_begin == task.may_begin or isinstance(event, WorkStopped)
     assert replace(unchanged, work=replace(after.work, terms=task.work.terms)) == task
 
 

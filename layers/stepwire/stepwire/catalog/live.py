@@ -69,6 +69,10 @@ class LiveCatalog:
         """
         return self._current().find(name)
 
+    def known(self, name: str) -> Tool | None:
+        """Return the tool of that name as this instance knows it; only the first such question asks the table."""
+        return (self._catalog or self._current()).known(name)
+
     def _current(self) -> Catalog:
         if self._catalog is not None and self._now() < self._next_look:
             return self._catalog

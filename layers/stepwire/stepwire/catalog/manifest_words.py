@@ -107,6 +107,7 @@ EFFECTS: Final = {
     "retry.backoff": "The factor by which each further delay is longer.",
     "retry.longest_delay": "No delay is longer than this.",
     "retry.jitter": "`full`: each delay is a random part of its length, so that tasks do not all come back at once.",
+    "card": "`false`: hosts with MCP Apps show [no card](cards.md) of the tool's tasks.",
 }
 SHAPES: Final = {
     "role": "the ARN of a role, such as arn:aws:iam::123456789012:role/name",

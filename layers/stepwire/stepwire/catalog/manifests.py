@@ -151,6 +151,7 @@ class Manifest(BaseModel):
     context: ContextFields | None = None
     output: OutputFields | None = None
     retry: RetryFields | None = None
+    card: bool = True
 
     @model_validator(mode="after")
     def keeps_what_is_stored_small(self) -> Self:
@@ -215,7 +216,7 @@ class Manifest(BaseModel):
         entry = self.model_dump(
             mode="json",
             exclude_none=True,
-            exclude={"ttl", "keep_result", "poll_interval", "longest_poll_interval", "idempotency"},
+            exclude={"ttl", "keep_result", "poll_interval", "longest_poll_interval", "idempotency", "card"},
             by_alias=True,
         )
         # As written: dumping a schema through the model would drop its nulls.
@@ -230,6 +231,7 @@ class Manifest(BaseModel):
             **entry,
             **schemas,
             **self._compiled_idempotency(),
+            **({} if self.card else {"card": False}),
             "ttl_ms": _milliseconds(self.ttl),
             "keep_result_ms": _milliseconds(self.keep_result),
             "poll_interval_ms": _milliseconds(self.poll_interval),

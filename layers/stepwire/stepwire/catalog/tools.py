@@ -43,8 +43,13 @@ RESULT_TOOL: Final = "task_result"
 CANCEL_TOOL: Final = "task_cancel"
 ANSWER_TOOL: Final = "task_answer"
 LIST_TOOL: Final = "task_list"
-OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL})
-"""The names of Stepwire's own tools, for clients without tasks; no manifest may take one."""
+CARD_TASK_TOOL: Final = "card_task"
+CARD_ANSWER_TOOL: Final = "card_answer"
+CARD_CANCEL_TOOL: Final = "card_cancel"
+CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOOL})
+"""The names of the tools that only a card calls."""
+OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}) | CARD_TOOLS
+"""The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
 _SHAPING: Final = frozenset({"input", "context", "output"})
 _RUNNING: Final = frozenset({"express", "role"})
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
@@ -135,6 +140,13 @@ class Tool:
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     retry: Retry | None = None
     """Which failures of its workflow are retried; None: none."""
+    card: bool = True
+    """Whether hosts with MCP Apps are told of its card."""
+
+    @property
+    def has_card(self) -> bool:
+        """Tell whether a host may show a card of its tasks; a tool that never is a task has none to show."""
+        return self.card and self.task_support is not TaskSupport.FORBIDDEN and not self.is_express
 
     @cached_property
     def parameter_headers(self) -> tuple[ParameterHeader, ...]:
@@ -168,6 +180,10 @@ class Tools(Protocol):
         """
         ...
 
+    def known(self, name: str) -> Tool | None:
+        """Return the tool of that name as far as it is known without asking anew; None if it is not."""
+        ...
+
 
 @dataclass(frozen=True)
 class Catalog:
@@ -181,10 +197,14 @@ class Catalog:
         Raises:
             UnknownTool: there is none.
         """
-        tool = self.tools.get(name)
+        tool = self.known(name)
         if tool is None:
             raise UnknownTool(f"Unknown tool {name[:80]!r}. tools/list names the tools there are.")
         return tool
+
+    def known(self, name: str) -> Tool | None:
+        """Return the tool of that name; None if there is none."""
+        return self.tools.get(name)
 
     @property
     def in_order(self) -> tuple[Tool, ...]:
@@ -264,6 +284,7 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         is_express=entry.get("express", False),
         role=entry.get("role", ""),
         retry=_retry(entry.get("retry")),
+        card=entry.get("card", True),
     )
 
 

@@ -86,6 +86,8 @@ class ToolCall:
     """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
     claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """What the sign-in verified of the owner."""
+    has_card: bool = False
+    """Whether a card shows the task, so that the names of the states it passes are recorded."""
 
 
 @dataclass(frozen=True)
@@ -337,6 +339,7 @@ class Operations:
             origin=call.origin,
             keep_result=tool.keep_result,
             attempt=None if tool.retry is None else Attempt(tool.retry),
+            states=() if call.has_card and tool.shows_state else None,
         )
 
     def _fetch_result(self, task: Task) -> ToolResult:

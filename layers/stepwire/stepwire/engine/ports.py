@@ -279,6 +279,14 @@ class Workflows(Protocol):
         """
         ...
 
+    def passed_states(self, execution: Execution) -> tuple[str, ...]:
+        """Return the names of the states that an execution entered, oldest first; of a long one the newest.
+
+        Raises:
+            WorkflowsUnavailable: no answer.
+        """
+        ...
+
     def list_running(self, state_machine_arn: str) -> Iterable[frozenset[str]]:
         """Yield the names of a state machine's running executions in pages, at most 100,000. Eventually consistent.
 

@@ -27,7 +27,7 @@ from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
 from stepwire.tasks.outcomes import Missing, Running
-from stepwire.tasks.task import Task, reports_progress
+from stepwire.tasks.task import Task, newest_states, reports_progress
 
 CALLS_PER_SECOND: Final = 0.5
 """Of one instance. AWS allows an account 20 GetExecutionHistory and 15 DescribeExecution a second."""
@@ -83,6 +83,22 @@ class Upkeep:
             if isinstance(error, WorkflowsThrottled) and self.describe_calls is not None:
                 self.describe_calls.pause(self.recorder.now())
             return self._checked(task)
+
+    def passed_states(self, task: Task) -> tuple[str, ...]:
+        """Return the names of the states that a task's workflow has passed; of one that has ended, read anew.
+
+        A task that has ended so early that nobody looked has none. Without budget, the recorded names must do.
+        """
+        known = task.states or ()
+        if not (task.work.shows_state and task.has_ended and self.history_calls.take(self.recorder.now())):
+            return known
+        try:
+            return newest_states((*known, *self.workflows.passed_states(task.execution)))
+        except WorkflowsUnavailable as error:
+            self.report(error)
+            if isinstance(error, WorkflowsThrottled):
+                self.history_calls.pause(self.recorder.now())
+            return known
 
     def after_delivery(self, task: Task) -> Task:
         """Return the task after delivering the answers that its workflow may not have received."""

@@ -25,6 +25,7 @@ USER_AGENT: Final = "user-agent"
 # The parameter that Mcp-Name repeats, for each method that has one.
 _NAME_PARAMETERS: Final = {
     "tools/call": "name",
+    "resources/read": "uri",
     "tasks/get": "taskId",
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",

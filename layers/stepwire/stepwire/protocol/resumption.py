@@ -119,19 +119,28 @@ def resume_parameter(query: str) -> bool | None:
     Raises:
         InvalidParams: it says something else than 1 or 0.
     """
-    if PARAMETER not in query:
+    return switch_in(query, PARAMETER)
+
+
+def switch_in(query: str, parameter: str) -> bool | None:
+    """Read a parameter of the endpoint's URL that is 1 or 0; None if it is not there.
+
+    Raises:
+        InvalidParams: it is something else.
+    """
+    if parameter not in query:
         return None
     try:
         fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise InvalidParams(f"The query of the URL has more than {_MOST_FIELDS} fields.") from None
-    match [value for name, value in fields if name == PARAMETER]:
+    match [value for name, value in fields if name == parameter]:
         case []:
             return None
         case ["0" | "1" as value]:
             return value == "1"
         case _:
-            raise InvalidParams(f"{PARAMETER} in the URL must be given once, as 1 or 0.")
+            raise InvalidParams(f"{parameter} in the URL must be given once, as 1 or 0.")
 
 
 def _entry(text: str) -> ResumingClient:

@@ -5,20 +5,22 @@ itself, which `initialize` lets it do anyway. It never tells who is calling (L11
 """
 
 import hashlib
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.opaque import LONGEST, encode, unwrap, wrap
-from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes
+from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, switch_in
+from stepwire.protocol.versions import CARD_MIME_TYPE, UI_EXTENSION
 
 RANDOM_BYTES: Final = 16
 _FORMAT: Final = 2
 _LONGEST_NAME: Final = 64  # characters
 _LONGEST_VERSION: Final = 32  # characters
 _MOST_CAPABILITIES: Final = 16
+_CARDS: Final = "cards"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def session_id_of(version: str, params: JsonObject, random: bytes, resumes: Resu
     client, flags, nonce = client_info_of(params), resumes.calls + 2 * resumes.results, encode(random)
     capabilities = as_object(params.get("capabilities"))
     tasks = _declared({"tasks": capabilities.get("tasks")}, 4)  # which requests may become tasks is named that deep
-    declared = ({**_declared(capabilities, 2), **tasks}, _declared(capabilities, 1))
+    declared = ({**_declared(capabilities, 2), **tasks, **_cards(capabilities)}, _declared(capabilities, 1))
     tokens = (wrap([_FORMAT, version, client.name, client.version, each, flags, nonce]) for each in declared)
     # Oversized declarations are cut to their top level, then dropped with the names.
     return next((one for one in tokens if len(one) <= LONGEST), wrap([_FORMAT, version, "", "", {}, flags, nonce]))
@@ -87,8 +89,34 @@ def session_of(session_id: str | None) -> Session:
             raise UnknownSession("The MCP-Session-Id was not issued by this server: initialize again.")
 
 
+def shows_cards(capabilities: JsonObject, query: str = "") -> bool:
+    """Tell whether a client declares that its host shows cards (MCP Apps), in a message or in its session.
+
+    `cards=1` in the query of the URL says so for a host that declares nothing, and `cards=0` that it does not.
+
+    Raises:
+        InvalidParams: the query says something else.
+    """
+    asked = switch_in(query, _CARDS) if query else None
+    if asked is not None:
+        return asked
+    if "extensions" not in capabilities:
+        return False  # most clients
+    declared: Json = as_object(as_object(capabilities.get("extensions")).get(UI_EXTENSION)).get("mimeTypes")
+    return isinstance(declared, list | dict) and CARD_MIME_TYPE in cast(list[Json] | JsonObject, declared)
+
+
 def _text(value: Json, longest: int) -> str:
     return str(value)[:longest] if isinstance(value, str) else ""
+
+
+def _cards(capabilities: JsonObject) -> JsonObject:
+    """Return the extensions of a client whose host shows cards, with what says so; empty for all others."""
+    if not shows_cards(capabilities):
+        return {}
+    # An object takes the place of the list: a session holds names, and names of settings.
+    shown: JsonObject = {UI_EXTENSION: {"mimeTypes": {CARD_MIME_TYPE: {}}}}
+    return {"extensions": {**_declared(capabilities["extensions"], 1), **shown}}
 
 
 def _declared(capabilities: Json, depth: int) -> JsonObject:

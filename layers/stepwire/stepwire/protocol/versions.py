@@ -11,6 +11,8 @@ ASSUMED_VERSION: Final = LEGACY_VERSIONS[-1]
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 EVENTS_EXTENSION: Final = "io.modelcontextprotocol/events"
+UI_EXTENSION: Final = "io.modelcontextprotocol/ui"
+CARD_MIME_TYPE: Final = "text/html;profile=mcp-app"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 MODEL_IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"

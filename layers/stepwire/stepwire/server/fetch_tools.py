@@ -6,13 +6,14 @@ what to do next. A client that declares tasks sees none of them. Both eras run t
 its client is answered and asked.
 """
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL
+from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, RESULT_TOOL
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import JsonObject, write
 from stepwire.lean_dataclasses import dataclass
@@ -79,6 +80,7 @@ class FetchTool:
     required: tuple[str, ...]
     annotations: JsonObject
     run: "Callable[[Kit, Call, JsonObject], ToolResult | Wait]"
+    meta: JsonObject | None = None
 
     @cached_property
     def input_schema(self) -> JsonObject:
@@ -104,19 +106,32 @@ class FetchTool:
             "description": self.description,
             "inputSchema": self.input_schema,
             "annotations": self.annotations,
+            **({} if self.meta is None else {"_meta": self.meta}),
         }
 
 
 def find(kit: Kit, call: Call) -> FetchTool | None:
     """Return the tool of Stepwire's own that is called; None if the call names another, or one that is not offered."""
-    tool = _TOOLS.get(str(call.params.get("name")))
-    return tool if tool is not None and tool in offered(kit, call) else None
+    name = str(call.params.get("name"))
+    if name in CARD_TOOLS:
+        return _for_cards(kit, call).get(name)
+    tool = _TOOLS.get(name)
+    return tool if tool is not None and tool.name in offered_names(kit, call) else None
 
 
 def offered(kit: Kit, call: Call) -> tuple[FetchTool, ...]:
     """Return the tools of Stepwire's own that this client is shown, in the order of their names."""
     names = offered_names(kit, call)
-    return tuple(tool for name, tool in _TOOLS.items() if name in names)
+    return (*_for_cards(kit, call).values(), *(tool for name, tool in _TOOLS.items() if name in names))
+
+
+def _for_cards(kit: Kit, call: Call) -> "Mapping[str, FetchTool]":
+    """Return the tools that only a card calls, loaded with the first request of a host that shows cards."""
+    if not call.shows_cards:
+        return {}
+    tools: Mapping[str, FetchTool] = importlib.import_module("stepwire.server.cards").TOOLS
+    # A catalog that an earlier version compiled may have such a name.
+    return {name: tool for name, tool in tools.items() if kit.catalog.known(name) is None}
 
 
 @dataclass(frozen=True)
@@ -175,8 +190,8 @@ def _result(kit: Kit, call: Call, arguments: JsonObject) -> Wait:
     return Wait(kit.operations.get(call.owner, arguments["task_id"]), patience)
 
 
-class _NotOpen(Exception):
-    """The question is not open, or not one that a model may answer."""
+class NotOpen(Exception):
+    """The question is not open, or not one that the caller of the tool may answer."""
 
     def __init__(self, task: Task) -> None:
         super().__init__()
@@ -192,12 +207,12 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
     def check(task: Task) -> None:
         may_call(task)
         if key not in {one.key for one in questions_for_models(kit, task)}:
-            raise _NotOpen(task)
+            raise NotOpen(task)
 
     kit.polls.check(call.owner, task_id)
     try:
         after = kit.dialogue.respond(call.owner, task_id, {key: response}, check)
-    except _NotOpen as refused:
+    except NotOpen as refused:
         return tool_error(_not_answered(kit, call, refused.task))
     again = next((one for one in after.input_requests if one.key == retry_key(key, one.number)), None)
     if again is not None:

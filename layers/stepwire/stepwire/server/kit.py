@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -20,8 +21,8 @@ from stepwire.principal import Principal
 from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, ResumingClients
-from stepwire.protocol.sessions import Session
-from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_WITH_TASKS
+from stepwire.protocol.sessions import Session, shows_cards
+from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_WITH_TASKS, UI_EXTENSION
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
 
@@ -46,7 +47,7 @@ class Patience:
     unresumable_request: timedelta = timedelta(seconds=15)
     """How long a request waits for the result, if its response cannot be resumed."""
     first_request: timedelta = timedelta(seconds=2)
-    """How long the first request of a plain call waits for the result, if its response can be resumed."""
+    """How long the first request of a plain call waits for the result, if it can be resumed or has a card."""
     resuming_request: timedelta = timedelta()
     """How long each request that resumes a response waits for news."""
     whole_call: timedelta = timedelta(seconds=50)
@@ -135,6 +136,11 @@ class Call:
         """Return who calls."""
         return Caller(self.owner, self.claims)
 
+    @cached_property
+    def shows_cards(self) -> bool:
+        """Tell whether the client's host shows cards: in this era in this very request, else in its session."""
+        return shows_cards(self.client_capabilities, self.query)
+
     @property
     def modes(self) -> frozenset[Mode]:
         """Return what the client can be asked."""
@@ -167,27 +173,45 @@ Reply: TypeAlias = JsonObject | Stream | Written | SessionOpened
 Method: TypeAlias = Callable[[Kit, Call], Reply]
 
 
+CARD_CAPABILITIES: Final[JsonObject] = {"resources": {}, "extensions": {UI_EXTENSION: {}}}
+"""The capabilities of this server that concern cards."""
+
+
 def events_capabilities(kit: Kit) -> JsonObject:
     """Return the capabilities of this server that concern events: ChatGPT reads the first, other hosts the second."""
     return {} if kit.events is None else {"events": {}, "extensions": {EVENTS_EXTENSION: {}}}
 
 
-def _loaded_later(name: str) -> Method:
+def _of_events(name: str) -> Method:
     def method(kit: Kit, call: Call) -> JsonObject:
         if kit.events is None:
             raise MethodNotFound("This server has no events: poll tasks/get instead.")
-        loaded = importlib.import_module("stepwire.server.events")
-        return getattr(loaded, name)(kit, kit.events(), call)
+        return getattr(importlib.import_module("stepwire.server.events"), name)(kit, kit.events(), call)
+
+    return method
+
+
+def _of_resources(name: str) -> Method:
+    def method(kit: Kit, call: Call) -> JsonObject:
+        return getattr(importlib.import_module("stepwire.server.resources"), name)(kit, call)
 
     return method
 
 
 EVENT_METHODS: Final = MappingProxyType(
     {
-        "events/list": _loaded_later("list_events"),
-        "events/poll": _loaded_later("poll_events"),
-        "events/subscribe": _loaded_later("subscribe"),
-        "events/unsubscribe": _loaded_later("unsubscribe"),
+        "events/list": _of_events("list_events"),
+        "events/poll": _of_events("poll_events"),
+        "events/subscribe": _of_events("subscribe"),
+        "events/unsubscribe": _of_events("unsubscribe"),
     }
 )
 """The methods of MCP Events, for both eras: loaded with the first such request, because most clients send none."""
+RESOURCE_METHODS: Final = MappingProxyType(
+    {
+        "resources/list": _of_resources("list_resources"),
+        "resources/read": _of_resources("read_resource"),
+        "resources/templates/list": _of_resources("list_templates"),
+    }
+)
+"""The methods of resources, for both eras; loaded in the same way."""

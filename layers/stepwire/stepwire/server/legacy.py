@@ -16,13 +16,24 @@ from stepwire.json_text import JsonObject, as_object
 from stepwire.lean_dataclasses import replace
 from stepwire.protocol import params as read
 from stepwire.protocol.resumption import NEVER, Resumes, resume_parameter
-from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of
+from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of, shows_cards
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
-from stepwire.rendering import legacy_result, legacy_task, legacy_tool, link_meta, mark_repeated
+from stepwire.rendering import legacy_result, legacy_task, legacy_tool, link_meta, mark_repeated, naming_card
 from stepwire.server import fetch_tools
 from stepwire.server.fetch_tools import Era, FetchTool
-from stepwire.server.kit import EVENT_METHODS, SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, events_capabilities
+from stepwire.server.kit import (
+    CARD_CAPABILITIES,
+    EVENT_METHODS,
+    RESOURCE_METHODS,
+    SERVER_INFO,
+    Call,
+    Kit,
+    Method,
+    Reply,
+    SessionOpened,
+    events_capabilities,
+)
 from stepwire.server.pages import next_cursor, task_cursor, tools_page
 from stepwire.server.sse_polling import open_stream
 from stepwire.server.tool_calls import (
@@ -32,6 +43,7 @@ from stepwire.server.tool_calls import (
     missing_capabilities,
     rejection,
     run_express,
+    shows_card,
     tool_of,
 )
 from stepwire.server.unfinished import modes_for, repeat_words, stops_waiting, unfinished
@@ -48,9 +60,17 @@ def initialize(kit: Kit, call: Call) -> SessionOpened:
     events = events_capabilities(kit)
     if not _names_events(call):
         events.pop("extensions", None)
+    cards = CARD_CAPABILITIES if shows_cards(as_object(call.params.get("capabilities")), call.query) else {}
+    extensions = {**events.get("extensions", {}), **cards.get("extensions", {})}
     result: JsonObject = {
         "protocolVersion": version,
-        "capabilities": {"tools": {}, **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {}), **events},
+        "capabilities": {
+            "tools": {},
+            **({"tasks": tasks} if version == LEGACY_WITH_TASKS else {}),
+            **events,
+            **cards,
+            **({"extensions": extensions} if extensions else {}),
+        },
         "serverInfo": SERVER_INFO,
         "instructions": kit.instructions,
     }
@@ -73,7 +93,7 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     """Return a page of tools; with their task support if the version has tasks."""
     page = tools_page(kit, call)
     with_tasks = call.version == LEGACY_WITH_TASKS
-    shown = [legacy_tool(tool, with_tasks=with_tasks) for tool in page.tools]
+    shown = [legacy_tool(tool, with_tasks=with_tasks, with_card=shows_card(call, tool)) for tool in page.tools]
     if page.next_after is None:
         shown += [tool.shown(call.version) for tool in fetch_tools.offered(kit, call)]
     return {"tools": shown, **next_cursor(page.next_after)}
@@ -102,11 +122,15 @@ def call_tool(kit: Kit, call: Call) -> Reply:
         return legacy_result(tool_error(rejection(tool.name, faults)))
     key = idempotency_key_of(call.idempotency_key, tool, sent, checked.complete)
     trace = trace_header_of(call.params)
-    tool_call = ToolCall(call.owner, tool, checked.complete, ttl, origin, trace, key, call.claims)
+    tool_call = ToolCall(
+        call.owner, tool, checked.complete, ttl, origin, trace, key, call.claims, shows_card(call, tool)
+    )
     if task_params is not None:
-        return _created_task(kit, tool, _start(kit, tool_call))
+        return _created_task(kit, call, tool, _start(kit, tool_call))
     if tool.is_express:
         return legacy_result(run_express(kit, call, tool_call))
+    if shows_card(call, tool):
+        return _with_card(kit, call, _start(kit, tool_call))
     origin = replace(origin, request=call.session.digest_of(call.message_id))
     return _awaited(kit, call, _start(kit, replace(tool_call, origin=origin)))
 
@@ -175,7 +199,7 @@ def _check_capabilities(tool: Tool, call: Call, *, is_followed: bool) -> None:
             f"The tool {tool.name} needs a client that declares these capabilities when it initializes, and sends the "
             f"MCP-Session-Id that it gets: {needed}."
         )
-    if tool.confirmation is not None and not is_followed:
+    if tool.confirmation is not None and not is_followed and not shows_card(call, tool):
         raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and this client cannot be asked.")
 
 
@@ -185,12 +209,14 @@ def _origin(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> Origin:
     return Origin(modes, read.progress_token(call.params) if is_followed else None)
 
 
-def _created_task(kit: Kit, tool: Tool, begun: Begun) -> JsonObject:
+def _created_task(kit: Kit, call: Call, tool: Tool, begun: Begun) -> JsonObject:
     shown = legacy_task(begun.task, kit.now())
     # T9: a new task is `working`, even if it already waits for its confirmation.
     result: JsonObject = {"task": {**shown, "status": "working"} if begun.task.awaits_confirmation else shown}
     if begun.is_repeat:
         result["_meta"] = {MODEL_IMMEDIATE_RESPONSE: repeat_words(tool)}  # T33
+    if shows_card(call, tool):
+        result = naming_card(result, begun.task.task_id)
     return mark_repeated(result, is_repeat=begun.is_repeat)
 
 
@@ -214,6 +240,12 @@ def _awaited(kit: Kit, call: Call, begun: Begun) -> Reply:
     return mark_repeated(legacy_result(result), is_repeat=is_repeat)
 
 
+def _with_card(kit: Kit, call: Call, begun: Begun) -> Reply:
+    from stepwire.server.cards import first_result  # noqa: PLC0415 - most hosts show no cards
+
+    return mark_repeated(legacy_result(first_result(kit, call, begun)), is_repeat=begun.is_repeat)
+
+
 def _call_own_tool(kit: Kit, call: Call, tool: FetchTool) -> Reply:
     """Run a tool of Stepwire's own; a question travels on a stream, on which its answer comes later."""
 
@@ -229,6 +261,7 @@ _BASIC: Final[dict[str, Method]] = {
     "tools/list": list_tools,
     "tools/call": call_tool,
     **EVENT_METHODS,
+    **RESOURCE_METHODS,
 }
 _TASKS: Final[dict[str, Method]] = {
     "tasks/get": get_task,

@@ -23,13 +23,30 @@ from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.sse import ServerSentEvent, body_of
 from stepwire.protocol.versions import META_SUBSCRIPTION, MODERN_VERSIONS, TASKS_EXTENSION
-from stepwire.rendering import complete_result, link_meta, modern_answer, modern_requests, modern_task, modern_tool
+from stepwire.rendering import (
+    complete_result,
+    link_meta,
+    modern_answer,
+    modern_requests,
+    modern_task,
+    modern_tool,
+    naming_card,
+)
 from stepwire.server.fetch_tools import offered
-from stepwire.server.kit import EVENT_METHODS, SERVER_INFO, Call, Kit, Method, Stream, events_capabilities
+from stepwire.server.kit import (
+    CARD_CAPABILITIES,
+    EVENT_METHODS,
+    RESOURCE_METHODS,
+    SERVER_INFO,
+    Call,
+    Kit,
+    Method,
+    Stream,
+    events_capabilities,
+)
 from stepwire.server.modern_calls import TASKS_CAPABILITY, call_tool
 from stepwire.server.pages import next_cursor, tools_page
-from stepwire.server.tool_calls import permit
-from stepwire.server.unfinished import declares_tasks
+from stepwire.server.tool_calls import declares_tasks, permit, shows_card
 from stepwire.tasks.task import (
     Cancelled,
     Completed,
@@ -60,8 +77,9 @@ def discover(kit: Kit, _call: Call) -> JsonObject:
 
 def _capabilities(kit: Kit) -> JsonObject:
     events = events_capabilities(kit)
-    extensions = {**TASKS_CAPABILITY["extensions"], **events.get("extensions", {})}
-    return {"tools": {}, **events, "extensions": extensions}
+    named = (TASKS_CAPABILITY, events, CARD_CAPABILITIES)
+    extensions = {name: value for one in named for name, value in one.get("extensions", {}).items()}
+    return {"tools": {}, **events, **CARD_CAPABILITIES, "extensions": extensions}
 
 
 def list_tools(kit: Kit, call: Call) -> JsonObject:
@@ -69,7 +87,11 @@ def list_tools(kit: Kit, call: Call) -> JsonObject:
     page = tools_page(kit, call)
     may_be_tasks = declares_tasks(call)
     shown = [
-        modern_tool(tool, as_task=may_be_tasks and tool.task_support is not TaskSupport.FORBIDDEN)
+        modern_tool(
+            tool,
+            as_task=may_be_tasks and tool.task_support is not TaskSupport.FORBIDDEN,
+            with_card=shows_card(call, tool),
+        )
         for tool in page.tools
     ]
     if page.next_after is None:
@@ -144,7 +166,10 @@ def _detailed(kit: Kit, call: Call, task: Task) -> JsonObject:
         case Cancelled():
             return shown
         case _ if task.has_ended:
-            return {**shown, **modern_answer(kit.operations.result_of(task))}
+            answer = modern_answer(kit.operations.result_of(task))
+            if call.shows_cards and "result" in answer:
+                answer["result"] = naming_card(answer["result"], task.task_id, has_ended=True)
+            return {**shown, **answer}
         case _:
             return shown
 
@@ -187,6 +212,7 @@ _METHODS: Final[dict[str, Method]] = {
     "tasks/cancel": cancel_task,
     "subscriptions/listen": listen,
     **EVENT_METHODS,
+    **RESOURCE_METHODS,
 }
 
 METHODS: Final = MappingProxyType(dict.fromkeys(MODERN_VERSIONS, _METHODS))

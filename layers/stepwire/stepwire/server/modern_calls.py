@@ -30,6 +30,7 @@ from stepwire.rendering import (
     modern_requests,
     modern_result,
     modern_task,
+    naming_card,
     progress_params,
 )
 from stepwire.server import fetch_tools
@@ -39,13 +40,15 @@ from stepwire.server.kit import SERVER_INFO, Call, Kit, Reply, Stream
 from stepwire.server.tool_calls import (
     answer_or_raise,
     arguments_of,
+    declares_tasks,
     missing_capabilities,
     permit,
     rejection,
     run_express,
+    shows_card,
     tool_of,
 )
-from stepwire.server.unfinished import declares_tasks, modes_for, stops_waiting, unfinished
+from stepwire.server.unfinished import modes_for, stops_waiting, unfinished
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action, Mode
 from stepwire.tasks.outcomes import tool_error
@@ -113,11 +116,17 @@ class _ParsedCall:
 
     def start(self) -> Reply:
         """Start the workflow, or ask for the confirmation that the tool needs."""
-        call, operations = self._tool_call(self.arguments), self.kit.operations
-        if self.tool.confirmation is None:
+        call, operations, confirmation = self._tool_call(self.arguments), self.kit.operations, self.tool.confirmation
+        if confirmation is None:
             return self._started(operations.idempotently(call, lambda task_id: operations.call(call, task_id)))
+        if self._confirms_on_card:
+            return self._started(
+                operations.idempotently(
+                    call, lambda task_id: operations.call_after_confirmation(call, confirmation, task_id)
+                )
+            )
         known = operations.task_of_key(call)
-        return self._ask(self.tool.confirmation) if known is None else self._started(Begun(known, is_repeat=True))
+        return self._ask(confirmation) if known is None else self._started(Begun(known, is_repeat=True))
 
     def run(self) -> Reply:
         """Run a state machine of type EXPRESS to its end."""
@@ -141,6 +150,15 @@ class _ParsedCall:
         return declares_tasks(self.call) and self.tool.task_support is not TaskSupport.FORBIDDEN
 
     @property
+    def _shows_card(self) -> bool:
+        return shows_card(self.call, self.tool)
+
+    @property
+    def _confirms_on_card(self) -> bool:
+        # A client with tasks that can ask its user does so, as any other client with tasks.
+        return self._shows_card and not (self._is_task and Mode.FORM in self.call.modes)
+
+    @property
     def _modes(self) -> frozenset[Mode]:
         return modes_for(self.kit, self.call, self.tool, is_followed=True)
 
@@ -152,13 +170,20 @@ class _ParsedCall:
         # The key identifies the call as its caller made it, without the user's answer.
         key = idempotency_key_of(self.call.idempotency_key, self.tool, self.sent, self.arguments)
         origin, trace = Origin(self._modes), trace_header_of(self.call.params)
-        return ToolCall(self.call.owner, self.tool, arguments, None, origin, trace, key, self.call.claims)
+        call = self.call
+        return ToolCall(call.owner, self.tool, arguments, None, origin, trace, key, call.claims, self._shows_card)
 
     def _started(self, begun: Begun) -> Reply:
         task, is_repeat = begun.task, begun.is_repeat
-        if not self._is_task:
-            return self._next_round(task, Continuation(Kind.FOLLOW, task.task_id, is_repeat=is_repeat))
-        return mark_repeated({**modern_task(task, self.kit.now()), "resultType": "task"}, is_repeat=is_repeat)
+        if self._is_task:
+            result: JsonObject = {**modern_task(task, self.kit.now()), "resultType": "task"}
+            shown = naming_card(result, task.task_id) if self._shows_card else result
+            return mark_repeated(shown, is_repeat=is_repeat)
+        if self._shows_card:
+            from stepwire.server.cards import first_result  # noqa: PLC0415 - most hosts show no cards
+
+            return mark_repeated(modern_result(first_result(self.kit, self.call, begun)), is_repeat=is_repeat)
+        return self._next_round(task, Continuation(Kind.FOLLOW, task.task_id, is_repeat=is_repeat))
 
     def _ask(self, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
         # M46: a missing or wrong answer makes the question be asked again; an answer counts only with its requestState.

@@ -1,17 +1,22 @@
 """The steps of `tools/call` and `tasks/result` that both eras share."""
 
+from typing import Final
+
 from stepwire.catalog.access import Scopes
 from stepwire.catalog.tools import Tool
 from stepwire.engine.dialogue import Permit
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import WorkflowError
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, as_object
 from stepwire.protocol import params as read
+from stepwire.protocol.versions import MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.schemas.validation import Violation
 from stepwire.server.kit import Call, Kit
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
+
+_NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 
 
 def tool_of(kit: Kit, call: Call) -> Tool:
@@ -46,10 +51,25 @@ def arguments_of(call: Call) -> JsonObject:
     return read.optional_object(call.params, "arguments") or {}
 
 
+def declares_tasks(call: Call) -> bool:
+    """Tell whether the client declares the extension for tasks, in this very request (X2); A5: not in older eras."""
+    return call.version in MODERN_VERSIONS and TASKS_EXTENSION in as_object(call.client_capabilities.get("extensions"))
+
+
+def shows_card(call: Call, tool: Tool) -> bool:
+    """Tell whether the client's host shows a card of this tool's tasks.
+
+    A card asks its user. It has no model and no roots, so a tool that needs those gets none.
+    """
+    return call.shows_cards and tool.has_card and _NOT_ON_CARDS.isdisjoint(tool.client_capabilities)
+
+
 def missing_capabilities(tool: Tool, call: Call) -> JsonObject:
     """Return the capabilities that the tool needs and the client does not declare; a confirmation needs forms."""
-    missing = {name: value for name, value in tool.client_capabilities.items() if name not in call.client_capabilities}
-    if tool.confirmation is None or Mode.FORM in call.modes:
+    on_card = {"elicitation"} if shows_card(call, tool) else set[str]()
+    declared = call.client_capabilities.keys() | on_card
+    missing = {name: value for name, value in tool.client_capabilities.items() if name not in declared}
+    if tool.confirmation is None or Mode.FORM in call.modes or on_card:
         return missing
     return {**missing, "elicitation": {"form": {}}}
 

@@ -9,10 +9,11 @@ from datetime import timedelta
 from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, LIST_TOOL, RESULT_TOOL, Tool
-from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.protocol.versions import MODERN_VERSIONS, TASKS_EXTENSION
+from stepwire.json_text import Json, JsonObject, write
+from stepwire.protocol.versions import MODERN_VERSIONS
 from stepwire.rendering import UNFINISHED_TASK, modern_status, request_params, status_message, timestamp
 from stepwire.server.kit import Call, Kit
+from stepwire.server.tool_calls import declares_tasks, shows_card
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
     Elicitation,
@@ -26,11 +27,6 @@ from stepwire.tasks.task import Task, ToolResult
 from stepwire.visible_text import quoted, visible
 
 _BY_CLIENT: Final = "Do not call the tool again for the same work: a client with MCP tasks gets the result by this id."
-
-
-def declares_tasks(call: Call) -> bool:
-    """Tell whether the client declares the extension for tasks, in this very request (X2); A5: not in older eras."""
-    return call.version in MODERN_VERSIONS and TASKS_EXTENSION in as_object(call.client_capabilities.get("extensions"))
 
 
 def offered_names(kit: Kit, call: Call) -> frozenset[str]:
@@ -59,7 +55,7 @@ def questions_for_models(kit: Kit, task: Task) -> tuple[InputRequest, ...]:
 
 
 def modes_for(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> frozenset[Mode]:
-    """Return how a workflow may ask: by what the client can ask its user, and by forms that a model may answer.
+    """Return how a workflow may ask: what the client can ask its user, a card asks, or a model may answer.
 
     Args:
         kit: what the methods work with.
@@ -67,6 +63,9 @@ def modes_for(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> frozens
         tool: the tool that is called.
         is_followed: whether the client resumes the response, on which questions are sent.
     """
+    if shows_card(call, tool):
+        # Its call answers soon, so what the client's model and roots could say comes too late.
+        return ELICITATION_MODES | (call.modes if declares_tasks(call) else frozenset[Mode]())
     own = call.modes if is_followed else frozenset[Mode]()
     return own | {Mode.FORM} if tool.model_may_answer and _offers_answers(kit, call) else own
 
@@ -76,10 +75,11 @@ def stops_waiting(kit: Kit, call: Call) -> Callable[[Task], bool]:
     return lambda task: task.has_ended or bool(_for_this_model(kit, call, task))
 
 
-def unfinished(kit: Kit, call: Call, task: Task, *, is_repeat: bool = False) -> ToolResult:
+def unfinished(kit: Kit, call: Call, task: Task, *, is_repeat: bool = False, on_card: bool = False) -> ToolResult:
     """Return a result that gives the status of an unfinished task, and the next step of the client's model."""
     first = [repeat_words(kit.catalog.tools.get(task.work.tool))] if is_repeat else []
-    words = [*first, _standing(kit, task), *who_answers(kit, call, task), next_step(kit, call, task)]
+    step = _step_with_card(kit, task) if on_card else next_step(kit, call, task)
+    words = [*first, _standing(kit, task), *who_answers(kit, call, task), step]
     shown = {**summary(kit, task), **question_shown(kit, call, task)}
     return _unfinished(" ".join(words), {**shown, "repeated": True} if is_repeat else shown)
 
@@ -146,6 +146,8 @@ def who_answers(kit: Kit, call: Call, task: Task) -> list[str]:
     if questions := _for_this_model(kit, call, task):
         return [f"It waits for an answer that you may give: {write(shown_question(questions[0]))}."]
     users = [one for one in task.input_requests if isinstance(one.asked, Elicitation)]
+    if users and call.shows_cards:
+        return ["It waits for an answer that your user gives on the card of the task. Do not answer for them."]
     if not users or any(can_ask(kit, call, one) for one in users):
         return []
     return [
@@ -167,6 +169,15 @@ def next_step(kit: Kit, call: Call, task: Task) -> str:
     # Why the age: some hosts, such as Gemini CLI, stop a model that makes one call again and again.
     step = fetch_step(task.task_id, after_seconds=int((kit.now() - task.created_at).total_seconds()))
     return f"{step} It waits for news by itself, so do not pause before it. {again}"
+
+
+def _step_with_card(kit: Kit, task: Task) -> str:
+    fetch = f" If your user asks for the result here, call {RESULT_TOOL} with {write({'task_id': task.task_id})}."
+    return (
+        "A card shows your user this task: its progress, its questions and its result. Do not poll, and do not call "
+        f"{task.work.tool} again for the same work: {_effect_of_another_call(kit, task)}. Tell your user that the work "
+        f"goes on, and end your turn; the card tells you when it has ended.{fetch if kit.fetch_tools else ''}"
+    )
 
 
 def fetch_step(task_id: str, **more: Json) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Terms, ToolResult
@@ -21,6 +21,8 @@ class StateEntered:
     name: str
     items: ItemCount | None = None
     """How far the state is, if it is a Distributed Map."""
+    passed: tuple[str, ...] = field(default=(), compare=False)
+    """The names of the states that the same look at the history has shown, oldest first."""
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ from stepwire.tasks.task import (
     Task,
     ToolResult,
     Working,
+    newest_states,
     reports_progress,
 )
 
@@ -125,7 +126,12 @@ def _ignore(task: Task, _event: object, _at: datetime) -> Task:
     return task
 
 
-def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
+def _show_state(task: Task, event: StateEntered, at: datetime) -> Task:
+    states = None if task.states is None else newest_states((*task.states, *event.passed))
+    return _tell_state(task if states == task.states else replace(task, states=states), event, at)
+
+
+def _tell_state(task: Task, event: StateEntered, _at: datetime) -> Task:
     # Progress that the workflow reports itself says more than the name of a state.
     if reports_progress(task):
         return task

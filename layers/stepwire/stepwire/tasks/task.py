@@ -4,6 +4,7 @@ Each status carries exactly its payload, so a completed task without a result ca
 only `lifecycle.advance` derives a changed task.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
@@ -20,6 +21,8 @@ LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
 _HINT_PART: Final = 10  # polls at the hinted interval notice an end after at most a tenth of the task's run time
 LONGEST_MESSAGE: Final = 1_000  # characters of a status message
+MOST_STATES: Final = 50
+_LARGEST_STATES: Final = 1_000  # bytes of names: what a poll reads stays small
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,17 @@ class Execution:
         return f"{self.state_machine_arn}:{self.qualifier}" if self.qualifier else self.state_machine_arn
 
 
+def newest_states(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the newest names of states, oldest first: each once, where it was last; a loop is not told in full."""
+    newest, room = list[str](), _LARGEST_STATES
+    for name in dict.fromkeys(reversed(list(names))):
+        room -= len(name.encode())
+        if room < 0 or len(newest) == MOST_STATES:
+            break
+        newest.append(name)
+    return tuple(reversed(newest))
+
+
 def unqualified(state_machine_arn: str) -> tuple[str, str]:
     """Split the ARN of a state machine from its version or alias, which is empty where there is none."""
     arn, name, rest = state_machine_arn.partition(":stateMachine:")
@@ -284,6 +298,8 @@ class Task:
     """The tasks that continue this one; a terminal status stays as it is."""
     usage_shard: int = 0
     """Which part of its owner's usage counts it as active (see `usage`)."""
+    states: tuple[str, ...] | None = None
+    """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
     version: int = 0
     """Number of saves, for optimistic locking; only the store changes it."""
 

@@ -31,6 +31,7 @@ _COUNTED: Final = {
     AuditAction.POLLED: "Polls",
     AuditAction.RETRIEVED: "Retrieved",
     AuditAction.CANCELLED: "CancelRequests",
+    AuditAction.ANSWERED: "CardAnswers",
     AuditAction.REFUSED: "Refused",
     AuditAction.UNSHAPED: "Unshaped",
     AuditAction.PRIMED: "Primed",

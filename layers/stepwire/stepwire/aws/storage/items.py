@@ -111,6 +111,7 @@ def item_of(task: Task) -> Item:
         "followed_by_redrive": task.follow_ups.redrive,
         "followed_by_restart": task.follow_ups.restart,
         "progress": None if task.progress is None else write([task.progress.done, task.progress.total]),
+        "states": None if task.states is None else write(list(task.states)),
         "progress_source": "items" if task.progress is not None and task.progress.is_counted else None,
     }
     numbers = {
@@ -165,6 +166,7 @@ def task_of(item: Item) -> Task:
         inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
         client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
         progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
+        states=tuple(_json(item, "states")) if "states" in item else None,
         may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
         keep_result=_number(item, "keep_result_ms") * MILLISECOND if "keep_result_ms" in item else timedelta(),
         attempt=attempts.attempt_in(_text(item, "state_machine_arn")),

@@ -59,6 +59,7 @@ _REASONS: Final = {
 
 # How many of the newest events are searched for a state's name: the most that one read of minimal cost returns.
 _NEWEST_EVENTS: Final = 25
+_EVENTS_OF_PASSED_STATES: Final = 250  # enough for fifty states, once for a task that has ended
 _SERVER_ERROR: Final = 500  # HTTP statuses from here on
 # Pages of running executions: 100,000 executions, 15 MB.
 _MOST_PAGES: Final = 100
@@ -162,12 +163,7 @@ class StepFunctionsWorkflows:
     def current_state(self, execution: Execution) -> StateEntered | None:
         """Return the state entered last, if it is among the newest events; of a Distributed Map, with its items."""
         try:
-            history = self._client_for(execution).get_execution_history(
-                executionArn=execution_arn_of(execution),
-                reverseOrder=True,
-                maxResults=_NEWEST_EVENTS,
-                includeExecutionData=False,
-            )
+            history = self._history_of(execution, _NEWEST_EVENTS)
         except ClientError as error:
             if code_of(error) == "ExecutionDoesNotExist":
                 return None
@@ -175,7 +171,26 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
         name, map_run = _state_in(history["events"]), _map_run_in(history["events"])
-        return None if name is None else StateEntered(name, self._items_of(execution, map_run) if map_run else None)
+        if name is None:
+            return None
+        items = self._items_of(execution, map_run) if map_run else None
+        return StateEntered(name, items, _states_in(history["events"]))
+
+    def passed_states(self, execution: Execution) -> tuple[str, ...]:
+        """Return the names of the states that are among the newest events."""
+        try:
+            return _states_in(self._history_of(execution, _EVENTS_OF_PASSED_STATES)["events"])
+        except ClientError as error:
+            if code_of(error) == "ExecutionDoesNotExist":
+                return ()
+            raise _unavailable(error) from error
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+
+    def _history_of(self, execution: Execution, most: int) -> Any:
+        return self._client_for(execution).get_execution_history(
+            executionArn=execution_arn_of(execution), reverseOrder=True, maxResults=most, includeExecutionData=False
+        )
 
     def _items_of(self, execution: Execution, map_run_arn: str) -> ItemCount | None:
         """Return the items of a running Distributed Map; None without an answer: the state's name is shown alone."""
@@ -246,6 +261,12 @@ def _state_in(events: Any) -> str | None:
         return None
     entered = (event["stateEnteredEventDetails"] for event in events if "stateEnteredEventDetails" in event)
     return next((details["name"] for details in entered), None)
+
+
+def _states_in(events: Any) -> tuple[str, ...]:
+    """Return the names of the states entered, oldest first, from events in reverse order."""
+    entered = (event["stateEnteredEventDetails"] for event in reversed(events) if "stateEnteredEventDetails" in event)
+    return tuple(details["name"] for details in entered)
 
 
 def _map_run_in(events: Any) -> str | None:

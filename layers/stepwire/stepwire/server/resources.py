@@ -1,0 +1,79 @@
+"""The methods of resources, for both eras: there is one resource, the card, and it is the same for every caller.
+
+Only a client whose host shows cards finds it in the list; a host without MCP Apps would offer it to its user as a
+document. Loaded with the first such request.
+"""
+
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from stepwire.errors import InvalidCursor, ResourceNotFound, UnknownResource
+from stepwire.json_text import JsonObject
+from stepwire.protocol import params as read
+from stepwire.protocol.versions import CARD_MIME_TYPE, MODERN_VERSIONS
+from stepwire.rendering import CARD_URI
+from stepwire.server.kit import Call, Kit
+
+_PAGE: Final = Path(__file__).parent.parent / "cards" / "card.html"
+_TTL: Final = timedelta(minutes=5)  # a new release may bring another page
+_UI: Final[JsonObject] = {
+    "ui": {
+        # Empty: the page loads nothing and connects to nothing.
+        "csp": {"connectDomains": [], "resourceDomains": [], "frameDomains": [], "baseUriDomains": []},
+        "prefersBorder": True,
+    }
+}
+
+
+def list_resources(_kit: Kit, call: Call) -> JsonObject:
+    """Return the card, for hosts that show cards; an empty list for others. It fits on one page."""
+    _check_first_page(call)
+    card: JsonObject = {
+        "uri": CARD_URI,
+        "name": "task",
+        "title": "Task card",
+        "description": "Shows a task: its progress, its questions and its result.",
+        "mimeType": CARD_MIME_TYPE,
+        "_meta": _UI,
+    }
+    return {"resources": [card] if call.shows_cards else [], **_caching(call, "private")}
+
+
+def list_templates(_kit: Kit, call: Call) -> JsonObject:
+    """Return an empty list: no resource has variables in its URI."""
+    _check_first_page(call)
+    return {"resourceTemplates": [], **_caching(call, "public")}
+
+
+def read_resource(_kit: Kit, call: Call) -> JsonObject:
+    """Return the page of the card.
+
+    Raises:
+        UnknownResource: there is no other resource.
+        ResourceNotFound: the same in the older era.
+    """
+    uri = read.text(call.params, "uri")
+    if uri != CARD_URI:
+        raise UnknownResource(uri) if call.version in MODERN_VERSIONS else ResourceNotFound(uri)
+    content: JsonObject = {"uri": CARD_URI, "mimeType": CARD_MIME_TYPE, "text": page(), "_meta": _UI}
+    return {"contents": [content], **_caching(call, "public")}
+
+
+@cache
+def page() -> str:
+    """Return the card as HTML."""
+    return _PAGE.read_text(encoding="utf-8")
+
+
+def _check_first_page(call: Call) -> None:
+    if read.cursor(call.params) is not None:
+        raise InvalidCursor
+
+
+def _caching(call: Call, scope: str) -> JsonObject:
+    """Return how long a client of the newer era may keep a result (M31); in the older one, nothing says so."""
+    if call.version not in MODERN_VERSIONS:
+        return {}
+    return {"ttlMs": _TTL // timedelta(milliseconds=1), "cacheScope": scope}

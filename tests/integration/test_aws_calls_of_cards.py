@@ -1,0 +1,73 @@
+"""The AWS calls of a card, counted where botocore makes them: a call, a look, an answer and a cancel."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.cost import calls
+from local import never
+from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.integration.test_aws_calls_of_dialogues import REFUND, SLOW, TOOL
+from tests.server.cards import CARD, Client, answer, with_capabilities
+from tests.server.clients import CARD_CAPABILITY, LegacyClient, ModernClient
+from tests.waiting import until
+
+
+@pytest.fixture(scope="module")
+def running_stack() -> Iterator[Deployed]:
+    """The root template. No status event arrives, so only requests call AWS."""
+    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
+    with deployed(
+        ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **no_waiting
+    ) as stack:
+        yield stack
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def client(request: pytest.FixtureRequest, running_stack: Deployed) -> Client:
+    """A client of either era, whose host shows cards."""
+    plain = ModernClient(running_stack) if request.param == "modern" else LegacyClient(running_stack)
+    return with_capabilities(plain, CARD_CAPABILITY)
+
+
+def begun(client: Client, stack: Deployed, tool: str = TOOL) -> str:
+    """Call a tool, return the task that the card shows, and reset the counts."""
+    task_id = client.call(tool, REFUND if tool == "approve_refund" else SLOW).result["_meta"][CARD]["taskId"]
+    until(lambda: stack.state_of(task_id) is not None)
+    stack.calls.forget()
+    return task_id
+
+
+# U6, U10
+def test_a_call_costs_no_more_than_a_task_and_a_look_is_one_read(client: Client, running_stack: Deployed) -> None:
+    running_stack.calls.forget()
+    task_id = client.call(TOOL, SLOW).result["_meta"][CARD]["taskId"]
+    called = list(running_stack.calls.made)
+    running_stack.calls.forget()
+
+    for _ in range(3):
+        client.call("card_task", {"task_id": task_id})
+
+    # One more if the caller has just created another task: the creation rate continues instead of starting.
+    assert called in ([*calls.CREATE], ["UpdateItem", *calls.CREATE])
+    assert running_stack.calls.made == [*calls.POLL] * 3
+
+
+# The secret is read once in an instance, when there is a question. Read, record, deliver, record the delivery.
+def test_an_answer_on_a_card_costs_what_any_answer_costs(client: Client, running_stack: Deployed) -> None:
+    task_id = begun(client, running_stack, "approve_refund")
+    until(lambda: client.call("card_task", {"task_id": task_id}).result["_meta"][CARD]["tokens"])
+    seen = client.call("card_task", {"task_id": task_id}).result
+    running_stack.calls.forget()
+
+    answer(client, task_id, "approval", seen["_meta"][CARD]["tokens"]["approval"], action="decline")
+
+    assert running_stack.calls.made == ["GetItem", "PutItem", "SendTaskSuccess", "PutItem"]
+
+
+def test_no_secret_is_read_where_nothing_is_asked(client: Client, running_stack: Deployed) -> None:
+    task_id = begun(client, running_stack)
+
+    client.call("card_cancel", {"task_id": task_id})
+
+    assert "GetSecretValue" not in running_stack.calls.made
