@@ -29,7 +29,9 @@ class Card:
             wish: `result` (of the tool), `replies` (by the card's tool: its results, the last one repeated; `denied`
                 refuses), `context` (of the host), `width`, `height`, `dark`, `reduced` motion, `zone`, `language`,
                 `time` (ISO 8601), `frame="opaque"` (scripts and no more), `deaf` (to what the model shall hear),
-                `opensNothing`, `grows` (with the card), `capabilities` (of the host).
+                `opensNothing`, `grows` (with the card), `capabilities` (of the host). With `url`, the card is that
+                server's, called by a released client: `mode` (`legacy` or `auto`), `tool`, `input`, `denies` (words),
+                `changed` (members of the tool's result).
         """
         self._does("open", wish={"html": str(PAGE), **wish})
         return self
