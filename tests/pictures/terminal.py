@@ -31,8 +31,8 @@ _REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "
 _STARTED: Final = "I have asked for the refund. It needs your approval; I will hear when it is done."
 _MADE: Final = "The refund is made: 100.00 EUR for order A-1002, approved by you."
 # GitHub shows a picture without what it links to, so it names fonts that readers have.
-_LINKED_LINKS: Final = re.compile(r"(?:href=|src=|url\()[\"']?http")
-_FONTS: Final = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
+_LINKED_FONTS: Final = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
+_LINKS: Final = re.compile(r"(?:href=|src=|url\()[\"']?http")
 _FONTS: Final = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
