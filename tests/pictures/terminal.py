@@ -111,7 +111,7 @@ def screen(written: bytes) -> str:
         file.write(written)
         file.flush()
         size = ["-x", str(_COLUMNS), "-y", str(_ROWS)]
-        marker = f"cat {file.name}; tmux -L {name} wait-for -S shown; exec sleep 60"
+        marker = f"stty -echo; cat {file.name}; tmux -L {name} wait-for -S shown; exec sleep 60"
         subprocess.run([*tmux, "new-session", "-d", *size, marker], check=True)
         try:
             subprocess.run([*tmux, "wait-for", "shown"], check=True, timeout=30)

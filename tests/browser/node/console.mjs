@@ -62,6 +62,7 @@ const STEPS = {
     await page.getByRole("tab", { name: "Messages" }).click();
     await page.locator(".wire details").first().waitFor();
     await page.locator('.wire details[data-method="tools/call"] summary').last().click();
+    await page.locator(".wire details[open] .exchange pre").first().waitFor();
     const opened = await page.locator(".wire details[open] .exchange").innerText();
     const rows = await page.locator(".wire details").evaluateAll((all) => all.map((one) => [one.dataset.era, one.dataset.method]));
     return { rows, opened };
