@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from local.terminal.leaving import leave
 from tests.browser.chromium import chromium
 from tests.hosts.hosts import HOSTS, PACKAGES
 from tests.npm import install
@@ -60,4 +61,4 @@ def _told(paths: Sequence[Path]) -> str:
 MAKERS: Final[Mapping[str, Callable[[], str]]] = {"console": _pages, "claude-code": _claude}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -26,6 +26,7 @@ from tests.hosts.wires import Conversation, Say, Turn
 
 _COLUMNS, _ROWS = 120, 40
 _SECONDS: Final = 120
+_OFFERING: Final = 4.0  # seconds until the host offers its model the tools that it has listed; nothing shows that
 _PROMPT: Final = "Please refund 100 euros of order A-1002: the chair wobbles."
 _REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "The chair wobbles."}
 _STARTED: Final = "I have asked for the refund. It needs your approval; I will hear when it is done."
@@ -74,6 +75,7 @@ def make(host: Host, folder: Path) -> Sequence[Path]:
         with running(host.words(command.arguments), place, variables, on_terminal=True) as process:
             try:
                 process.until("the list of tools", lambda: "tools/list" in endpoint.methods, _SECONDS)
+                time.sleep(_OFFERING)
                 process.press(_PROMPT, "\r")
                 process.until("a form", lambda: "requestsyourinput" in process.text(), _SECONDS)
                 _still(process)
