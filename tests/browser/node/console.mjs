@@ -86,6 +86,8 @@ const STEPS = {
     });
   },
   picture: (page, path, selector) => (selector ? page.locator(selector).screenshot({ path }) : page.screenshot({ path })).then(() => null),
+  // Shows the whole graph, without a scroll bar.
+  unfold: (page) => page.locator(".canvas").evaluate((canvas) => { canvas.style.maxHeight = "none"; }),
   pause: (page, milliseconds) => page.waitForTimeout(milliseconds),
   open: async (page, hash) => { await page.goto(`${plan.page}${hash}`); await page.locator("#tools li").first().waitFor(); },
 };
