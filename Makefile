@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test browser repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock bench clean
+.PHONY: help demo run logs services test browser screenshots repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -39,6 +39,9 @@ test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/r
 
 browser: .venv/ready  ## make this machine ready for the tests in a browser: install Chromium, or say how
 	@$(BIN)/python -m tests.browser
+
+screenshots: .venv/ready  ## make the documents' pictures of the card, the console and Claude Code; ARGS='--only console'
+	@$(BIN)/python -m tests.pictures $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
 	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))

@@ -6,6 +6,28 @@ import { h } from "./dom.js";
 const PROTOCOL = "2026-01-26";
 const HIGHEST = 1200;
 
+// The console's colours, by the names that MCP Apps gives them.
+const COLOURS = {
+  "--color-background-primary": "--paper",
+  "--color-background-secondary": "--raised",
+  "--color-text-primary": "--text",
+  "--color-text-secondary": "--quiet",
+  "--color-border-tertiary": "--line",
+  "--color-text-info": "--running",
+  "--color-background-info": "--running-soft",
+  "--color-text-warning": "--waiting",
+  "--color-background-warning": "--waiting-soft",
+  "--color-text-success": "--succeeded",
+  "--color-background-success": "--succeeded-soft",
+  "--color-text-danger": "--failed",
+  "--color-background-danger": "--failed-soft",
+};
+
+function variables() {
+  const ours = getComputedStyle(document.documentElement);
+  return Object.fromEntries(Object.entries(COLOURS).map(([name, own]) => [name, ours.getPropertyValue(own).trim()]));
+}
+
 export class CardHost {
   // `note` is called with what the card tells the model, for there is none here.
   constructor({ client, html, task, isForCards, note }) {
@@ -41,6 +63,7 @@ export class CardHost {
     const isDark = theme === "dark" || (theme !== "light" && this.dark.matches);
     return {
       theme: isDark ? "dark" : "light",
+      styles: { variables: variables() },
       displayMode: "inline",
       availableDisplayModes: ["inline"],
       locale: navigator.language,

@@ -50,5 +50,5 @@ export function pretty(text) {
   }
 }
 
-const WORDS = { input_required: "needs an answer", working: "working", caught: "failed, caught" };
+const WORDS = { input_required: "needs an answer", working: "working", caught: "failed, caught", completed_with_error: "failed" };
 export const badge = (status) => h("span", { class: `badge ${status}` }, WORDS[status] ?? status);

@@ -105,6 +105,17 @@ export class Graph {
       group.querySelector(".count").textContent = countOf(state);
     }
     for (const { source, target, path } of this.edges) path.classList.toggle("taken", went.has(`${source}\n${target}`));
+    this.follow(states);
+  }
+
+  // Brings the state that is active into the frame, once each time that another one becomes so.
+  follow(states) {
+    const name = Object.keys(states).find((one) => ["running", "waiting"].includes(states[one].status) && this.nodes.has(one));
+    if (!name || name === this.followed) return;
+    this.followed = name;
+    const { x, y, w, h } = this.nodes.get(name).one;
+    const { clientWidth, clientHeight } = this.view;
+    this.view.scrollTo((x + w / 2) * this.zoom - clientWidth / 2, (y + Math.min(h, 200) / 2) * this.zoom - clientHeight / 2);
   }
 
   select(name) {

@@ -100,5 +100,5 @@ export function questionForm(params, answer) {
 export function resultOf(result) {
   const texts = (result.content ?? []).map((one) => (one.type === "text" ? pretty(one.text) : JSON.stringify(one, null, 2)));
   const shown = result.structuredContent === undefined ? texts.join("\n") : JSON.stringify(result.structuredContent, null, 2);
-  return h("div", {}, h("h3", {}, result.isError ? "The tool failed" : "Result"), h("pre", { tabindex: "0", role: "region", "aria-label": "Result", class: result.isError ? "fault" : "" }, shown));
+  return h("div", {}, h("h2", {}, result.isError ? "The tool failed" : "Result"), h("pre", { tabindex: "0", role: "region", "aria-label": "Result", class: result.isError ? "fault" : "" }, shown));
 }

@@ -87,7 +87,7 @@ export class TaskView {
   note(method, params) {
     const words = method === "ui/message" ? "Message to the model" : "For the model to know";
     const text = (params.content ?? []).map((one) => one.text ?? "").join("\n");
-    this.notes.replaceChildren(h("h3", {}, words), h("pre", { tabindex: "0", role: "region", "aria-label": words }, text || JSON.stringify(params.structuredContent, null, 2)));
+    this.notes.replaceChildren(h("h2", {}, words), h("pre", { tabindex: "0", role: "region", "aria-label": words }, text || JSON.stringify(params.structuredContent, null, 2)));
   }
 
   async refresh() {
@@ -100,7 +100,7 @@ export class TaskView {
       if (known) this.status.replaceChildren(badge(known.status));
       await this.showExecutions(executions);
       await this.wire.refresh(this.context.api);
-      if (known && ["completed", "failed", "cancelled"].includes(known.status)) pause = QUIET;
+      if (known && !["working", "input_required"].includes(known.status)) pause = QUIET;
     } catch (error) {
       pause = QUIET;
       this.context.say(`The console cannot be reached: ${error.message}`);

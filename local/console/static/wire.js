@@ -51,5 +51,5 @@ function part(line, headers, body, name) {
   const text = [line, ...headers.map(([key, value]) => `${key}: ${value}`)].join("\n");
   const shown = body.split("\n").map((row) => (row.startsWith("data:") ? `data: ${pretty(row.slice(5))}` : row)).join("\n");
   const pre = (words, label) => h("pre", { tabindex: "0", role: "region", "aria-label": label }, words);
-  return h("div", {}, h("h4", {}, name), pre(text, `Headers of the ${name.toLowerCase()}`), body ? pre(pretty(shown), `Body of the ${name.toLowerCase()}`) : h("p", { class: "quiet" }, "No body."));
+  return h("div", {}, h("h2", {}, name), pre(text, `Headers of the ${name.toLowerCase()}`), body ? pre(pretty(shown), `Body of the ${name.toLowerCase()}`) : h("p", { class: "quiet" }, "No body."));
 }

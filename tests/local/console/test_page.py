@@ -1,0 +1,185 @@
+"""The console in a real Chromium: the examples run, watched and answered by clicks, in both eras."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local import LocalStack
+from local.console import Console, Watchers
+from tests.browser.chromium import needs_chromium, seen_by_chromium
+from tests.local.console.machines import sixty
+
+pytestmark = [pytest.mark.long, needs_chromium]
+
+ROOT = Path(__file__).parents[3]
+ERAS = ("2026-07-28", "2025-11-25")
+REFUND = [
+    ["order_id", "A-1002"],
+    ["amount", "100.00"],
+    ["currency", {"option": "EUR"}],
+    ["reason", "The chair wobbles."],
+]
+Json = dict[str, Any]
+
+
+def served(*others: Path) -> Iterator[LocalStack]:
+    stack = LocalStack(ROOT / "template.yaml", others=[*others])
+    console = Console(stack)
+    stack.watcher, stack.front = Watchers(console), console.in_front_of
+    with stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[LocalStack]:
+    yield from served(ROOT / "examples/template.yaml")
+
+
+def seen(stack: LocalStack, steps: list[list[Any]], **plan: Any) -> list[Any]:
+    """Do the steps; return what each saw. The page has no error, and nothing is asked for elsewhere."""
+    found: Json = seen_by_chromium("console.mjs", {"page": f"{stack.base_url}/", "steps": steps, **plan})
+    assert found["errors"] == []
+    assert found["outside"] == []
+    return found["results"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_refund_is_asked_for_answered_and_made(stack: LocalStack, era: str) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Refund an order", REFUND],
+        ["state", "AskForApproval", "waiting"],
+        ["press", "Send answer", "Accept"],
+        ["status", "completed"],
+        ["state", "MakeRefund", "succeeded"],
+        ["state", "Refused"],
+        ["choose", "MakeRefund"],
+        ["graph"],
+        ["messages"],
+    ]
+
+    found = seen(stack, steps, era=era)
+
+    assert found[1]["label"] == "AskForApproval, Task, waiting"
+    assert found[5]["label"] == "Refused, Pass, not reached"
+    assert '"approved": 100' in found[6]
+    assert (found[7]["states"], found[7]["errors"]) == (11, 2)
+    assert found[7]["taken"] == 6
+    rows, opened = found[8]["rows"], found[8]["opened"]
+    assert {"tools/call"} <= {method for of, method in rows if of == era}
+    assert f"mcp-protocol-version: {era}" in opened
+    assert '"order_id": "A-1002"' in opened
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_data_set_is_profiled_and_each_column_seen(stack: LocalStack, era: str) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Profile a CSV dataset", [["csv", "a,b,c\n1,2,3\n4,5,6\n"]]],
+        ["status", "completed"],
+        ["state", "ProfileColumn", "succeeded"],
+        ["choose", "ProfileColumn"],
+        ["graph"],
+    ]
+
+    found = seen(stack, steps, era=era)
+
+    assert found[2]["label"] == "ProfileColumn, Task, passed, 3 times"
+    assert "3 of 3" in found[3]
+    assert (found[4]["states"], found[4]["frames"]) == (8, 1)
+
+
+def test_a_failure_a_cancel_and_attempts_are_shown(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["start", "Wait and echo", [["message", "hello"], ["error", "Made.Up"], ["cause", "to see it"]]],
+        ["status", "failed"],
+        ["choose", "FailOnPurpose"],
+        ["start", "Wait and echo", [["message", "hello"], ["seconds", "600"]]],
+        ["state", "Wait", "waiting"],
+        ["press", "Cancel task", "Cancel the task"],
+        ["press", "Yes, stop it", "Really cancel?"],
+        ["status", "cancelled"],
+        ["state", "Wait", "aborted"],
+        ["start", "Reserve an item", [["item", "chair"], ["in_stock_at_attempt", "2"]]],
+        ["status", "completed"],
+        ["state", "Reserve", "succeeded"],
+        ["all"],
+    ]
+
+    found = seen(stack, steps)
+
+    assert "Made.Up" in found[2]
+    assert "to see it" in found[2]
+    assert {"tools/list", "tools/call"} <= set(found[12])
+
+
+def test_axe_finds_nothing_in_both_themes_and_at_small_widths(stack: LocalStack) -> None:
+    views: list[list[Any]] = [["axe"], ["size", 1360, 900, "dark"], ["axe"], ["size", 320, 700, "light"], ["axe"]]
+    steps: list[list[Any]] = [
+        *views,
+        ["size", 1360, 900, "light"],
+        ["start", "Wait and echo", [["message", "hello"]]],
+        ["status", "completed"],
+        ["choose", "Echo"],
+        *views,
+        ["messages"],
+        ["axe"],
+        ["all"],
+        ["axe"],
+    ]
+
+    found = seen(stack, steps)
+
+    names = [step[0] for step in steps]
+    assert [one for name, one in zip(names, found, strict=True) if name == "axe"] == [[]] * 8
+    assert [one for name, one in zip(names, found, strict=True) if name == "size"] == [False] * 5
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    path = tmp_path_factory.mktemp("large") / "template.yaml"
+    path.write_text(json.dumps(large_template()), encoding="utf-8")
+    yield from served(path)
+
+
+def large_template() -> Json:
+    """Return the template of a stack with a tool of 60 states, in which no task runs: all states pass."""
+    manifest = "name: large\ndescription: Has 60 states.\nstate_machine: ${Large}\ninput_schema: {type: object}\n"
+    tags = {"stepwire:endpoint": {"Ref": "Endpoint"}}
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {"Definition": without_tasks(sixty()), "Tags": tags},
+    }
+    name = {"Fn::Sub": "/stepwire/${Endpoint}/tools/large"}
+    tool = {"Name": name, "Type": "String", "Value": {"Fn::Sub": manifest}}
+    resources = {"Large": machine, "Tool": {"Type": "AWS::SSM::Parameter", "Properties": tool}}
+    parameters = {"Endpoint": {"Type": "String"}}
+    return {"Transform": "AWS::Serverless-2016-10-31", "Parameters": parameters, "Resources": resources}
+
+
+def without_tasks(definition: Json) -> Json:
+    """Replace what a task calls by what is here: an event."""
+    entries: Json = {"Entries": [{"Source": "test", "DetailType": "test", "Detail": {}}]}
+    for state in definition["States"].values():
+        if state["Type"] == "Task":
+            state |= {"Resource": "arn:aws:states:::events:putEvents", "Parameters": entries}
+    return definition
+
+
+def test_a_machine_of_sixty_states_is_drawn_whole(large: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["start", "large", []],
+        ["state", "Wait", "waiting"],
+        ["graph"],
+        ["choose", "CheckNeeded"],
+        ["press", "Cancel task", "Cancel the task"],
+        ["press", "Yes, stop it", "Really cancel?"],
+        ["status", "cancelled"],
+    ]
+
+    found = seen(large, steps)
+
+    assert found[2]["states"] == 60
+    assert found[2]["frames"] == 5
+    assert "passed" in found[3] or "succeeded" in found[3]

@@ -1,0 +1,20 @@
+"""The console's sign-in at test issuers of each shape."""
+
+import jwt
+import pytest
+
+from local.console.sign_in import sign_in_at
+from local.issuer import SHAPES, LocalIssuer
+
+ENDPOINT = "http://127.0.0.1:3000/mcp"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_signs_in_as_the_user_whom_every_client_is(shape: str) -> None:
+    with LocalIssuer(SHAPES[shape]) as issuer:
+        first, second = (sign_in_at(issuer, ENDPOINT)() for _ in range(2))
+
+        claims = jwt.decode(first, options={"verify_signature": False})
+
+    assert (claims["iss"], claims["sub"], claims["client_id"]) == (issuer.url, "alice", "console")
+    assert second
