@@ -92,9 +92,8 @@ class Attempts:
 
     def finish(self, task: Task, execution: Execution) -> None:
         """Finish what a process that died after it had recorded the end of an execution has left to be done."""
-        if task.race is not None and task.may_begin:
-            if task.letter_of(execution) is None:  # of an arm that has ended
-                self.races.stop_losers(task)
+        if task.race is not None and task.may_begin and task.letter_of(execution) is None:  # of an arm that has ended
+            self.races.stop_losers(task)
 
     def wake(self, key: TaskKey, arm: str = "") -> None:
         """Begin the attempt of a task that is due. Does nothing for a task that has ended, or that has one attempt.
