@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ALL=1 with retries; ARGS=--yes answers questions
+demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ALL=1 with retries and races; ARGS=--yes answers questions
 	@$(BIN)/python -m examples.demo $(if $(ALL),--all) $(ARGS)
 
 run: .venv/ready  ## serve TEMPLATE (the endpoint's and the examples') on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ISSUER=cognito, ARGS=--verbose

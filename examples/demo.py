@@ -2,10 +2,10 @@
 
 First profile_dataset, which reports progress; then approve_refund, which asks the person at the terminal; then, on a
 local stack, reserve_stock, whose end wakes an agent by webhook. With --all (`make demo ALL=1`) reserve_stock runs once
-more, fails twice and is retried. With --yes or without a terminal, the demo answers by itself. The rule: exit code 0
-only if all results are correct: the report agrees with this program's own count of the file, and the refund with the
-answer. The endpoint is a new local stack, or the one in --url. The output of a local stack's functions goes to a log
-file.
+more, fails twice and is retried, and get_quote, whose state machines race, too. With --yes or without a terminal, the
+demo answers by itself. The rule: exit code 0 only if all results are correct: the report agrees with this program's
+own count of the file, and the refund with the answer. The endpoint is a new local stack, or the one in --url. The
+output of a local stack's functions goes to a log file.
 """
 
 import argparse
@@ -188,6 +188,19 @@ class Demo:
             raise WrongResult(f"The reservation is {dict(result)}.")
         self.console.print("\nIt was reserved at the third attempt.", style="green")
 
+    async def quote(self) -> None:
+        """Get the first of several quotes: of all carriers, and where all but one are closed.
+
+        Raises:
+            WrongResult: it is of another carrier.
+        """
+        for closed, winner in (([], "swift"), (["swift", "steady"], "broker")):
+            words = f"carriers that race{', two of them closed' if closed else ''}"
+            result = await self._called("get_quote", {"goods": "a piano", "closed": closed}, words)
+            if result.get("carrier") != winner:
+                raise WrongResult(f"The quote is {dict(result)}.")
+            self.console.print(f"\nThe first quote was of {winner}: {result['price']}.", style="green")
+
     async def _called(self, tool: str, arguments: dict[str, Any], words: str) -> Mapping[str, Any]:
         self.console.print(f"\n[bold]tools/call {tool}[/] with {words}")
         self.progress.begin("calling")
@@ -253,6 +266,7 @@ async def _run(console: Console, endpoint: Endpoint, text: str, *, by_itself: bo
                 await demo.wake()
             if is_whole:
                 await demo.reserve()
+                await demo.quote()
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -260,7 +274,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DATA, help="a CSV file of at most 64 KiB (default: the penguins)")
     parser.add_argument("--url", help="an endpoint that runs already, instead of a local stack")
     parser.add_argument("--yes", action="store_true", help="accept the workflow's questions automatically, and say so")
-    parser.add_argument("--all", action="store_true", help="run reserve_stock too, which is retried")
+    parser.add_argument("--all", action="store_true", help="run reserve_stock and get_quote too")
     return parser.parse_args(arguments)
 
 

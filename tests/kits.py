@@ -26,6 +26,7 @@ from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.recording import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
 from stepwire.tasks.inputs import Mode
+from stepwire.tasks.outcomes import ExecutionEnd
 from stepwire.tasks.task import Origin, Progress, Task, Terms
 from stepwire.tasks.usage import Limits
 from tests.fake_events import FakeEndpoints, FakeQueue, InMemoryEventStore, InMemorySubscriptionStore
@@ -252,9 +253,10 @@ class World:
     def wake(self) -> None:
         """Let the longest delay of a wake-up pass, and deliver all of them."""
         scheduled, self.wake_ups.scheduled = self.wake_ups.scheduled, []
+        arms, self.wake_ups.arms = self.wake_ups.arms, []
         self.clock.time += max(delay for _, delay in scheduled)
-        for key, _ in scheduled:
-            self.events.attempts.wake(key)
+        for (key, _), arm in zip(scheduled, arms, strict=True):
+            self.events.attempts.wake(key, arm)
 
     def call(
         self,
@@ -312,6 +314,12 @@ class World:
     def succeed(self, task_id: str, output: Json) -> None:
         """End the execution of a task successfully, and deliver its status change."""
         self.workflows.succeed(self.workflows.execution_of(task_id), output)
+        self.deliver()
+
+    def end_arm(self, task: Task, letter: str, end: ExecutionEnd) -> None:
+        """End the execution of an arm, and deliver its status change."""
+        current = self.recorder.load(task.key) or task
+        self.workflows.end(current.executions[letter], end)
         self.deliver()
 
     def fail(self, task_id: str, error: str = "Some.Error", cause: str = "it broke") -> None:

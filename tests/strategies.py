@@ -6,10 +6,12 @@ from typing import Final
 from hypothesis import strategies as st
 
 from stepwire.json_text import LARGEST_INTEGER, Json, write
+from stepwire.lean_dataclasses import replace
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    ArmEnded,
     AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
@@ -46,6 +48,7 @@ from stepwire.tasks.inputs import (
     UrlElicitation,
     WorkflowInput,
 )
+from stepwire.tasks.races import LETTERS, NO_RETRY, Arm, ArmEnd, Race, Standing
 from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import (
     Cancelled,
@@ -108,7 +111,7 @@ elicitations: st.SearchStrategy[Elicitation] = st.builds(
     FormElicitation, st.text(min_size=1), json_objects.map(write)
 ) | st.builds(UrlElicitation, st.text(min_size=1), st.text(min_size=1))
 asked: st.SearchStrategy[Asked] = elicitations | st.builds(Sampling, json_objects.map(write)) | st.just(Roots())
-callbacks: st.SearchStrategy[Callback] = st.builds(Callback, tokens)
+callbacks: st.SearchStrategy[Callback] = st.builds(Callback, tokens, st.sampled_from(["", "a", "b"]))
 times_of_expiry: st.SearchStrategy[datetime | None] = st.none() | moments
 input_requests: st.SearchStrategy[InputRequest] = st.builds(
     InputRequest,
@@ -201,6 +204,51 @@ retries: st.SearchStrategy[Retry] = st.builds(
 attempts: st.SearchStrategy[Attempt] = st.builds(
     Attempt, retries, st.integers(1, 10), st.integers(1, 10), st.integers(0, 9), st.none() | moments, st.text()
 )
+
+
+def races_of(policy: Retry) -> st.SearchStrategy[Race]:
+    """Draw any race whose arms have one policy."""
+    arm = st.builds(
+        Arm,
+        name=st.text(min_size=1),
+        letter=st.just("a"),
+        state_machine_arn=st.text(min_size=1),
+        role=st.text(),
+        constants=st.just("") | json_objects.map(write),
+        delay=st.just(timedelta()) | durations,
+        attempt=st.builds(
+            Attempt, st.just(policy), st.integers(1, 10), st.integers(1, 10), st.integers(0, 9), st.none() | moments
+        ),
+        standing=st.sampled_from(Standing),
+        place=st.integers(0, 5),
+        error=st.text(),
+    )
+    return st.builds(
+        Race,
+        st.lists(arm, min_size=2, max_size=5).map(_lettered),
+        st.integers(1, 2),
+    )
+
+
+def _lettered(arms: list[Arm]) -> tuple[Arm, ...]:
+    return tuple(replace(arm, letter=letter) for arm, letter in zip(arms, LETTERS, strict=False))
+
+
+races: st.SearchStrategy[Race] = (st.just(NO_RETRY) | retries).flatmap(races_of)
+ends_of_arms: st.SearchStrategy[TaskEvent] = st.builds(
+    ArmEnded,
+    st.builds(
+        ArmEnd,
+        st.sampled_from("ab"),
+        st.integers(1, 3),
+        st.integers(0, 3),
+        st.sampled_from([Standing.SUCCEEDED, Standing.FAILED, Standing.STOPPED]),
+        st.none() | st.text(),
+        st.text(),
+        st.text(),
+    ),
+    st.builds(WorkCompleted, results, messages),
+)
 ends_of_attempts: st.SearchStrategy[TaskEvent] = st.builds(
     AttemptEnded, st.integers(1, 3), st.integers(0, 3), st.none() | st.text(), st.text(), ending_events
 ) | st.builds(RedriveRefused, st.integers(1, 3), ending_events)
@@ -236,5 +284,14 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
         states=st.none() | st.lists(st.text(min_size=1, max_size=80), max_size=3).map(tuple),
         keep_result=st.just(timedelta()) | durations,
         attempt=st.none() | attempts,
+        race=st.none() | races,
         version=st.integers(0, 1000),
-    )
+    ).map(_with_one_policy)
+
+
+def _with_one_policy(task: Task) -> Task:
+    """Return the task with what a race says about its machine and its attempts, and nothing else about them."""
+    if task.race is None:
+        return task
+    work = replace(task.work, state_machine_arn=task.race.arms[0].state_machine_arn)
+    return replace(task, work=work, attempt=None)

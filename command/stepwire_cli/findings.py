@@ -77,10 +77,12 @@ def _of_the_description(manifest: Manifest) -> Iterator[Finding]:
 
 
 def _of_the_machine(manifest: Manifest) -> Iterator[Finding]:
-    if not _MACHINE.fullmatch(manifest.state_machine):
+    for machine in manifest.machines:
+        if _MACHINE.fullmatch(machine.name):
+            continue
         yield Finding(
-            "state_machine",
-            f"{manifest.state_machine!r} is neither the name nor the ARN of a state machine.",
+            "race.arms" if manifest.race else "state_machine",
+            f"{machine.name!r} is neither the name nor the ARN of a state machine.",
             "write its name, or arn:aws:states:REGION:ACCOUNT:stateMachine:NAME.",
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 from local.account import tasks
 from local.account.status_events import ENDS, unreported
 from local.cloudformation.resources.kinds import World
-from local.cloudformation.resources.parameters import endpoint_of, state_machine_of
+from local.cloudformation.resources.parameters import endpoint_of, state_machines_of
 from local.iam.tags import tags_of
 
 _CONSENT = "stepwire:endpoint"
@@ -24,8 +24,8 @@ class _Tool:
 
     name: str
     endpoint: str
-    machine: str | None
-    """ARN; None where its manifest cannot be read."""
+    machines: tuple[str, ...]
+    """ARNs: of one, or of the arms of a race; none where its manifest cannot be read."""
 
 
 def faults(worlds: Sequence[World]) -> list[str]:
@@ -45,14 +45,14 @@ def _tools(world: World) -> list[_Tool]:
     for name in world.parameters:
         if endpoint := endpoint_of(name):
             value = world.client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
-            found.append(_Tool(name.rpartition("/")[2], endpoint, state_machine_of(name, value, world)))
+            found.append(_Tool(name.rpartition("/")[2], endpoint, state_machines_of(name, value, world)))
     return found
 
 
 def _without_end(world: World, tools: Iterable[_Tool]) -> list[str]:
     prefix = next((one.settings.variables[_PREFIX] for one in world.functions.values() if _is_mcp(one)), "")
     lines: list[str] = []
-    for arn in dict.fromkeys(tasks.machine_of(one.machine) for one in tools if one.machine):
+    for arn in dict.fromkeys(tasks.machine_of(arn) for one in tools for arn in one.machines):
         machine = tasks.found(arn)
         missing = unreported(arn, f"{prefix}x") if machine is not None and machine.type != "EXPRESS" else []
         if missing:
@@ -70,7 +70,7 @@ def _is_mcp(function: Any) -> bool:
 
 def _without_manifest(worlds: Sequence[World], tools: Iterable[_Tool]) -> list[str]:
     """Name state machines beside the endpoint with its tag that are neither a tool nor started by another."""
-    named = {tasks.machine_of(one.machine) for one in tools if one.machine}
+    named = {tasks.machine_of(arn) for one in tools for arn in one.machines}
     machines = [arn for world in worlds[1:] for arn in world.state_machines]
     nested = {task.nested for arn in machines for task in tasks.tasks_in(arn, _definition(arn))}
     return [

@@ -34,6 +34,8 @@ _FREE: Final = {
     "output.meta": "fields",
     "output.structured": "text or `false`",
     "output.content": "list of fields",
+    "race.arms": "list of fields",
+    "race.arms.constants": "fields",
     "idempotency": "list of texts, or fields",
     "context": "text, or fields",
 }
@@ -55,17 +57,21 @@ type, with [manifest.schema.json](manifest.schema.json). For the YAML extension 
 
 def fields() -> Iterator[tuple[str, FieldInfo, str]]:
     """Yield each field's path, what the model says of it, and its name there."""
-    for name, field in Manifest.model_fields.items():
-        yield name, field, name
-        model = models_of_fields().get(name)
-        for inner, one in (model.model_fields if model else {}).items():
-            yield f"{name}.{one.alias or inner}", one, inner
+    yield from _fields_of(Manifest, "")
+
+
+def _fields_of(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo, str]]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{field.alias or name}"
+        yield path, field, name
+        if (nested := models_of_fields().get(path)) is not None:
+            yield from _fields_of(nested, f"{path}.")
 
 
 def page() -> str:
     """Return the text of docs/manifest.md."""
     rows = (
-        f"| `{path}` | {_type_of(path)} | {_default_of(field)} | {_range_of(path, field)} | {EFFECTS[path]} |"
+        f"| `{path}` | {_type_of(path)} | {_default_of(path, field)} | {_range_of(path, field)} | {EFFECTS[path]} |"
         for path, field, _ in fields()
     )
     return _HEAD + "\n".join(re.sub(r"(?<=\|) +(?= \|)", "", row) for row in rows) + "\n"
@@ -76,6 +82,8 @@ def schema() -> JsonObject:
     made = as_object(_plain(Manifest.model_json_schema(by_alias=True)))
     models = as_object(made.pop("$defs"))
     properties = {name: _with_words(name, one, models) for name, one in as_object(made["properties"]).items()}
+    made["required"] = [name for name in cast(list[str], made["required"]) if name != "state_machine"]
+    made["anyOf"] = [{"required": ["state_machine"]}, {"required": ["race"]}]
     return {"$schema": DIALECT, "title": "Stepwire tool manifest", **made, "properties": properties}
 
 
@@ -86,7 +94,11 @@ def _with_words(path: str, written: Any, models: JsonObject) -> JsonObject:
     if "$ref" in one:
         referred = as_object(models[str(one.pop("$ref")).rpartition("/")[2]])
         one = {**{name: part for name, part in referred.items() if name != "description"}, **one}
-    if path in models_of_fields():
+    if path in models_of_fields() and one.get("type") == "array":
+        one["items"] = {
+            key: value for key, value in _with_words(path, one["items"], models).items() if key != "description"
+        }
+    elif path in models_of_fields():
         inner = as_object(one["properties"])
         one["properties"] = {name: _with_words(f"{path}.{name}", part, models) for name, part in inner.items()}
     if path == "context":
@@ -146,7 +158,9 @@ def _type_of(path: str) -> str:
     return "duration" if written.get("pattern") == DURATION else names[written["type"]]
 
 
-def _default_of(field: FieldInfo) -> str:
+def _default_of(path: str, field: FieldInfo) -> str:
+    if path == "state_machine":
+        return "**required** without `race`"
     if field.is_required():
         return "**required**"
     value: Any = field.get_default(call_default_factory=True)
@@ -173,6 +187,7 @@ def _range_of(path: str, field: FieldInfo) -> str:
 def _schema_at(path: str) -> Any:
     written: Any = schema()
     for name in path.split("."):
+        written = written.get("items", written)
         written = next((one for one in written.get("anyOf", []) if "properties" in one), written)["properties"][name]
     return written
 

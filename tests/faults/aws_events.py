@@ -3,16 +3,18 @@
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
-from stepwire.tasks.outcomes import Succeeded
+from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.task import Progress
+from tests.faults.boundary import Fault, Injection, ProcessDied
 from tests.faults.seen import LARGE, LARGE_ARGUMENTS, Act, Seen, modern, seen_in, taken
-from tests.faults.site import SWEEP, Site
+from tests.faults.site import DELAY, SWEEP, Site
 from tests.faults.tasks_at_hand import (
     created,
     expired,
     failed,
     never_begun,
     question_of,
+    raced,
     retried,
     started_task,
 )
@@ -69,6 +71,49 @@ def _told_failure(site: Site, tool: str) -> Act:
     task = failed(site, tool)
     change = ExecutionStatusChange(task.execution, site.state(execution_arn_of(task.execution)))
     return taken(lambda: site.process.events.record(change))
+
+
+def arrange_win(site: Site) -> Act:
+    """An arm of a race succeeds while the other one runs."""
+    task = raced(site)
+    site.end(task.executions["a"], "SUCCEEDED", {"output": '{"answer": 42}'})
+    change = ExecutionStatusChange(task.executions["a"], Succeeded('{"answer": 42}'))
+    return taken(lambda: site.process.events.record(change))
+
+
+def arrange_arm_failure(site: Site) -> Act:
+    """The first arm of a race fails, and the second one, which waits, starts at once."""
+    task = raced(site, "delayed")
+    site.end(task.executions["a"], "FAILED", {"error": "Busy", "cause": "on purpose"})
+    change = ExecutionStatusChange(task.executions["a"], ExecutionFailed("Busy", "on purpose"))
+    return taken(lambda: site.process.events.record(change))
+
+
+def arrange_arm_start(site: Site) -> Act:
+    """A message starts the second arm in its time."""
+    raced(site, "delayed")
+    site.clock.time += DELAY
+    return taken(site.wake)
+
+
+def arrange_sweep_losers(site: Site) -> Act:
+    """The process that recorded the winner died before it stopped the other arm."""
+    act = arrange_win(site)
+    with site.account.boundary.watch(Injection(2, Fault.DEATH_AFTER, lasts=True)):
+        try:
+            act()
+        except ProcessDied:
+            site.restart()
+    site.clock.time += SWEEP
+    return arrange_sweep(site)
+
+
+def arms_are_stopped(site: Site) -> list[str]:
+    """Return the arms that run although their race is decided."""
+    tasks = [task for task in site.tasks().values() if task.race is not None and task.has_ended]
+    running = set(site.step_functions.running())
+    of_tasks = {execution_arn_of(one) for task in tasks for one in task.executions.values()}
+    return ["an arm that runs on" for _ in running & of_tasks]
 
 
 def arrange_restart(site: Site) -> Act:
@@ -134,7 +179,13 @@ def ends_are_recorded(site: Site) -> list[str]:
     return [
         "an end that its task does not know of"
         for arn, task in tasks.items()
-        if states.get(arn, "RUNNING") != "RUNNING" and not task.has_ended and site.has_begun(task)
+        if states.get(arn, "RUNNING") != "RUNNING" and not task.has_ended and site.has_begun(task) and task.race is None
+    ] + [
+        "an arm that has won and whose task does not know of it"
+        for task in tasks.values()
+        if not task.has_ended
+        for execution in task.executions.values()
+        if states.get(execution_arn_of(execution)) == "SUCCEEDED"
     ]
 
 

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from stepwire.aws.storage.items import USAGE
+from stepwire.aws.workflows.step_functions import execution_arn_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.json_text import parse
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
@@ -29,8 +30,8 @@ ITSELF: Final = "nothing needed"
 READER: Final = "reader"
 SWEPT: Final = "sweep"
 AT_THE_LIMIT: Final = "slot freed at the limit"
-RESTARTED: Final = re.compile(r"-r\d+$")
-"""The end of the name of an execution that retries another one."""
+RESTARTED: Final = re.compile(r"-(?:r\d+|[a-e])$")
+"""The end of the name of an execution that retries another one, or of an arm of a race."""
 # The SDK's next attempt then succeeds.
 _ALSO_ONCE: Final = (Fault.THROTTLED, Fault.TIMEOUT_AFTER)
 
@@ -159,7 +160,8 @@ class _Repair:
             used.append(SWEPT)
         assert self._wrongs() == []
         if not (self.operation.repeats and client_returns):
-            firsts = {RESTARTED.sub("", arn) for arn in (*self.site.executions(), *self.site.tasks())}
+            arns = (*self.site.executions(), *self.site.tasks())
+            firsts = {RESTARTED.sub("", arn.rpartition(":")[2]) for arn in arns}
             assert len(firsts) <= self.operation.executions, "a retry must not start a second execution"
         return tuple(used) or (ITSELF,)
 
@@ -183,9 +185,10 @@ def wrongs(site: Site) -> list[str]:
     tasks, states, now = site.tasks(), site.executions(), site.clock.now()
     live = {arn: task for arn, task in tasks.items() if task.expires_at > now}
     wanted = {
-        arn: one
-        for arn, one in live.items()
+        execution_arn_of(execution): one
+        for one in live.values()
         if not (one.has_ended or one.awaits_confirmation or waits_for_attempt(one, now))
+        for execution in one.running_at(now).values()
     }
     running = {arn for arn, status in states.items() if status == "RUNNING"}
     known = {task.task_id for task in site.all_tasks()}
@@ -205,7 +208,7 @@ def waits_for_attempt(task: Task, now: datetime) -> bool:
 
 def _begin_attempts(site: Site) -> None:
     """Let the next attempts of all tasks begin: in time, or by the sweep where nothing wakes them."""
-    if all(task.has_ended or site.has_begun(task) for task in site.tasks().values()):
+    if all(task.has_ended or (site.has_begun(task) and not task.race) for task in site.tasks().values()):
         return
     site.clock.time += DELAY
     site.wake()
@@ -218,7 +221,7 @@ def _begin_attempts(site: Site) -> None:
 def settle(site: Site, *, client_returns: bool) -> tuple[str, ...]:
     """End all work, check that nothing was lost, and return whether a slot was left over."""
     ended = {arn: task for arn, task in site.tasks().items() if task.has_ended}
-    if any(task.is_retried for task in site.tasks().values()):
+    if any(task.is_retried or task.race for task in site.tasks().values()):
         _begin_attempts(site)
     site.succeed(OUTPUT)
     _tell(site, client_returns=client_returns)
@@ -229,9 +232,14 @@ def settle(site: Site, *, client_returns: bool) -> tuple[str, ...]:
         _check_end(site, arn, task)
         site.process.events.record(ExecutionStatusChange(task.execution, Aborted()))  # late and contradicting events
     after = site.tasks()
-    assert after == tasks, "a final status changed"
+    assert _settled(after) == _settled(tasks), "a final status changed"
     assert all(after[arn].status == task.status for arn, task in ended.items()), "a final status changed"
     return _slots(site)
+
+
+def _settled(tasks: dict[str, Task]) -> dict[str, Task]:
+    """Return the tasks without the mark of races whose arms are yet to be stopped: a late event makes up for that."""
+    return {arn: replace(task, may_begin=False, version=0) if task.race else task for arn, task in tasks.items()}
 
 
 def _tell(site: Site, *, client_returns: bool) -> None:
@@ -249,7 +257,7 @@ def _check_end(site: Site, arn: str, task: Task) -> None:
     if arn not in site.executions():
         assert isinstance(task.status, Failed)  # a cancelled task has no execution
         return
-    if not site.has_begun(task):
+    if not (site.has_begun(task) or task.race):
         # Between two attempts, or an operator's redrive that Step Functions refused.
         assert isinstance(task.status, Cancelled) or (task.follows is not None and task.has_ended)
         return

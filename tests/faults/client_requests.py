@@ -15,7 +15,7 @@ from tests.faults.seen import (
     seen_of_stream,
 )
 from tests.faults.site import INTERVALS, Site
-from tests.faults.tasks_at_hand import about, asked, created, making_tasks, never_begun, told
+from tests.faults.tasks_at_hand import about, asked, created, making_tasks, never_begun, raced, told
 from tests.kits import ALICE, ARGUMENTS, OUTPUT
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -186,6 +186,16 @@ def arrange_list(site: Site) -> Act:
 
 def arrange_cancel(site: Site) -> Act:
     task = created(site)
+    return lambda: seen_in(modern(site).task("cancel", task.task_id))
+
+
+def arrange_create_race(site: Site) -> Act:
+    """Its second arm starts later."""
+    return lambda: note_handle(site, modern(site).call("delayed"))
+
+
+def arrange_cancel_race(site: Site) -> Act:
+    task = raced(site)
     return lambda: seen_in(modern(site).task("cancel", task.task_id))
 
 

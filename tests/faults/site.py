@@ -22,7 +22,7 @@ from local.account.engine import shared_account
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.publishing.outbox import StatusChangesHandler
-from stepwire.aws.publishing.wake_ups import SqsWakeUps, task_to_wake
+from stepwire.aws.publishing.wake_ups import SqsWakeUps, arm_to_wake, task_to_wake
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.items import USAGE, item_key, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -51,6 +51,7 @@ from stepwire.tasks.usage import Limits
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, without_retry_delays
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, catalog_of, signed_url, state_machine_arn
+from tests.races import racing
 from tests.simulated import dynamodb
 from tests.simulated.step_functions import OneStateThatWaits
 from tests.simulated.wire import answered
@@ -69,6 +70,9 @@ RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 WEBHOOK_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/webhooks"
+RACING: Final = racing(2)
+DELAYED: Final = replace(racing(2, 0, DELAY.total_seconds()), name="delayed")
+"""Its second arm starts later."""
 Json = dict[str, Any]
 
 
@@ -183,7 +187,8 @@ class Site:
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
         own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN)
-        tools = [replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in own]
+        races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
+        tools = [*(replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)
         self.process = Process(self, self.limits)
 
@@ -253,6 +258,9 @@ class Site:
 
     def has_begun(self, task: Task) -> bool:
         """Tell whether the attempt of a task has begun: its execution is there, and redriven as often as it must be."""
+        if task.race is not None:
+            due = task.running_at(self.clock.now()).values()
+            return all(execution_arn_of(one) in self.step_functions.executions for one in due)
         known = self.step_functions.executions.get(execution_arn_of(task.execution))
         return known is not None and (task.attempt is None or len(known.tokens) >= task.attempt.redrives)
 
@@ -272,11 +280,15 @@ class Site:
         for arn in self.step_functions.running():
             self.step_functions.end(arn, "FAILED", {"error": error, "cause": "on purpose"})
 
+    def end(self, execution: Execution, status: str, detail: Json) -> None:
+        """End one waiting workflow."""
+        self.step_functions.end(execution_arn_of(execution), status, detail)
+
     def wake(self) -> None:
         """Deliver the messages whose time has come; one that fails is delivered again later."""
         due = [one for one in self.messages if one[0] <= self.clock.time]
         for one in due:
-            self.process.events.attempts.wake(task_to_wake(one[1]))
+            self.process.events.attempts.wake(task_to_wake(one[1]), arm_to_wake(one[1]))
             self.messages.remove(one)
 
     def _keep_message(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:

@@ -74,6 +74,12 @@ def failed(site: Site, tool: str) -> Task:
     return site.task()
 
 
+def raced(site: Site, tool: str = "racing") -> Task:
+    """Create a task whose machines race."""
+    site.handles.add(modern(site).start(tool))
+    return site.task()
+
+
 def retried(site: Site, tool: str) -> Task:
     """Create a task whose next attempt is due."""
     task = failed(site, tool)

@@ -72,8 +72,9 @@ class Messages:
 
     sent: list[TaskKey] = field(default_factory=list[TaskKey])
 
-    def schedule(self, key: TaskKey, delay: timedelta) -> None:
+    def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
         """Send a message: a step of a handler."""
+        assert not arm, "no tool of the model races"
         pause("SendMessage")
         self.sent.append(key)
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
-import yaml
-
 from local.cloudformation.template import read
 from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import ARN_PATTERN
@@ -44,10 +42,12 @@ def _unknown_machines(folder: Path, properties: dict[str, Any]) -> Iterator[str]
     told: Any = as_object(as_object(properties.get("Environment")).get("Variables")).get("STATE_MACHINES", "{}")
     known: dict[str, str] = json.loads(as_object(told).get("Fn::Sub", told))
     for path in sorted(folder.glob("*.yaml")):
-        machine = str(as_object(yaml.safe_load(path.read_text(encoding="utf-8"))).get("state_machine"))
-        if machine not in known and not ARN_PATTERN.fullmatch(machine):
-            names = ", ".join(sorted(known)) or "none"
-            yield f"{path}: state_machine: {machine!r} is neither an ARN nor a name in STATE_MACHINES (known: {names})"
+        named = (one.name for one in read_manifest(path.read_text(encoding="utf-8")).machines)
+        for machine in named:
+            if machine not in known and not ARN_PATTERN.fullmatch(machine):
+                names = ", ".join(sorted(known)) or "none"
+                fault = f"{machine!r} is neither an ARN nor a name in STATE_MACHINES (known: {names})"
+                yield f"{path}: state_machine: {fault}"
 
 
 def _registered_faults(value: Any, resources: dict[str, Any]) -> Iterator[str]:
@@ -57,12 +57,13 @@ def _registered_faults(value: Any, resources: dict[str, Any]) -> Iterator[str]:
     if not isinstance(text, str):
         return  # made by another function: only the deployed one can be checked
     try:
-        machine = read_manifest(_PLACE.sub(lambda found: _stand_in(found[1], resources), text)).state_machine
+        machines = read_manifest(_PLACE.sub(lambda found: _stand_in(found[1], resources), text)).machines
     except CatalogError as error:
         yield from str(error).split("\n")
         return
-    if machine.startswith("arn:") and not ARN_PATTERN.fullmatch(machine):
-        yield f"state_machine: {machine[:200]!r} is no state machine's name or ARN"
+    for machine in (one.name for one in machines):
+        if machine.startswith("arn:") and not ARN_PATTERN.fullmatch(machine):
+            yield f"state_machine: {machine[:200]!r} is no state machine's name or ARN"
 
 
 def _stand_in(name: str, resources: dict[str, Any]) -> str:

@@ -42,6 +42,7 @@ OF_CATALOG: Final = (
     "stepwire.catalog.examination",
     "stepwire.catalog.manifest_input",
     "stepwire.catalog.manifest_output",
+    "stepwire.catalog.manifest_race",
     "stepwire.catalog.manifest_retry",
     "stepwire.catalog.manifest_yaml",
     "stepwire.catalog.manifests",

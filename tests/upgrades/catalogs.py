@@ -18,6 +18,15 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
     "with_a_form": {"output": {"structured": "@"}},
     "express": {"state_machine": EXPRESS},
     "express_with_a_form": {"state_machine": EXPRESS, "output": {"structured": "@"}},
+    "racing": {
+        "state_machine": None,
+        "race": {
+            "arms": [
+                {"name": "a", "state_machine": "A", "constants": {"region": "eu"}},
+                {"name": "b", "state_machine": "B", "delay": "PT5S"},
+            ]
+        },
+    },
     "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
     "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
 }

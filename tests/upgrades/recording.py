@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -22,7 +22,10 @@ from typing import Any, ClassVar, Final, cast
 from local.account.engine import shared_account
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.catalog.additions import Additions, Context
+from stepwire.errors import StopRefused
 from stepwire.json_text import write
+from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
+from stepwire.tasks.races import Race
 from stepwire.tasks.retries import Retry
 from tests.fakes import InMemoryTaskStore
 from tests.kits import (
@@ -38,6 +41,7 @@ from tests.kits import (
     catalog_of,
     state_machine_arn,
 )
+from tests.races import arms
 from tests.recorded import FOLDER as EVENTS
 from tests.recorded import recorded
 from tests.server.answers import Json
@@ -83,7 +87,8 @@ ELSEWHERE: Final = replace(
 )
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN)
+RACING: Final = replace(TOOL, name="racing", race=Race(arms(3, (0, 0, 60))))
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -206,6 +211,26 @@ def restarted_by_its_operator(world: World) -> Scene:
     world.fail(task_id, "Full", "no room")
     (task,) = world.operations.page(ALICE, None).tasks
     world.events.follow_ups.restart(task.key)
+    return Scene(task_id)
+
+
+def racing(world: World) -> Scene:
+    """One arm has failed, one asks, and one is yet to start."""
+    task_id = _modern(world).start(RACING.name)
+    (task,) = world.store.page(ALICE, None, 1).tasks
+    world.end_arm(task, "a", ExecutionFailed("CarrierClosed", "closed today"))
+    world.ask(task_id)
+    return Scene(task_id)
+
+
+def won(world: World) -> Scene:
+    """The second arm has won, and the first could not be stopped yet."""
+    task_id = _modern(world).start(RACING.name)
+    (task,) = world.store.page(ALICE, None, 1).tasks
+    world.workflows.stop_fault = StopRefused("not now")
+    with suppress(StopRefused):
+        world.end_arm(task, "b", Succeeded(write(OUTPUT)))
+    world.workflows.stop_fault = None
     return Scene(task_id)
 
 
@@ -341,6 +366,8 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     waiting_for_its_redrive,
     redriven_by_its_operator,
     restarted_by_its_operator,
+    racing,
+    won,
     large,
     reporting,
     asking,

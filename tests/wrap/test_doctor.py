@@ -31,6 +31,16 @@ def found_in(account: Account) -> list[str]:
     return [f"{one.where}: {one.what}; {one.fix}" for one in found]
 
 
+def test_every_state_machine_of_a_race_is_looked_at() -> None:
+    account = account_of(race={"arms": [{"name": "a"}, {"name": "b", "state_machine": "Express"}]})
+    account.add("Express", PASS)
+
+    assert found_in(account) == [
+        f"{WHERE}: its state machine has no tag, so the endpoint may not start it; tag {PREFIX}Express with "
+        "stepwire:endpoint=live, or name it in StateMachineArns"
+    ]
+
+
 def test_a_good_tool_has_no_finding() -> None:
     account = account_of(machine(A=passed(Parameters={"x.$": "$.id"})))
     account.run("Orders", {"id": "a"}, seconds=3600)

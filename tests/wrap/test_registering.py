@@ -3,10 +3,11 @@
 import pytest
 
 from stepwire.catalog.manifests import read_manifest
+from stepwire.json_text import write
 from stepwire_cli.account.errors import NotAllowed
-from stepwire_cli.account.registering import Plan, Registry, applied, names_in_use, registration_of
+from stepwire_cli.account.registering import Other, Plan, Registry, applied, names_in_use, registration_of
 from stepwire_cli.wrap.drafts import Draft, History, draft
-from tests.wrap.account import PREFIX, Account
+from tests.wrap.account import PASS, PREFIX, Account
 
 NAME = "/stepwire/live/tools/orders"
 
@@ -39,6 +40,23 @@ def test_a_tool_is_tagged_and_registered(account: Account) -> None:
     assert plan.lines() == ["Orders: adds the tag", f"orders: writes {NAME}"]
     assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "live"}
     assert read_manifest(account.parameters[NAME]).state_machine == f"{PREFIX}Orders"
+
+
+def test_every_state_machine_of_a_race_is_tagged(account: Account) -> None:
+    account.add("Express", PASS, **{"stepwire:endpoint": "other"})
+    manifest = {
+        **drafted(account).manifest,
+        "race": {"arms": [{"name": "a"}, {"name": "b", "state_machine": f"{PREFIX}Express"}]},
+    }
+    wanted = registration_of(drafted(account), write(manifest), (Other(f"{PREFIX}Express"),))
+    registry = Registry(account.calls, "live")
+    (plan,) = registry.plans([wanted])
+
+    assert plan.lines()[:2] == ["Orders: adds the tag", "Express: takes the tag from other"]
+    assert plan.replaces
+    applied([plan], registry, lambda _plan: True)
+    assert account.tags[f"{PREFIX}Express"] == account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "live"}
+    assert names_in_use(registry.registered()) == {f"{PREFIX}Orders": "orders", f"{PREFIX}Express": "orders"}
 
 
 def test_planning_writes_nothing(account: Account) -> None:

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from stepwire.catalog.manifests import Manifest, read_manifest
+from stepwire.catalog.manifests import Machine, Manifest, read_manifest
 from stepwire.errors import CatalogError
 from stepwire.json_text import as_object
+from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
-from stepwire_cli.account.registering import Plan, Registration, Registry, registration_of
+from stepwire_cli.account.registering import Other, Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import Wrapped, wrapped
 from stepwire_cli.exits import Exit
 from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
@@ -203,19 +204,35 @@ def _reviewed(draft: Draft, folder: Path) -> Registration:
     except CatalogError as error:
         raise CatalogError(f"{path}: {' / '.join(str(error).split(chr(10)))}") from None
     _check(manifest, draft, path, text)
-    return registration_of(draft, text)
+    return registration_of(draft, text, _others(manifest, draft))
+
+
+def _others(manifest: Manifest, draft: Draft) -> tuple[Other, ...]:
+    """Return the state machines of a race beside the one of the draft."""
+    prefix = draft.machine.arn.removesuffix(draft.machine.name)
+    others = {
+        unqualified(one.name if one.name.startswith("arn:") else f"{prefix}{one.name}")[0]: one.role or ""
+        for one in manifest.machines
+        if not _is_of(one, draft)
+    }
+    return tuple(Other(arn, role) for arn, role in others.items())
+
+
+def _is_of(machine: Machine, draft: Draft) -> bool:
+    name = machine.name
+    return name == draft.machine.name or name.removeprefix(draft.machine.arn)[:1] in ("", ":")
 
 
 def _check(manifest: Manifest, draft: Draft, path: Path, text: str) -> None:
     if manifest.name != draft.name:
         raise CatalogError(f"{path}: name: {manifest.name!r} must be {draft.name!r}, as the file is called")
-    if manifest.state_machine.removeprefix(draft.machine.arn)[:1] not in ("", ":") and (
-        manifest.state_machine != draft.machine.name
-    ):
-        raise CatalogError(f"{path}: state_machine: {manifest.state_machine!r} is not {draft.machine.arn}")
-    if (manifest.role or "") != draft.machine.role:
+    own = next((one for one in manifest.machines if _is_of(one, draft)), None)
+    if own is None:
+        names = " or ".join(repr(one.name) for one in manifest.machines)
+        raise CatalogError(f"{path}: state_machine: {names} is not {draft.machine.arn}")
+    if (own.role or "") != draft.machine.role:
         wanted = draft.machine.role or "none"
-        raise CatalogError(f"{path}: role: {manifest.role or 'none'} is not {wanted}, as --role says")
+        raise CatalogError(f"{path}: role: {own.role or 'none'} is not {wanted}, as --role says")
     if len(text.encode()) > LARGEST_PARAMETER:
         raise CatalogError(f"{path}: has more than {LARGEST_PARAMETER} bytes: shorten it")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepwire.catalog.manifests import Manifest, read_manifest
+from stepwire.catalog.manifests import Machine, Manifest, read_manifest
 from stepwire.catalog.registration import CONSENT
 from stepwire.catalog.tools import ARN_PATTERN
 from stepwire.errors import CatalogError
@@ -51,7 +51,7 @@ class Doctor:
         yield from refusals.get("", ())
 
     def _of_tool(self, one: Registered, endpoints: Mapping[str, str]) -> Iterator[Finding]:
-        """Check 1. the manifest, 2. its name, 3. that its state machine is there, 4. has the tag, 5. and fits."""
+        """Check 1. the manifest, 2. its name, 3. that each state machine is there, 4. has the tag, 5. and fits."""
         try:
             manifest = read_manifest(one.text)
         except CatalogError as error:
@@ -61,25 +61,30 @@ class Doctor:
         if manifest.name != one.tool:
             what = f"name: {manifest.name!r} is not the last part of the parameter's name"
             yield Finding(one.source, what, f"write name: {one.tool}", Severity.ERROR)
+        for machine in dict.fromkeys(manifest.machines):
+            yield from self._of_machine(one, manifest, machine, endpoints)
+
+    def _of_machine(
+        self, one: Registered, manifest: Manifest, machine: Machine, endpoints: Mapping[str, str]
+    ) -> Iterator[Finding]:
         try:
-            arn = self._arn(manifest)
-            read = replace(self.machines, role=manifest.role or "").read(arn)
+            arn = self._arn(machine.name)
+            read = replace(self.machines, role=machine.role or "").read(arn)
         except NotThere as error:
             yield Finding(one.source, f"state_machine: {error}", "correct it, or remove the parameter", Severity.ERROR)
             return
         except AccountError as error:
-            if manifest.role is None:
+            if machine.role is None:
                 yield Finding(one.source, f"state_machine: {error}", "look again with other credentials")
             else:  # in another account or Region, which perhaps only the endpoint may read
                 yield from findings_of_words(one.source, manifest)
             return
-        if manifest.role is None:
+        if machine.role is None:
             yield from self._consent(one, unqualified(arn)[0], endpoints)
         yield from (Finding(one.source, problem, "times and inputs were not judged") for problem in read.problems)
         yield from findings_of(one.source, manifest, read.machine, read.history)
 
-    def _arn(self, manifest: Manifest) -> str:
-        name = manifest.state_machine
+    def _arn(self, name: str) -> str:
         if name.startswith("arn:"):
             if not ARN_PATTERN.fullmatch(name):
                 raise NotThere(f"{name[:200]} is no ARN of a state machine")

@@ -38,8 +38,42 @@ class Registered:
     source: str
     """Name of the parameter."""
     text: str
-    state_machine: str | None
-    """As the manifest names it; None: the manifest is not readable."""
+    state_machines: tuple[str, ...]
+    """As the manifest names them: one, or those of the arms of a race; none: the manifest is not readable."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """The state machine of a further arm of a race."""
+
+    arn: str
+    """Without version and alias."""
+    role: str = ""
+    """ARN of the role that reaches it in another account or Region; empty: it is of this one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.arn.rpartition(":")[2]
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """What registering does to the tag of a state machine."""
+
+    arn: str
+    change: Change
+    old_endpoint: str | None = None
+    """The endpoint that the tag names now."""
+
+    def line(self) -> str:
+        """Return what is done."""
+        what = {
+            Change.NEW: "adds the tag",
+            Change.SAME: "has the tag",
+            Change.REPLACES: f"takes the tag from {self.old_endpoint}",
+        }[self.change]
+        return f"{self.arn.rpartition(':')[2]}: {what}"
 
 
 @dataclass(frozen=True)
@@ -55,13 +89,17 @@ class Registration:
     """Name of the state machine."""
     role: str = ""
     """ARN of the role that reaches it in another account or Region; empty: it is of this one."""
+    others: tuple[Other, ...] = ()
+    """Of a race: the state machines of the other arms."""
 
 
-def registration_of(draft: Draft, text: str | None = None) -> Registration:
+def registration_of(draft: Draft, text: str | None = None, others: tuple[Other, ...] = ()) -> Registration:
     """Return a draft as it is registered, with another manifest where its owner has changed it."""
     machine = draft.machine
     arn = unqualified(machine.arn)[0]  # versions and aliases have no tags of their own
-    return Registration(draft.name, draft.parameter() if text is None else text, arn, machine.name, machine.role)
+    return Registration(
+        draft.name, draft.parameter() if text is None else text, arn, machine.name, machine.role, others
+    )
 
 
 @dataclass(frozen=True)
@@ -70,10 +108,9 @@ class Plan:
 
     wanted: Registration
     parameter: str
-    tagging: Change
+    taggings: tuple[Tagging, ...]
+    """Of each state machine: one, or those of the arms of a race."""
     putting: Change
-    old_endpoint: str | None = None
-    """The endpoint that the tag names now."""
     by_hand: tuple[str, ...] = ()
     """What somebody must do first, one line each: then nothing is changed here."""
 
@@ -81,27 +118,26 @@ class Plan:
         """Return what is done, one line each."""
         if self.by_hand:
             return [f"{self.wanted.tool}: first, by hand: {one}" for one in self.by_hand]
-        tag = {
-            Change.NEW: "adds the tag",
-            Change.SAME: "has the tag",
-            Change.REPLACES: f"takes the tag from {self.old_endpoint}",
-        }[self.tagging]
         put = {
             Change.NEW: "writes",
             Change.SAME: "is as it should be:",
             Change.REPLACES: "replaces",
         }[self.putting]
-        return [f"{self.wanted.machine}: {tag}", f"{self.wanted.tool}: {put} {self.parameter}"]
+        return [*(one.line() for one in self.taggings), f"{self.wanted.tool}: {put} {self.parameter}"]
 
     @property
     def replaces(self) -> bool:
         """Whether something is lost that is there now."""
-        return not self.by_hand and Change.REPLACES in (self.tagging, self.putting)
+        return not self.by_hand and Change.REPLACES in self._changes
 
     @property
     def changes(self) -> bool:
         """Whether there is something to do."""
-        return not self.by_hand and (self.tagging is not Change.SAME or self.putting is not Change.SAME)
+        return not self.by_hand and self._changes != {Change.SAME}
+
+    @property
+    def _changes(self) -> set[Change]:
+        return {self.putting, *(one.change for one in self.taggings)}
 
 
 @dataclass(frozen=True)
@@ -135,9 +171,9 @@ class Registry:
         there = {one.tool: one for one in self.registered()}
         endpoints = self.endpoints()
         return [
-            self._plan_elsewhere(one, there.get(one.tool))
-            if one.role
-            else self._plan(one, there.get(one.tool), endpoints.get(one.arn))
+            self._plan_elsewhere(one, there.get(one.tool), endpoints)
+            if any(other.role for other in _machines(one))
+            else self._plan(one, there.get(one.tool), endpoints)
             for one in wanted
         ]
 
@@ -145,9 +181,10 @@ class Registry:
         """Do what a plan says: first the tag, so that no manifest waits for it; nothing that must be done by hand."""
         if plan.by_hand:
             return
-        if plan.tagging is not Change.SAME:
-            tags = [{"key": CONSENT, "value": self.endpoint}]
-            self.calls.call("stepfunctions", "TagResource", resourceArn=plan.wanted.arn, tags=tags)
+        for one in plan.taggings:
+            if one.change is not Change.SAME:
+                tags = [{"key": CONSENT, "value": self.endpoint}]
+                self.calls.call("stepfunctions", "TagResource", resourceArn=one.arn, tags=tags)
         if plan.putting is not Change.SAME:
             self.calls.call(
                 "ssm",
@@ -159,18 +196,24 @@ class Registry:
                 Overwrite=plan.putting is Change.REPLACES,
             )
 
-    def _plan(self, wanted: Registration, there: Registered | None, endpoint: str | None) -> Plan:
+    def _plan(self, wanted: Registration, there: Registered | None, endpoints: Mapping[str, str]) -> Plan:
         putting = Change.NEW if there is None else Change.SAME if there.text == wanted.text else Change.REPLACES
-        tagging = Change.NEW if endpoint is None else Change.SAME if endpoint == self.endpoint else Change.REPLACES
-        return Plan(wanted, parameter_name(self.endpoint, wanted.tool), tagging, putting, endpoint)
+        taggings = tuple(self._tagging(one, endpoints.get(one.arn)) for one in _machines(wanted))
+        return Plan(wanted, parameter_name(self.endpoint, wanted.tool), taggings, putting)
 
-    def _plan_elsewhere(self, wanted: Registration, there: Registered | None) -> Plan:
+    def _tagging(self, machine: Other, endpoint: str | None) -> Tagging:
+        if machine.role or endpoint == self.endpoint:
+            return Tagging(machine.arn, Change.SAME, endpoint)
+        return Tagging(machine.arn, Change.NEW if endpoint is None else Change.REPLACES, endpoint)
+
+    def _plan_elsewhere(self, wanted: Registration, there: Registered | None, endpoints: Mapping[str, str]) -> Plan:
         """Plan for another account or Region: its owner consents there, and the operator allows the role here."""
-        by_hand = tuple(filter(None, (self._consent_elsewhere(wanted), self._role_allowed(wanted.role))))
-        plan = self._plan(wanted, there, self.endpoint)
-        return replace(plan, by_hand=by_hand)
+        elsewhere = [one for one in _machines(wanted) if one.role]
+        by_hand = [line for one in elsewhere for line in (self._consent_elsewhere(one), self._role_allowed(one.role))]
+        plan = self._plan(wanted, there, endpoints)
+        return replace(plan, by_hand=tuple(filter(None, by_hand)))
 
-    def _consent_elsewhere(self, wanted: Registration) -> str:
+    def _consent_elsewhere(self, wanted: Other) -> str:
         region = wanted.arn.split(":")[_REGION]
         command = (
             f"aws stepfunctions tag-resource --resource-arn {wanted.arn} "
@@ -183,7 +226,7 @@ class Registry:
             return f"let the role read the tags ({error})"
         if {"key": CONSENT, "value": self.endpoint} in found:
             return ""
-        return f"the owner of {wanted.machine} consents, with credentials of its account: {command}"
+        return f"the owner of {wanted.name} consents, with credentials of its account: {command}"
 
     def _role_allowed(self, role: str) -> str:
         stack = Endpoint(self.calls, self.endpoint)
@@ -196,7 +239,11 @@ class Registry:
 
 def names_in_use(registered: Iterable[Registered]) -> dict[str, str]:
     """Return the tool that serves each state machine already, by what the manifest calls the machine."""
-    return {one.state_machine: one.tool for one in registered if one.state_machine is not None}
+    return {machine: one.tool for one in registered for machine in one.state_machines}
+
+
+def _machines(wanted: Registration) -> tuple[Other, ...]:
+    return (Other(wanted.arn, wanted.role), *wanted.others)
 
 
 def applied(plans: Iterable[Plan], registry: Registry, agree: Callable[[Plan], bool]) -> list[Plan]:
@@ -219,7 +266,7 @@ def applied(plans: Iterable[Plan], registry: Registry, agree: Callable[[Plan], b
 def _registered(path: str, parameter: Any) -> Registered:
     text = str(parameter["Value"])
     try:
-        machine = read_manifest(text).state_machine
+        machines = tuple(machine.name for machine in read_manifest(text).machines)
     except CatalogError:
-        machine = None
-    return Registered(parameter["Name"].removeprefix(path), parameter["Name"], text, machine)
+        machines = ()
+    return Registered(parameter["Name"].removeprefix(path), parameter["Name"], text, machines)

@@ -1,7 +1,7 @@
 """Systems Manager parameters."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 import yaml
@@ -37,7 +37,7 @@ def _put(resource: Resource, world: World, **more: Any) -> Created:
     properties = resource.properties
     settings = {"Type": properties["Type"], "Tier": properties.get("Tier", "Standard"), **more}
     name = _name(resource, world)
-    if arn := state_machine_of(name, properties["Value"], world):
+    for arn in state_machines_of(name, properties["Value"], world):
         stub_machines.ensure(arn, world.stubs)
     world.client("ssm").put_parameter(Name=name, Value=properties["Value"], **settings)
     return Created(name, {"Type": properties["Type"], "Value": properties["Value"]})
@@ -49,26 +49,39 @@ def endpoint_of(name: str) -> str | None:
     return found["endpoint"] if found else None
 
 
-def state_machine_of(name: str, value: object, world: World) -> str | None:
-    """Return the ARN of the state machine that a manifest names; None if it is none, or a broken one."""
+def state_machines_of(name: str, value: object, world: World) -> tuple[str, ...]:
+    """Return the ARNs of the state machines that a manifest names; none if it is none, or a broken one."""
     if endpoint_of(name) is None:
-        return None
+        return ()
     try:
         read = yaml.safe_load(str(value))
     except (yaml.YAMLError, ValueError):
-        return None  # function catalog says what is wrong
-    named: object = cast("Mapping[str, Any]", read).get("state_machine") if isinstance(read, Mapping) else None
-    if not isinstance(named, str) or not named:
-        return None
-    arn = named if named.startswith("arn:") else world.arn("states", f"stateMachine:{named}")
-    return arn if arn.count(":") >= _COLONS else None
+        return ()  # function catalog says what is wrong
+    arns = (
+        one if one.startswith("arn:") else world.arn("states", f"stateMachine:{one}")
+        for one in dict.fromkeys(_named(read))
+    )
+    return tuple(arn for arn in arns if arn.count(":") >= _COLONS)
+
+
+def _named(manifest: object) -> Iterator[str]:
+    """Yield the names of the state machines of a tool, and of the arms of its race."""
+    if not isinstance(manifest, Mapping):
+        return
+    fields = cast("Mapping[str, Any]", manifest)
+    race: Any = fields.get("race")
+    arms: Any = cast("Mapping[str, Any]", race).get("arms") if isinstance(race, Mapping) else None
+    for one in (fields, *(cast("list[Any]", arms) if isinstance(arms, list) else ())):
+        named: object = cast("Mapping[str, Any]", one).get("state_machine") if isinstance(one, Mapping) else None
+        if isinstance(named, str) and named:
+            yield named
 
 
 def _stub(logical_id: str, properties: Mapping[str, Any], world: World) -> str:
     name = properties.get("Name", f"{world.stack}-{logical_id}")
-    arn = state_machine_of(str(name), properties.get("Value", ""), world)
-    found = world.stubs.find([arn, *names_of_target(machine_of(arn))]) if arn else None
-    return str(found.path) if found else ""
+    arns = state_machines_of(str(name), properties.get("Value", ""), world)
+    found = (world.stubs.find([arn, *names_of_target(machine_of(arn))]) for arn in arns)
+    return ", ".join(str(one.path) for one in found if one)
 
 
 def _name(resource: Resource, world: World) -> str:

@@ -21,6 +21,7 @@ NESTED: Final[dict[str, JsonObject]] = {
     "confirm": {"message": "Sure?"},
     "context": {"input_key": "caller"},
     "idempotency": {"arguments": ["a"]},
+    "race": {"arms": [{"name": "a"}, {"name": "b"}]},
     "retry": {"attempts": 2},
 }
 """The least that a field with fields of its own has."""
@@ -45,6 +46,8 @@ OF_PYDANTIC: Final = ("Input should", "should be", "should have", " valid ", "Fi
 
 def with_field(path: str, value: Any) -> JsonObject:
     outer, _, inner = path.partition(".")
+    if inner.startswith("arms."):
+        return with_field("race.arms", [{"name": "a", inner.removeprefix("arms."): value}, {"name": "b"}])
     return {**GOOD, outer: {**NESTED.get(outer, {}), inner: value} if inner else value}
 
 
@@ -82,6 +85,41 @@ def test_whatever_a_field_is_given_a_fault_is_in_our_words_and_names_the_field(p
         ("retry: {attempts: 2, fallback: none}", "retry: at fallback: only mode: redrive can fall back"),
         ("retry: {attempts: 2, delay: PT2H}", "retry: at longest_delay: must be at least delay"),
         ("retry: {attempts: 2, errors: [A, States.ALL]}", "retry: at errors: States.ALL includes the others"),
+        ("race: {}", "race.arms: is missing"),
+        ("race: {arms: [{name: a}]}", "race.arms: must have at least 2 entries, and has 1"),
+        ("race: {arms: [{name: a b}, {name: b}]}", "race.arms.0.name: must be 1 to 32 letters, digits, '_' and '-'"),
+        ("race: {arms: [{name: a}, {name: a}]}", "race: at arms: the name 'a' is given twice"),
+        ("race: {arms: [{name: a, delays: PT1S}, {name: b}]}", "arms.0.delays: unknown field; did you mean delay?"),
+        ("race: {arms: [{name: a, delay: P2D}, {name: b}]}", "race.arms.0.delay: must be at most 1 day"),
+        ("race: {arms: [{name: a}, {name: b}], quorum: 3}", "race: at quorum: must be at most 2, the number of arms"),
+        (
+            "race: {arms: [{name: a}, {name: b, delay: PT1S}], quorum: 2}",
+            "race: at arms: at least 2 must start at once, without delay: as many as the quorum",
+        ),
+        (
+            f"race: {{arms: [{{name: a, constants: {{x: {'y' * 1_100}}}}}, {{name: b}}]}}",
+            "race: at arms: the constants of all arms together are larger than 1024 bytes",
+        ),
+        (
+            "race: {arms: [{name: a, state_machine: A}, {name: b, state_machine: B}]}",
+            "the file: at state_machine: each arm names its own: leave it out, with its role",
+        ),
+        (
+            "race: {arms: [{name: a, role: 'arn:aws:iam::123456789012:role/r'}, {name: b}]}",
+            "at race.arms: the arm 'a' has a role without a state_machine of its own",
+        ),
+        (
+            "race: {arms: [{name: a}, {name: b, delay: PT5M}]}\nttl: PT5M",
+            "at race.arms: the delay of 'b' must be shorter than ttl, after which nothing starts",
+        ),
+        (
+            "race: {arms: [{name: a, constants: {x: 1}}, {name: b}]}\ninput: {constants: {x: 2}}",
+            "at race.arms: the constant 'x' of 'a' is also a name in input",
+        ),
+        (
+            "race: {arms: [{name: a, constants: {caller: 1}}, {name: b}]}\ncontext: caller",
+            "at race.arms: the constant 'caller' of 'a' is also the name in context.input_key",
+        ),
         ("task_support: optionl", "task_support: must be one of optional, required, forbidden; did you mean optional?"),
         ("show_errors: all", "show_errors: must be one of names, redacted, causes"),
         ("ttl: a week", "ttl: must be a duration such as PT30S, PT5M, PT2H or P7D"),

@@ -11,6 +11,7 @@ from stepwire.tasks import lifecycle
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    ArmEnded,
     AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
@@ -31,6 +32,7 @@ from stepwire.tasks.events import (
 )
 from stepwire.tasks.inputs import Action, Callback, FormElicitation, InputRequest, InputResponse, WorkflowInput
 from stepwire.tasks.lifecycle import advance
+from stepwire.tasks.races import NO_RETRY, Arm, ArmEnd, Race, Standing
 from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import Cancelled, Completed, InputRequired, Progress, Task, TaskError, Terms, ToolResult
 from tests.kits import World
@@ -44,6 +46,7 @@ ENDS: tuple[WorkEnded, ...] = (
     WorkFailed(TaskError(-32603, "it broke")),
     WorkStopped("stopped"),
 )
+ENDED = (Standing.SUCCEEDED, Standing.FAILED, Standing.STOPPED)
 EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
     ProgressReported(Progress(1)),
@@ -63,6 +66,11 @@ EVENTS: tuple[TaskEvent, ...] = (
     *(AttemptEnded(1, 1, "Busy", "Busy", end) for end in ENDS),
     *(AttemptEnded(1, 1, None, "", end) for end in ENDS),
     *(RedriveRefused(1, end) for end in ENDS),
+    *(
+        ArmEnded(ArmEnd("a", 1, 1, standing, error, "", "broke"), ENDS[0])
+        for standing in ENDED
+        for error in (None, "Busy")
+    ),
 )
 
 
@@ -72,12 +80,19 @@ def documented() -> Iterator[tuple[str, str, frozenset[str]]]:
     for line in lines:
         name, *cells = (cell for cell in line.split("  ") if cell.strip())
         for state, cell in zip(("working", "input_required", "unconfirmed"), cells, strict=True):
-            named = cell.replace("any end", "completed, failed, cancelled")
+            named = cell.replace("any end", "completed, failed, cancelled").replace("done", "completed, cancelled")
             yield name.strip(), state, frozenset(one.strip() for one in named.split(","))
 
 
 def tasks_in(state: str, event: str) -> Iterator[Task]:
     """Return tasks in a state: one, and two that are redriven, with and without a new execution as the last resort."""
+    if event == "ArmEnded":
+        for others in (Standing.OPEN, Standing.STOPPED):
+            for policy in (NO_RETRY, Retry(3, ("States.ALL",))):
+                arms = (Arm("one", "a", "", attempt=Attempt(policy)), Arm("two", "b", "", standing=others))
+                yield replace(task_in(state), race=Race(arms))
+                yield replace(task_in(state, asking_arm="a"), race=Race(arms))
+        return
     if event != "RedriveRefused":
         yield task_in(state)
     for may_restart in (True, False):
@@ -85,10 +100,10 @@ def tasks_in(state: str, event: str) -> Iterator[Task]:
         yield replace(task_in(state), attempt=Attempt(policy, number=2, redrives=1))
 
 
-def task_in(state: str) -> Task:
+def task_in(state: str, asking_arm: str = "") -> Task:
     task = World().call()
-    first = InputRequest("first", 1, FORM, Callback("first token"))
-    second = InputRequest("second", 2, FORM, Callback("second token"))
+    first = InputRequest("first", 1, FORM, Callback("first token", asking_arm))
+    second = InputRequest("second", 2, FORM, Callback("second token", asking_arm))
     confirmation = InputRequest("first", 1, FORM, WorkflowInput(None))
     match state:
         case "input_required":

@@ -22,7 +22,7 @@ from stepwire.aws.clients import (
     step_functions_client,
 )
 from stepwire.aws.publishing.audit_log import write_audit_entry
-from stepwire.aws.publishing.wake_ups import task_to_wake
+from stepwire.aws.publishing.wake_ups import arm_to_wake, task_to_wake
 from stepwire.aws.settings import read_sweep_interval, read_table_name
 from stepwire.aws.storage.table_stream import expired_task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -60,7 +60,7 @@ class ExecutionEventsHandler:
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
         """Begin the attempt of a task; yield what makes the queue deliver the message again."""
         try:
-            self._events.attempts.wake(task_to_wake(message))
+            self._events.attempts.wake(task_to_wake(message), arm_to_wake(message))
         except Exception as fault:  # noqa: BLE001 - the other messages of the batch have nothing to do with it
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}

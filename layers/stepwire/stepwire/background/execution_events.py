@@ -15,7 +15,7 @@ from stepwire.engine.ports import Randomness, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
 from stepwire.lean_dataclasses import dataclass, field
-from stepwire.tasks.events import ProgressReported
+from stepwire.tasks.events import ProgressReported, progress_of_arm
 from stepwire.tasks.outcomes import (
     ExecutionFailed,
     ExecutionState,
@@ -66,16 +66,26 @@ class ExecutionEvents:
         task = self._task_after_redrive(change)
         if task is None:
             return
-        state = self._with_output(change, task.execution)
+        if task.has_ended:
+            self.attempts.finish(task, change.execution)
+            return
+        letter = task.letter_of(change.execution)
+        if letter is None:
+            return
+        execution = task.executions[letter]
+        state = self._with_output(change, execution)
         if isinstance(state, (Running, Missing)):
             return
-        self.attempts.record_end(task, state, EndSource.EVENT)
+        self.attempts.record_end(task, execution, state, EndSource.EVENT)
 
     def record_progress(self, made: ExecutionProgress) -> None:
         """Record progress in the task of a running execution; progress that decreases is ignored by the lifecycle."""
         task = self.recorder.load_for(made.execution)
-        if task is not None:
-            self.recorder.record(task, ProgressReported(made.progress, made.message))
+        letter = None if task is None or task.has_ended else task.letter_of(made.execution)
+        if task is None or letter is None:
+            return
+        reported = ProgressReported(made.progress, made.message)
+        self.recorder.record(task, reported if task.race is None else progress_of_arm(reported, task.race.arm(letter)))
 
     @property
     def attempts(self) -> Attempts:
@@ -88,9 +98,9 @@ class ExecutionEvents:
         return FollowUps(self.recorder, self.attempts, self.randomness)
 
     def _task_after_redrive(self, change: ExecutionStatusChange) -> Task | None:
-        """Return the task that an execution works for; None if there is none or it has ended."""
+        """Return the task that an execution works for, or worked for in a race; None if there is none."""
         task, state = self.recorder.load_for(change.execution), change.state
-        if task is None or not task.has_ended:
+        if task is None or not task.has_ended or task.race is not None:
             return task
         if isinstance(state, Missing | Unreadable) or not was_redriven(task, state):
             return None

@@ -25,10 +25,14 @@ class Expirations:
             Exception: Step Functions or the store did not answer; the record must be delivered again.
         """
         if task.may_begin:
-            self.workflows.stop(task.execution, "The task was cancelled before its execution began.")
+            self._stop(task, "The task was cancelled before its execution began.")
         if task.has_ended:
             return
         if not task.awaits_confirmation:
-            self.workflows.stop(task.execution, "The task expired.")
+            self._stop(task, "The task expired.")
         self.store.release(task.owner, frozenset({task.task_id}), task.usage_shard)
         self.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
+
+    def _stop(self, task: Task, cause: str) -> None:
+        for execution in task.executions.values():
+            self.workflows.stop(execution, cause)

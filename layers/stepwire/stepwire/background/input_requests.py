@@ -64,6 +64,18 @@ class Question:
 
 
 @dataclass(frozen=True)
+class _Asking:
+    """A task, and the arm whose workflow asks; without a race, the empty letter."""
+
+    task: Task
+    letter: str
+
+    @property
+    def execution(self) -> Execution:
+        return self.task.executions[self.letter]
+
+
+@dataclass(frozen=True)
 class InputRequests:
     """Records the questions of workflows."""
 
@@ -83,11 +95,12 @@ class InputRequests:
         except InvalidQuestion as error:
             self.workflows.fail_callback(question.token, INVALID, f"The input request cannot be asked: {error}.")
             return
-        task = self._task(question.execution)
-        if task is not None and task.execution.role:
+        asking = self._asking(question.execution)
+        task = None if asking is None else asking.task
+        if asking is not None and asking.execution.role:
             raise ForeignQuestion  # its answer could not be delivered: a callback token is good in its own account
         refusal = _refusal(task, asked)
-        if task is None or refusal is not None:
+        if asking is None or task is None or refusal is not None:
             self.workflows.fail_callback(question.token, NOT_SUPPORTED, refusal or "")
             return
         if _is_recorded(task, question.token):
@@ -97,16 +110,19 @@ class InputRequests:
             self.workflows.fail_callback(question.token, INVALID, exceeded)
             return
         expires_at = None if timeout is None else self.recorder.now() + timeout
-        self.recorder.record(task, InputRequested(question.key, asked, Callback(question.token), expires_at))
+        destination = Callback(question.token, asking.letter)
+        self.recorder.record(task, InputRequested(question.key, asked, destination, expires_at))
 
-    def _task(self, execution: Execution) -> Task | None:
+    def _asking(self, execution: Execution) -> "_Asking | None":
         """Return the task of an execution, or of the one that has started it, some generations up."""
         asking: Execution | None = execution
         for _ in range(MOST_GENERATIONS):
             if asking is None:
                 return None
             if task_key_from_execution(asking.name) is not None:
-                return self.recorder.load_for(asking)
+                task = self.recorder.load_for(asking)
+                letter = None if task is None else task.letter_of(asking)
+                return None if task is None or letter is None else _Asking(task, letter)
             asking = self._starter_of(asking)
         return None
 

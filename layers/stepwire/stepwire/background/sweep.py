@@ -133,7 +133,7 @@ class _Run:
             return False
         if now - task.checked_at < self.sweep.interval:
             return True  # the index knows the time of the last check in steps
-        if not self._running.contains(task.execution):
+        if not all(map(self._running.contains, task.running_at(now).values())):
             return False
         self._deliver(task)
         return True
@@ -159,6 +159,9 @@ class _Run:
 
     def _stop_late_execution(self, task: Task) -> None:
         """Stop an execution that was started while its task was cancelled; the starting request has finished by now."""
+        if task.race is not None:
+            self.sweep.upkeep.attempts.races.stop_losers(task, is_late=True)
+            return
         self.sweep.upkeep.workflows.stop(task.execution, "The task was cancelled before its execution began.")
         with suppress(SaveConflict):
             self.sweep.recorder.store.save(replace(task, may_begin=False))

@@ -44,11 +44,13 @@ class Additions:
     defaults: JsonObject = field(default_factory=dict[str, Any])
     """For arguments that a call leaves out; not shown to clients."""
     context: Context | None = None
+    of_arms: frozenset[str] = frozenset()
+    """Names of the constants of the arms of a race, which each arm gets when it starts."""
 
     @property
     def reserved(self) -> frozenset[str]:
         """Names that the server sets, and a caller may not."""
-        return frozenset((*self.constants, *((self.context.input_key,) if self.context else ())))
+        return frozenset((*self.constants, *((self.context.input_key,) if self.context else ()), *self.of_arms))
 
     def with_defaults(self, arguments: JsonObject) -> JsonObject:
         """Return the arguments with the defaults for those that are left out."""
@@ -69,10 +71,13 @@ NOTHING_ADDED = Additions()
 def additions_of(entry: JsonObject) -> Additions:
     """Read the additions of a tool's compiled entry."""
     shape, context = entry.get("input", {}), entry.get("context")
-    if not shape and context is None:
+    arms: list[JsonObject] = entry.get("race", {}).get("arms", [])
+    of_arms = frozenset(name for arm in arms for name in arm.get("constants", {}))
+    if not shape and context is None and not of_arms:
         return NOTHING_ADDED
     return Additions(
         shape.get("constants", {}),
         shape.get("defaults", {}),
         None if context is None else Context(context["input_key"], tuple(context["claims"])),
+        of_arms,
     )

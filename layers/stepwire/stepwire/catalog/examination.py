@@ -77,7 +77,12 @@ def _check_express(manifest: Manifest) -> None:
         )
     if manifest.role is not None:
         raise CatalogError("role: a state machine of type EXPRESS must be of the endpoint's own account and Region")
-    needing = (("confirm", manifest.confirm), ("idempotency", manifest.idempotency), ("retry", manifest.retry))
+    needing = (
+        ("confirm", manifest.confirm),
+        ("idempotency", manifest.idempotency),
+        ("retry", manifest.retry),
+        ("race", manifest.race),
+    )
     for field, value in needing:
         if value is not None:
             raise CatalogError(

@@ -142,6 +142,8 @@ def fault_words(kind: str, path: Sequence[str], given: Any, limits: Mapping[str,
 def _size_words(kind: str, given: Any, limits: Mapping[str, Any]) -> str:
     unit = "characters" if kind.startswith("string") else "entries"
     match kind:
+        case "too_short" if limits["min_length"] > 1:
+            return f"must have at least {limits['min_length']} {unit}, and has {len(given)}"
         case "string_too_short" | "too_short":
             return "must not be empty"
         case "string_too_long" | "too_long":

@@ -65,7 +65,7 @@ def added_faults(
     shape = shape or InputFields()
     added = {f"input.constants.{name}": name for name in shape.constants}
     added |= {"context.input_key": context.input_key} if context else {}
-    offered = set(_offered(input_schema))
+    offered = set(offered_names(input_schema))
     taken: dict[str, str] = {confirm_key: "confirm.input_key"} if confirm_key else {}
     for field, name in added.items():
         if name in offered:
@@ -87,7 +87,7 @@ def _default_faults(input_schema: JsonObject, name: str, value: Json) -> Iterato
     yield from (str(fault) for fault in violations_of(write(schema), {name: value})[:1])
 
 
-def _offered(schema: JsonObject) -> Iterator[str]:
+def offered_names(schema: JsonObject) -> Iterator[str]:
     """Yield the names of the properties that a schema describes at its top, also by what it refers to."""
     waiting, seen = [schema], set[int]()
     while waiting:

@@ -90,6 +90,17 @@ EFFECTS: Final = {
     "output.text": "A template: the first block of the content.",
     "output.content": "Content blocks of MCP; their texts are templates, and `each` is an expression for a list.",
     "output.meta": "Members of the result's `_meta`; their texts are templates.",
+    "race": (
+        "Several state machines work on one call, and the first success decides it: [Races](tools.md#races). Without "
+        "it, there is one."
+    ),
+    "race.arms": "The state machines that race, two to five: a list of these fields.",
+    "race.arms.name": "What the result and messages call it.",
+    "race.arms.state_machine": "As `state_machine` of the tool, which holds for arms that name none.",
+    "race.arms.role": "As `role` of the tool, for an arm with a `state_machine` of its own.",
+    "race.arms.constants": "Members that the input of this arm alone has. No caller can set them.",
+    "race.arms.delay": "How long after the others it starts: their head start. It waits no longer than they run.",
+    "race.quorum": "How many arms must succeed. The result is that of the arm with which there are enough.",
     "retry": "Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt.",
     "retry.attempts": "The most attempts, the first included.",
     "retry.errors": (
@@ -117,6 +128,8 @@ SHAPES: Final = {
     "result_prefix": (
         "a path that ends with '/', of letters, digits, !_.*'()- and the variables {principal} and {task_id}"
     ),
+    "race.arms.name": "1 to 32 letters, digits, '_' and '-'",
+    "race.arms.role": "the ARN of a role, such as arn:aws:iam::123456789012:role/name",
     "scopes": "1 to 200 printable ASCII characters without spaces, quotes and backslashes",
 }
 """What a text must be whose pattern nobody wants to read."""

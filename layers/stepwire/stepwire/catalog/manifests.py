@@ -18,11 +18,13 @@ from pydantic_core import ErrorDetails
 from stepwire.catalog.manifest_faults import fault_words, not_utf8, unknown_field, wrong_types
 from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
 from stepwire.catalog.manifest_output import OutputFields, output_faults
+from stepwire.catalog.manifest_race import ArmFields, RaceFields, constants_faults, race_faults
 from stepwire.catalog.manifest_retry import RetryFields
 from stepwire.catalog.manifest_yaml import read_yaml
 from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json, write
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema
@@ -112,6 +114,15 @@ class Idempotency(BaseModel):
         return {"arguments": cast(Any, value)} if isinstance(value, list) else value
 
 
+@dataclass(frozen=True)
+class Machine:
+    """A state machine as a manifest names it."""
+
+    name: str
+    """Its name or its ARN, also that of a version or an alias."""
+    role: str | None = None
+
+
 class Manifest(BaseModel):
     """A tool as its author describes it."""
 
@@ -120,7 +131,7 @@ class Manifest(BaseModel):
     name: Annotated[str, AfterValidator(_free_name)] = Field(pattern=f"^{NAME_PATTERN.pattern}$")
     title: str | None = Field(default=None, min_length=1, max_length=200)
     description: str = Field(min_length=1, max_length=10_000)
-    state_machine: str = Field(min_length=1)
+    state_machine: str | None = Field(min_length=1)
     role: str | None = Field(default=None, pattern=ROLE_PATTERN, max_length=2048)
     input_schema: Annotated[JsonObject, AfterValidator(_object_schema)]
     output_schema: Annotated[JsonObject, AfterValidator(_schema)] | None = None
@@ -150,8 +161,31 @@ class Manifest(BaseModel):
     input: InputFields | None = None
     context: ContextFields | None = None
     output: OutputFields | None = None
+    race: RaceFields | None = None
     retry: RetryFields | None = None
     card: bool = True
+
+    @property
+    def machines(self) -> tuple[Machine, ...]:
+        """The state machines that its calls start: one, or those of the arms in their order."""
+        if self.race is None:
+            return (Machine(self.state_machine or "", self.role),)
+        arms: list[JsonObject] = self.race.compiled(self.state_machine, self.role)["arms"]
+        return tuple(Machine(arm["state_machine"], arm.get("role")) for arm in arms)
+
+    @model_validator(mode="before")
+    @classmethod
+    def has_machines_of_arms(cls, value: Any) -> Any:
+        """Let the arms of a race name the state machines."""
+        fields = as_object(value)
+        return {**fields, "state_machine": None} if "race" in fields and "state_machine" not in fields else value
+
+    @model_validator(mode="after")
+    def names_its_machines(self) -> Self:
+        """Check that there is a state machine, or one for each arm of a race."""
+        for fault in race_faults(self.race, self.state_machine, self.role, self.ttl):
+            raise ValueError(fault)
+        return self
 
     @model_validator(mode="after")
     def keeps_what_is_stored_small(self) -> Self:
@@ -165,6 +199,8 @@ class Manifest(BaseModel):
         """Check that what the server adds to the input has names of its own."""
         confirm_key = self.confirm.input_key if self.confirm else None
         for fault in added_faults(self.input_schema, self.input, self.context, confirm_key):
+            raise ValueError(fault)
+        for fault in constants_faults(self.race, self.input_schema, self.input, self.context, confirm_key):
             raise ValueError(fault)
         return self
 
@@ -225,6 +261,11 @@ class Manifest(BaseModel):
             schemas["output"] = self.output.compiled()
         if self.retry is not None:
             schemas["retry"] = self.retry.compiled()
+        if self.race is not None:
+            schemas["race"] = self.race.compiled(self.state_machine, self.role)
+            # A race is also known by its first arm, wherever one machine stands for a tool.
+            schemas["state_machine"] = self.machines[0].name
+            entry.pop("role", None)
         if self.input is not None:
             schemas["input"] = {"constants": self.input.constants, "defaults": self.input.defaults}
         return {
@@ -252,12 +293,14 @@ _NESTED: Final[dict[str, type[BaseModel]]] = {
     "idempotency": Idempotency,
     "input": InputFields,
     "output": OutputFields,
+    "race": RaceFields,
+    "race.arms": ArmFields,
     "retry": RetryFields,
 }
 
 
 def models_of_fields() -> Mapping[str, type[BaseModel]]:
-    """Return the models of the fields that have fields of their own."""
+    """Return the models of the fields, by their paths, that have fields of their own or are lists of such."""
     return _NESTED
 
 
@@ -353,7 +396,7 @@ def _path_of(fault: ErrorDetails) -> list[str]:
 def _words_of(fault: ErrorDetails) -> str:
     *path, name = map(str, fault["loc"] or [""])
     if fault["type"] == "extra_forbidden":
-        fields = (_NESTED[path[0]] if path else Manifest).model_fields
+        fields = _NESTED.get(".".join(part for part in path if not part.isdecimal()), Manifest).model_fields
         return unknown_field(name, [field.alias or known for known, field in fields.items()])
     if fault["type"] == "value_error":
         return fault["msg"].removeprefix("Value error, ")

@@ -6,14 +6,14 @@ does not.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from stepwire import __version__
 from stepwire.catalog.compiled import Compiled, Endpoint, Refusal
 from stepwire.catalog.examination import Examined, fields_for, role_problem
-from stepwire.catalog.manifests import Manifest, read_manifest
-from stepwire.catalog.tools import ARN_PATTERN, RETRY_FORMAT
+from stepwire.catalog.manifests import Machine, Manifest, read_manifest
+from stepwire.catalog.tools import ARN_PATTERN, RACE_FORMAT
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonObject
 from stepwire.lean_dataclasses import dataclass, field
@@ -106,7 +106,7 @@ class Compiler:
         1. Its name is no tool's of the release; 2. it is the one that was compiled before; 3. a manifest; 4. of its own
         name; 5. with scopes that somebody checks; 6. for a state machine of this account and Region, or with a role
         that the endpoint may assume; 7. whose owner consents; 8. that is there, can be described, and fits the manifest
-        (`examination`).
+        (`examination`). Of a race, 6. to 8. hold for the state machine of every arm.
         """
         if one.tool in self.release_tools:
             where = self.release_tools[one.tool]
@@ -116,23 +116,30 @@ class Compiler:
             )
         digest = _digest(one.text)
         if before is not None and before.get("digest") == digest and not self.recheck:
-            self._check_consent(before["state_machine"], before.get("role", ""))
+            self._check_consents(before)
             return before
         manifest = _read(one)
         if manifest.scopes and not self.endpoint.checks_scopes:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
-        arn = self._arn(manifest)
-        self._check_consent(arn, manifest.role or "")
-        found = self._examine(arn, manifest)
-        return {**manifest.compiled(), **found, "state_machine": arn, "source": one.source, "digest": digest}
+        arns = [self._arn(machine) for machine in manifest.machines]
+        for arn, machine in zip(arns, manifest.machines, strict=True):
+            self._check_consent(arn, machine.role or "")
+        found = [self._examine(arn, manifest, machine) for arn, machine in zip(arns, manifest.machines, strict=True)]
+        entry = {**manifest.compiled(), **found[0], "source": one.source, "digest": digest}
+        return _with_arns(entry, arns)
 
-    def _arn(self, manifest: Manifest) -> str:
-        name = manifest.state_machine
+    def _check_consents(self, entry: JsonObject) -> None:
+        """Check the consent of every state machine of a compiled tool."""
+        for one in entry["race"]["arms"] if "race" in entry else [entry]:
+            self._check_consent(one["state_machine"], one.get("role", ""))
+
+    def _arn(self, machine: Machine) -> str:
+        name = machine.name
         arn = name if name.startswith("arn:") else f"{self.endpoint.machine_prefix}{name}"
         if not ARN_PATTERN.fullmatch(arn):
             raise _Refused(f"state_machine: {name[:200]!r} is neither a state machine's name nor its ARN")
-        if manifest.role is not None:
-            problem = role_problem(manifest.role, arn, self.endpoint.roles)
+        if machine.role is not None:
+            problem = role_problem(machine.role, arn, self.endpoint.roles)
             if problem is not None:
                 raise _Refused(f"role: {problem}")
         elif not arn.startswith(self.endpoint.machine_prefix):
@@ -156,16 +163,16 @@ class Compiler:
 
     def _still_consents(self, before: JsonObject) -> bool:
         try:
-            self._check_consent(before["state_machine"], before.get("role", ""))
+            self._check_consents(before)
         except _NoConsent:
             return False
         except _Refused:
             return True  # nobody knows; IAM does
         return True
 
-    def _examine(self, arn: str, manifest: Manifest) -> JsonObject:
+    def _examine(self, arn: str, manifest: Manifest, machine: Machine) -> JsonObject:
         try:
-            return fields_for(self.machines.examine(arn, manifest.role or ""), manifest)
+            return fields_for(self.machines.examine(arn, machine.role or ""), manifest)
         except CatalogError as fault:
             raise _Refused(str(fault)) from None
         except WorkflowsThrottled:
@@ -175,6 +182,15 @@ class Compiler:
             ) from None
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: {arn} cannot be described now; tried again later") from None
+
+
+def _with_arns(entry: JsonObject, arns: Sequence[str]) -> JsonObject:
+    """Return a compiled tool with the ARNs of its state machines."""
+    if "race" not in entry:
+        return {**entry, "state_machine": arns[0]}
+    race = entry["race"]
+    arms = [{**arm, "state_machine": arn} for arm, arn in zip(race["arms"], arns, strict=True)]
+    return {**entry, "state_machine": arns[0], "race": {**race, "arms": arms}}
 
 
 def _read(one: Registered) -> Manifest:
@@ -189,5 +205,5 @@ def _read(one: Registered) -> Manifest:
 
 def _digest(text: str) -> str:
     """Name a manifest and the version that compiled it: another version may compile it otherwise."""
-    compiler = f"{__version__} {RETRY_FORMAT}"
+    compiler = f"{__version__} {RACE_FORMAT}"
     return hashlib.blake2b(f"{compiler} {text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from stepwire.catalog.additions import NOTHING_ADDED, Additions, additions_of
 from stepwire.errors import CatalogError, UnknownTool
@@ -21,9 +21,12 @@ from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
 from stepwire.tasks.inputs import FormElicitation
 from stepwire.tasks.question_schemas import LONGEST_QUESTION
-from stepwire.tasks.retries import Retry
+from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import Causes
 from stepwire.visible_text import quoted
+
+if TYPE_CHECKING:
+    from stepwire.tasks.races import Race
 
 FORMAT: Final = 2
 """The format of a tool that every version of Stepwire can serve."""
@@ -33,9 +36,11 @@ RUN_FORMAT: Final = 4
 """The format of a tool that a version must know how to run: EXPRESS, or by a role."""
 RETRY_FORMAT: Final = 5
 """The format of a tool whose workflow a version must know how to retry."""
+RACE_FORMAT: Final = 6
+"""The format of a tool whose state machines a version must know how to race."""
 OBJECT_FORMAT: Final = 7
 """The format of a tool whose output a version must know how to read from S3."""
-FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT, OBJECT_FORMAT)
+FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT, RACE_FORMAT, OBJECT_FORMAT)
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -139,7 +144,9 @@ class Tool:
     role: str = ""
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
     retry: Retry | None = None
-    """Which failures of its workflow are retried; None: none."""
+    """Which failures of its workflow, or of an arm of its race, are retried; None: none."""
+    race: "Race | None" = None
+    """The state machines that race for the result of each call; None: there is one."""
     card: bool = True
     """Whether hosts with MCP Apps are told of its card."""
 
@@ -247,6 +254,9 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
 
 def format_of(entry: JsonObject) -> int:
     """Return the format of a compiled tool. A version that does not know its fields must not serve it."""
+    if "race" in entry:
+        # Later than outputs in S3: whoever knows this format knows those too.
+        return RACE_FORMAT
     if "object" in as_object(entry.get("output")):
         return OBJECT_FORMAT
     if "retry" in entry:
@@ -257,6 +267,7 @@ def format_of(entry: JsonObject) -> int:
 
 
 def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
+    retry = _retry(entry.get("retry"))
     return Tool(
         name=entry["name"],
         title=entry.get("title"),
@@ -283,7 +294,8 @@ def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:
         output_shape=write(entry["output"]) if "output" in entry else None,
         is_express=entry.get("express", False),
         role=entry.get("role", ""),
-        retry=_retry(entry.get("retry")),
+        retry=retry,
+        race=_race(entry, retry, state_machines),
         card=entry.get("card", True),
     )
 
@@ -315,8 +327,31 @@ def _retry(entry: JsonObject | None) -> Retry | None:
     )
 
 
+def _race(entry: JsonObject, retry: Retry | None, state_machines: Mapping[str, str]) -> "Race | None":
+    if "race" not in entry:
+        return None
+    from stepwire.tasks.races import LETTERS, NO_RETRY, Arm, Race  # noqa: PLC0415 - few tools race
+
+    arms = tuple(
+        Arm(
+            arm["name"],
+            letter,
+            _arn_of(arm["state_machine"], entry, state_machines),
+            arm.get("role", ""),
+            write(arm["constants"]) if arm.get("constants") else "",
+            timedelta(milliseconds=arm.get("delay_ms", 0)),
+            Attempt(retry or NO_RETRY),
+        )
+        for letter, arm in zip(LETTERS, entry["race"]["arms"], strict=False)
+    )
+    return Race(arms, entry["race"]["quorum"])
+
+
 def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:
-    name = entry["state_machine"]
+    return _arn_of(entry["state_machine"], entry, state_machines)
+
+
+def _arn_of(name: str, entry: JsonObject, state_machines: Mapping[str, str]) -> str:
     arn = state_machines.get(name, name)
     if not ARN_PATTERN.fullmatch(arn):
         known = ", ".join(sorted(state_machines)) or "none"

@@ -101,6 +101,10 @@ class FollowUps:
             raise NotFollowedUp("There is no such task, or it has expired: its caller must call the tool again.")
         if not task.has_ended:
             raise NotFollowedUp("The task has not ended: wait for its end, or let its caller cancel it.")
+        if task.race is not None:
+            raise NotFollowedUp(
+                "Its state machines raced, and the others were stopped: its caller calls the tool again."
+            )
         return task
 
     def _existing(self, task: Task, means: Means) -> FollowUp | None:

@@ -31,7 +31,7 @@ from stepwire.errors import (
     WorkflowNotStopped,
     WorkflowsThrottled,
 )
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, as_object, write
 from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
@@ -124,7 +124,10 @@ class Operations:
             return task
         began = self.recorder.now()
         try:
-            self.workflows.start(task.execution, self.recorder.store.terms_of(new).input, call.trace_header)
+            if task.race is None:
+                self.workflows.start(task.execution, self.recorder.store.terms_of(new).input, call.trace_header)
+            else:
+                task = self.upkeep.attempts.races.begin(task, call.trace_header)
         except StartRefused as refusal:
             if self._undo(task):
                 raise WorkflowNotStarted(
@@ -135,7 +138,7 @@ class Operations:
             # The task is durable: the next check of Step Functions starts the execution if that is missing.
             self.report(error)
         self._audit(AuditAction.CREATED, task)
-        if self.recorder.now() - began > _SLOW_START:
+        if self.recorder.now() - began > _SLOW_START and task.race is None:
             return self._stop_if_cancelled_meanwhile(task)  # only after a slow start, because it costs a read
         return task
 
@@ -228,18 +231,29 @@ class Operations:
                 return self.cancel(owner, task_id)
             self._audit(AuditAction.CANCELLED, cancelled_first)
             return cancelled_first
+        running = task.running_at(self.recorder.now())
         try:
-            is_there = self.workflows.stop(task.execution, "Cancelled by the caller.")
+            there = {letter for letter, one in running.items() if self.workflows.stop(one, "Cancelled by the caller.")}
         except StopRefused as refusal:
             self.report(refusal)
             raise WorkflowNotStopped(f"The task goes on: {refusal.reason}.") from None
-        cancelled = self.recorder.record(task, replace(stopped, may_begin=not is_there))
+        may_begin = task.race is None and not there
+        cancelled = self.recorder.record(task, replace(stopped, may_begin=may_begin, stopped=frozenset(there)))
         if cancelled is None:
             raise UnknownTask
         if not isinstance(cancelled.status, Cancelled):
             raise TaskAlreadyEnded
+        if cancelled.race is not None:
+            cancelled = self._stop_arms_begun_meanwhile(cancelled, frozenset(there))
         self._audit(AuditAction.CANCELLED, cancelled)
         return cancelled
+
+    def _stop_arms_begun_meanwhile(self, task: Task, stopped: frozenset[str]) -> Task:
+        try:
+            return self.upkeep.attempts.races.stop_losers(task, but=stopped)
+        except Exception as fault:  # noqa: BLE001 - the task is cancelled; the sweep repeats this
+            self.report(fault)
+            return task
 
     def page(self, owner: Principal, after: TaskId | None) -> TaskPage:
         """Return one page of the caller's tasks, newest first."""
@@ -250,7 +264,8 @@ class Operations:
         self._audit(AuditAction.RETRIEVED, task)
         match task.status:
             case Completed(result):
-                return with_presigned_links(self._whole(task, result), result_location_of(task), self.sign)
+                whole = with_presigned_links(self._whole(task, result), result_location_of(task), self.sign)
+                return whole if task.race is None else _with_meta(whole, task.race.result_meta(task.last_updated_at))
             case Failed(error):
                 return error
             case Working() | InputRequired() | Cancelled():
@@ -338,7 +353,8 @@ class Operations:
             checked_at=now,
             origin=call.origin,
             keep_result=tool.keep_result,
-            attempt=None if tool.retry is None else Attempt(tool.retry),
+            attempt=None if tool.retry is None or tool.race is not None else Attempt(tool.retry),
+            race=None if tool.race is None else tool.race.begun(now),
             states=() if call.has_card and tool.shows_state else None,
         )
 
@@ -370,6 +386,11 @@ def _granted_ttl(tool: Tool, asked_ms: int | None, longest: timedelta) -> timede
     """T12: at least the tool's own ttl, which covers its longest run; at most the limit."""
     asked = 0 if asked_ms is None else min(asked_ms, longest // _MILLISECOND)
     return max(tool.ttl, asked * _MILLISECOND)
+
+
+def _with_meta(result: ToolResult, added: JsonObject) -> ToolResult:
+    value = result.value()
+    return replace(result, text=write({**value, "_meta": {**as_object(value.get("_meta")), **added}}))
 
 
 def confirmation_request(confirmation: Confirmation, arguments: JsonObject) -> InputRequest:

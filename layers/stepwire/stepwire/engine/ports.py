@@ -330,8 +330,8 @@ class Workflows(Protocol):
 class WakeUps(Protocol):
     """Calls `Attempts.wake` for a task at a time, so that nobody waits for its next attempt."""
 
-    def schedule(self, key: TaskKey, delay: timedelta) -> None:
-        """Wake a task after this delay, or earlier. At least once, seldom later, and perhaps never.
+    def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
+        """Wake a task, or an arm of its race, after this delay or earlier. At least once, and perhaps never.
 
         Raises:
             WakeUpsUnavailable: it may or may not be woken.

@@ -12,7 +12,7 @@ from stepwire.engine.ports import Clock, TaskPage, TaskStore, WatchedTask
 from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
-from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded
+from stepwire.tasks.events import ArmEnded, AttemptEnded, TaskEvent, WorkCompleted, WorkEnded
 from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
@@ -57,7 +57,7 @@ class Recorder:
             if newer is None:  # not there yet, or expired
                 break
             task = newer
-        return task if task is not None and task.execution == execution else None
+        return task if task is not None and task.works_in(execution) else None
 
     def require(self, owner: Principal, task_id: object) -> Task:
         """Return the task with an id that a caller sent.
@@ -138,7 +138,7 @@ class Recorder:
 
     def note_shaping(self, task: Task, event: TaskEvent) -> None:
         """Tell the operator that an output could not be shaped, once for each task."""
-        end = event.end if isinstance(event, AttemptEnded) else event
+        end = event.end if isinstance(event, AttemptEnded | ArmEnded) else event
         if isinstance(end, WorkCompleted) and end.shaping_fault is not None:
             fault = end.shaping_fault
             self.audit(AuditEntry(AuditAction.UNSHAPED, task.owner, task.work.tool, task.task_id, fault))

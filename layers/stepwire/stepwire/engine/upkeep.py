@@ -7,7 +7,7 @@ of checks. A check is one write, of what was found. A throttled check is postpon
 never prevents the detection of an end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -71,6 +71,8 @@ class Upkeep:
 
     def after_upkeep(self, task: Task) -> Task:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
+        if task.has_ended and task.may_begin and task.race is not None:
+            return self._without_losers(task)
         task = self.after_delivery(task)
         shows_state = self._may_look_at_state(task)
         if not (shows_state or self._may_describe(task)):
@@ -109,7 +111,7 @@ class Upkeep:
 
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
-        return self.attempts.begin(task)
+        return self.attempts.begin_work(task)
 
     @property
     def attempts(self) -> Attempts:
@@ -120,6 +122,8 @@ class Upkeep:
         """Tell whether to refresh the current state: only if shown, due, and within this instance's budget."""
         # Progress that the workflow reports itself says more than the name of a state.
         if not task.work.shows_state or reports_progress(task) or self.intervals.state <= timedelta():
+            return False
+        if task.race is not None:  # of one arm, it would say nothing of the others
             return False
         return self._is_due(task, shows_state=True) and self.history_calls.take(self.recorder.now())
 
@@ -153,26 +157,42 @@ class Upkeep:
             return None
 
     def _repair(self, task: Task) -> Task:
-        match self.workflows.describe(task.execution):
-            case Running():
-                return self._checked(task)
-            case Missing():
-                return self._begun(task)
-            case end if self.attempts.has_begun(task, end):
-                return self.attempts.record_end(task, end, EndSource.CHECK)
-            case _:  # it has failed, and is to be redriven
-                return self._begun(task)
+        """Return the task after its executions were described: an end is recorded, what was never begun is begun."""
+        now, missing, is_recorded = self.recorder.now(), list[str](), False
+        for letter, execution in task.running_at(now).items():
+            if letter and self.describe_calls is not None:
+                self.describe_calls.take(now)  # one was taken before; a race makes one call for each arm
+            match self.workflows.describe(execution):
+                case Running():
+                    pass
+                case Missing():
+                    missing.append(letter)
+                case end if self.attempts.has_begun(task, execution, end):
+                    task, is_recorded = self.attempts.record_end(task, execution, end, EndSource.CHECK), True
+                case _:  # it has failed, and is to be redriven
+                    missing.append(letter)
+            if task.has_ended:
+                return task
+        if missing:
+            return self._begun(task, missing)
+        return task if is_recorded and task.race is None else self._checked(task)
 
-    def _begun(self, task: Task) -> Task:
+    def _begun(self, task: Task, letters: Sequence[str]) -> Task:
         """Return the task after starting or redriving what was never begun. Of several readers, one does so."""
         checked = self.recorder.save_if_unchanged(task, WorkChecked())
         if checked is None:
             return task
-        try:
-            return self.after_start(checked) if self._is_wanted(checked) else self._cancel_unstarted(checked)
-        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
-            self.report(error)
-            return checked
+        if not self._is_wanted(checked):
+            return self._cancel_unstarted(checked)
+        for letter in letters:
+            try:
+                if letter in checked.executions:
+                    checked = self.attempts.begin(checked, letter)
+            except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
+                self.report(error)
+            if checked.has_ended:
+                break
+        return checked
 
     def _is_wanted(self, task: Task) -> bool:
         """Tell whether the client has not cancelled the request; the call itself may have died before this check."""
@@ -180,8 +200,22 @@ class Upkeep:
         return request is None or self.recorder.store.begin_request(task.owner, request, task.task_id, until)
 
     def _cancel_unstarted(self, task: Task) -> Task:
+        if task.race is not None:  # another arm may run
+            for execution in task.running_at(self.recorder.now()).values():
+                self.workflows.stop(execution, "The request was cancelled.")
         stopped = WorkStopped("The request was cancelled before its work began.", may_begin=True)
         return self.recorder.record(task, stopped) or task
+
+    def _without_losers(self, task: Task) -> Task:
+        """Return an ended task after stopping what is left of its race, an interval after its end."""
+        now = self.recorder.now()
+        if now - task.checked_at < self.intervals.of(task, now, shows_state=False):
+            return task
+        try:
+            return self.attempts.races.stop_losers(task, is_late=True)
+        except Exception as fault:  # noqa: BLE001 - the caller gets the result; the sweep tries again
+            self.report(fault)
+            return task
 
     def stop_if_ended(self, task: Task) -> Task:
         """Return the current task after a start; if it has ended meanwhile, stop its execution."""

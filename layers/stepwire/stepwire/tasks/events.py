@@ -6,12 +6,15 @@ Stepwire publishes) and `aws.workflows.status_events` (EventBridge's JSON).
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from stepwire.lean_dataclasses import dataclass, field
+from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Terms, ToolResult
+
+if TYPE_CHECKING:
+    from stepwire.tasks.races import Arm, ArmEnd
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,14 @@ class ProgressReported:
 
     progress: Progress
     message: str | None = None
+
+
+def progress_of_arm(reported: ProgressReported, arm: "Arm") -> ProgressReported:
+    """Return the progress of an arm as that of its task: that of the furthest arm is shown, so it is a percentage."""
+    progress, message = reported.progress, reported.message
+    if progress.total:
+        progress = replace(progress, done=round(100 * progress.done / progress.total, 2), total=100)
+    return ProgressReported(progress, None if message is None else f"{arm.name}: {message}")
 
 
 @dataclass(frozen=True)
@@ -129,6 +140,8 @@ class WorkStopped:
     message: str
     may_begin: bool = False
     """Whether no execution was found, so that a concurrent request may still start it."""
+    stopped: frozenset[str] = frozenset()
+    """Of a race: the letters of the arms whose executions were found and stopped."""
 
 
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped
@@ -151,12 +164,23 @@ class AttemptEnded:
 
 
 @dataclass(frozen=True)
+class ArmEnded:
+    """An attempt of an arm of a race ended; the race decides whether the task does."""
+
+    arm: "ArmEnd"
+    end: WorkEnded
+    """The end of the task, if the arm succeeded and completes the quorum."""
+
+
+@dataclass(frozen=True)
 class RedriveRefused:
     """Step Functions does not redrive the execution of the attempt."""
 
     run: int
-    end: WorkEnded
-    """The end of the task, if the attempt may not begin in a new execution."""
+    end: "WorkEnded | ArmEnded"
+    """The end of the task or of the arm, if the attempt may not begin in a new execution."""
+    arm: str = ""
+    """Letter of the arm whose attempt it is; empty: the task is no race."""
 
 
 TaskEvent: TypeAlias = (
@@ -173,5 +197,6 @@ TaskEvent: TypeAlias = (
     | WorkDeclined
     | WorkEnded
     | AttemptEnded
+    | ArmEnded
     | RedriveRefused
 )

@@ -27,7 +27,8 @@ LONGEST_PREFIX: Final = 12
 """Characters of an execution prefix. Name and prefix leave 5 of Step Functions' 80 to a suffix."""
 _OWNER_AND_ID: Final = 63  # characters of a name behind its prefix
 _PREFIX_PATTERN: Final = re.compile(f"[a-z0-9]{{1,{LONGEST_PREFIX - 1}}}-")
-_SUFFIX_PATTERN: Final = "(?:-r(?:[2-9]|10))?"  # of an execution that retries the task's first one (`retries`)
+# Of an execution that retries the task's first one (`retries`), and of an arm of a race (`races`), perhaps retried.
+_SUFFIX_PATTERN: Final = "(?:-r(?:[2-9]|10)|-[a-e](?:r(?:[2-9]|10))?)?"
 _EXECUTION_NAME_PATTERN: Final = re.compile(
     f"(?:{_PREFIX_PATTERN.pattern})([{_ALPHABET}]{{26}})-([{_ALPHABET}]{{36}}){_SUFFIX_PATTERN}"
 )

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 
@@ -95,6 +95,8 @@ class Callback:
 
     token: str
     """Step Functions' task token. Secret: it authorizes the answer, and is stored only in the task's item."""
+    arm: str = field(default="", compare=False)
+    """Letter of the arm of a race whose workflow asks; empty: the task is no race."""
 
 
 @dataclass(frozen=True)

@@ -20,24 +20,28 @@ task ignores every event, so events may arrive late, more than once and in any o
     ClientTaskNoted   working           input_required            unconfirmed
     ClientTaskClosed  working           input_required            unconfirmed
     AttemptEnded      working, any end  working, any end          unconfirmed
+    ArmEnded          working, done     working, input_required, done  unconfirmed
     RedriveRefused    working, any end  working, any end          unconfirmed
 
-An unconfirmed task is input_required on the wire: its workflow starts when its user confirms the call. From completed,
-failed and cancelled there is no way on (T10, X30). Time changes a state too (`as_of`): when its last question expires,
-an input_required task becomes working, and an unconfirmed one completed. What a retry policy decides (`retries`) is
-decided here too: a failed attempt leaves the task working where another one follows, and its open questions are gone.
+Done is completed or cancelled. An unconfirmed task is input_required on the wire: its workflow starts when its user
+confirms the call. From completed, failed and cancelled there is no way on (T10, X30). Time changes a state too
+(`as_of`): when its last question expires, an input_required task becomes working, and an unconfirmed one completed.
+What a retry policy decides (`retries`) is decided here too: a failed attempt leaves the task working where another one
+follows, and its open questions are gone. So is what a race decides (`races`): an arm that ends leaves the task as it is
+while others can fill the quorum, and its open questions are gone.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import chain, count
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from stepwire.json_text import write
 from stepwire.lean_dataclasses import replace
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,
+    ArmEnded,
     AttemptEnded,
     ClientTaskClosed,
     ClientTaskNoted,
@@ -73,6 +77,9 @@ from stepwire.tasks.task import (
     newest_states,
     reports_progress,
 )
+
+if TYPE_CHECKING:
+    from stepwire.tasks.races import Race
 
 _UNCONFIRMED: Final = ToolResult(
     write(
@@ -205,9 +212,10 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
     return _with_requests(replace(task, inputs=replace(task.inputs, asked=number)), tuple(requests))
 
 
-def _confirm(task: Task, event: WorkConfirmed, _at: datetime) -> Task:
+def _confirm(task: Task, event: WorkConfirmed, at: datetime) -> Task:
     left = tuple(one for one in task.input_requests if not isinstance(one.destination, WorkflowInput))
-    confirmed = replace(task, work=replace(task.work, terms=event.terms), ttl=task.ttl + event.waited)
+    race = task.race and task.race.begun(at)
+    confirmed = replace(task, work=replace(task.work, terms=event.terms), ttl=task.ttl + event.waited, race=race)
     return _with_requests(confirmed, left)
 
 
@@ -224,9 +232,9 @@ def _fail(task: Task, event: WorkFailed, _at: datetime) -> Task:
     return replace(task, status=failed, inputs=Inputs(), may_begin=False)
 
 
-def _stop(task: Task, event: WorkStopped, _at: datetime) -> Task:
+def _stop(task: Task, event: WorkStopped, at: datetime) -> Task:
     # Who stops one attempt may meet another process that begins the next one.
-    may_begin = event.may_begin or task.is_retried
+    may_begin = event.may_begin or task.is_retried or (task.race is not None and not _is_settled(task.race, event, at))
     return replace(task, status=Cancelled(event.message), inputs=Inputs(), may_begin=may_begin)
 
 
@@ -242,12 +250,47 @@ def _end_attempt(task: Task, event: AttemptEnded, at: datetime) -> Task:
 
 
 def _restart(task: Task, event: RedriveRefused, at: datetime) -> Task:
-    attempt = task.attempt
+    attempt = task.attempt_of(event.arm)
     if attempt is None or attempt.run != event.run or not attempt.is_redriven:
         return task  # it has begun otherwise meanwhile
     if not attempt.policy.may_restart:
-        return replace(advance(task, event.end, at), may_begin=False)
-    return _with_attempt(task, in_new_execution(attempt), at)
+        ended = advance(task, event.end, at)
+        return ended if task.race else replace(ended, may_begin=False)
+    anew = in_new_execution(attempt)
+    if task.race is None:
+        return _with_attempt(task, anew, at)
+    return replace(task, race=task.race.with_attempt(event.arm, anew))
+
+
+def _is_settled(race: "Race", event: WorkStopped, at: datetime) -> bool:
+    """Tell whether no arm runs any more, and none can: a redrive may bring back one that was stopped."""
+    left = race.left_running(at)
+    return all(arm.letter in event.stopped and not arm.attempt.is_redriven for arm in left)
+
+
+def _end_arm(task: Task, event: ArmEnded, at: datetime) -> Task:
+    if task.race is None:
+        return advance(task, event.end, at)
+    from stepwire.tasks.races import ALL_STOPPED, after_end, lost_text, message_after  # noqa: PLC0415 - few are races
+
+    race = after_end(task.race, event.arm, task.task_id, at, task.expires_at)
+    if race is task.race:
+        return task  # of an attempt that is over
+    left = tuple(one for one in task.input_requests if _arm_of(one) != event.arm.letter)
+    after = replace(task, race=race, status=_unfinished(left, task.status.message))
+    if race.winner is None and not race.is_lost:
+        return _with_message(after, message_after(race, event.arm))
+    end = event.end if race.winner else WorkStopped(ALL_STOPPED) if race.was_stopped else _lost(lost_text(race))
+    return replace(advance(after, end, at), may_begin=bool(race.left_running(at)))
+
+
+def _lost(text: str) -> WorkCompleted:
+    content = write({"content": [{"type": "text", "text": text}], "isError": True})
+    return WorkCompleted(ToolResult(content, is_error=True), text[:LONGEST_MESSAGE])
+
+
+def _arm_of(request: InputRequest) -> str | None:
+    return request.destination.arm if isinstance(request.destination, Callback) else None
 
 
 def _with_attempt(task: Task, attempt: Attempt, at: datetime) -> Task:
@@ -314,6 +357,7 @@ _TRANSITIONS: Final[Mapping[type[TaskEvent], _Row]] = {
     WorkFailed: _Row(_fail, _fail, _fail),
     WorkStopped: _Row(_stop, _stop, _stop),
     AttemptEnded: _Row(_end_attempt, _end_attempt, _ignore),
+    ArmEnded: _Row(_end_arm, _end_arm, _ignore),
     RedriveRefused: _Row(_restart, _restart, _ignore),
     WorkChecked: _Row(_note_check, _note_check, _note_check),
     AnswersDelivered: _Row(_drop_delivered, _drop_delivered, _drop_delivered),

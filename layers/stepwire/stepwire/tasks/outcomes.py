@@ -9,16 +9,19 @@ that JSON readers might understand differently is passed on as text, digit for d
 """
 
 import re
-from typing import Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
 
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import violations_of
-from stepwire.tasks.events import AttemptEnded, TaskEvent, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
+from stepwire.tasks.events import ArmEnded, AttemptEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.retries import TIMEOUT
 from stepwire.tasks.shaping import Unshapable, shaped
 from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
 from stepwire.tasks.tool_results import is_tool_result
+
+if TYPE_CHECKING:
+    from stepwire.tasks.races import Standing
 
 PROTOCOL_ERROR_NAME: Final = "Stepwire.ProtocolError"
 LARGEST_PROTOCOL_ERROR: Final = 60_000  # bytes, as stored
@@ -126,12 +129,53 @@ def object_unread(reason: str) -> WorkCompleted:
     return WorkCompleted(result, message[:LONGEST_MESSAGE], reason[:LONGEST_MESSAGE])
 
 
-def attempt_ended(task: Task, end: ExecutionEnd, event: WorkEnded) -> TaskEvent:
-    """Return the event for the end of a task's execution; `event` is what it means if no other attempt follows."""
-    if task.attempt is None:
+def attempt_ended(task: Task, letter: str, end: ExecutionEnd, event: WorkEnded) -> AttemptEnded | ArmEnded | WorkEnded:
+    """Return the event for the end of a task's execution.
+
+    Args:
+        task: the task.
+        letter: that of the arm, under which `executions` has it.
+        end: how it ended.
+        event: what that means if neither another attempt nor another arm follows.
+    """
+    attempt = task.attempt_of(letter)
+    if attempt is None:
         return event
     error = _error_of(end)
-    return AttemptEnded(task.attempt.run, redrives_of(end), error, _redacted(error or "", task.work.causes), event)
+    shown = _redacted(error or "", task.work.causes)
+    if task.race is None:
+        return AttemptEnded(attempt.run, redrives_of(end), error, shown, event)
+    from stepwire.tasks.races import ArmEnd  # noqa: PLC0415 - few tasks are races
+
+    return ArmEnded(
+        ArmEnd(letter, attempt.run, redrives_of(end), _standing_of(end), error, shown, _text_of(event)), event
+    )
+
+
+def arm_ended_for_good(task: Task, letter: str, event: WorkEnded) -> ArmEnded:
+    """Return the event for an arm that cannot be started, or not be redriven: no attempt follows."""
+    from stepwire.tasks.races import ArmEnd, Standing  # noqa: PLC0415 - few tasks are races
+
+    attempt = task.attempt_of(letter)
+    run = 1 if attempt is None else attempt.run
+    return ArmEnded(ArmEnd(letter, run, _MOST_REDRIVES, Standing.FAILED, None, "", _text_of(event)), event)
+
+
+def _standing_of(end: ExecutionEnd) -> "Standing":
+    from stepwire.tasks.races import Standing  # noqa: PLC0415 - few tasks are races
+
+    match end:
+        case Succeeded() | Unreadable():
+            return Standing.SUCCEEDED
+        case Aborted():
+            return Standing.STOPPED
+        case ExecutionFailed() | TimedOut():
+            return Standing.FAILED
+
+
+def _text_of(event: WorkEnded) -> str:
+    """Return what the caller may read of a failure."""
+    return event.error.message if isinstance(event, WorkFailed) else event.message or ""
 
 
 def redrives_of(end: ExecutionEnd) -> int:

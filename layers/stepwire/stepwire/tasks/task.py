@@ -4,10 +4,10 @@ Each status carries exactly its payload, so a completed task without a result ca
 only `lifecycle.advance` derives a changed task.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stepwire.json_text import Json, JsonObject, load_json
 from stepwire.lean_dataclasses import dataclass, field
@@ -16,6 +16,9 @@ from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
 from stepwire.tasks.retries import Attempt
+
+if TYPE_CHECKING:
+    from stepwire.tasks.races import Arm, Race
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -285,13 +288,16 @@ class Task:
     inputs: Inputs = Inputs()
     progress: Progress | None = None
     may_begin: bool = False
-    """Whether the execution of a cancelled task may still start, because a concurrent request may be starting it."""
+    """Whether work of an ended task may still start or run: a concurrent request may be starting the execution of a
+    cancelled task, and the arms of a decided race are yet to be stopped."""
     client_tasks: tuple[ClientTask, ...] = ()
     """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
     keep_result: timedelta = timedelta()
     """Minimum retention of the task after its end; extends `ttl` if necessary."""
     attempt: Attempt | None = None
-    """Of a tool with a retry policy: the attempt that runs, or the next one; None: there is one attempt."""
+    """Of a tool with a retry policy: the attempt that runs, or the next one; None: there is one attempt, or a race."""
+    race: "Race | None" = None
+    """Of a tool whose machines race: the arms; None: there is one execution at a time."""
     follows: Follows | None = None
     """Of a follow-up task: what it continues."""
     follow_ups: FollowUpIds = FollowUpIds()
@@ -315,11 +321,50 @@ class Task:
 
     @property
     def execution(self) -> Execution:
-        """The execution that does the work: of the attempt that runs, or of the next one."""
-        arn, qualifier = unqualified(self.work.state_machine_arn)
+        """The execution that does the work: of the attempt that runs, or of the next one.
+
+        Of a race: that of the winner, or of the first arm.
+        """
+        if self.race is not None:
+            return self.execution_of(self.race.winner or self.race.arms[0])
         suffix = self.attempt.suffix if self.attempt else ""
+        return self._execution(self.work.state_machine_arn, suffix, self.work.role)
+
+    def execution_of(self, arm: "Arm") -> Execution:
+        """Return the execution of an arm: of its attempt that runs, or of its next one."""
+        return self._execution(arm.state_machine_arn, arm.suffix, arm.role)
+
+    def _execution(self, state_machine_arn: str, suffix: str, role: str) -> Execution:
+        arn, qualifier = unqualified(state_machine_arn)
         name = execution_name_of(self.execution_key, self.work.execution_prefix, suffix)
-        return Execution(arn, name, qualifier, self.work.role)
+        return Execution(arn, name, qualifier, role)
+
+    @property
+    def executions(self) -> "Mapping[str, Execution]":
+        """The executions that may run or start, by the letter of their arm; without a race, by the empty letter."""
+        if self.race is None:
+            return {"": self.execution}
+        return {arm.letter: self.execution_of(arm) for arm in self.race.arms if arm.is_open}
+
+    def running_at(self, at: datetime) -> "Mapping[str, Execution]":
+        """Return those of `executions` that must be there by this time."""
+        if self.race is None:
+            return self.executions
+        return {arm.letter: self.execution_of(arm) for arm in self.race.due(at)}
+
+    def letter_of(self, execution: Execution) -> str | None:
+        """Return the letter under which `executions` has an execution; None if it has no such execution."""
+        return next((letter for letter, one in self.executions.items() if one == execution), None)
+
+    def works_in(self, execution: Execution) -> bool:
+        """Tell whether an execution is the task's, or that of an arm, which may have ended."""
+        if self.race is None:
+            return self.execution == execution
+        return any(self.execution_of(arm) == execution for arm in self.race.arms)
+
+    def attempt_of(self, letter: str) -> Attempt | None:
+        """Return the attempt of an arm; of the empty letter, that of a task without a race."""
+        return self.attempt if self.race is None else self.race.arm(letter).attempt
 
     @property
     def execution_key(self) -> TaskKey:

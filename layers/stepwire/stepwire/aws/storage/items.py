@@ -1,7 +1,7 @@
 """The DynamoDB item of a task: write it and read it.
 
     pk    the owner's principal    sk  "task#" + the task's id    expires_at  epoch seconds, the table's TTL attribute
-    state_machine_arn  of a task with a retry policy, a list that also has the policy and its state (`attempts`)
+    state_machine_arn  of a task with a retry policy or a race, a list with its state (`attempts`, `races`)
     open  the sweep's shard, only while an execution may run or start: with checked_at, the key of the index `neglected`
 
 This item is the head of the task: small, because every poll reads it and every change writes it. Large terms and a
@@ -92,7 +92,7 @@ def item_of(task: Task) -> Item:
     """Return the item of a task."""
     texts = {
         "tool": task.work.tool,
-        "state_machine_arn": attempts.text_of(task.work.state_machine_arn, task.attempt),
+        "state_machine_arn": attempts.text_of(task),
         **texts_of_terms(task.work.terms),
         "result_bucket": task.work.result_bucket,
         "result_prefix": task.work.result_prefix,
@@ -140,13 +140,14 @@ def item_of(task: Task) -> Item:
 
 def task_of(item: Item) -> Task:
     """Return the task of an item."""
-    key = task_key_from_item(item)
+    key, status = task_key_from_item(item), _status_of(item)
+    work = attempts.read(_text(item, "state_machine_arn"))
     return Task(
         owner=key.owner,
         task_id=key.task_id,
         work=Work(
             _text(item, "tool"),
-            attempts.state_machine_arn_in(_text(item, "state_machine_arn")),
+            work.state_machine_arn,
             TermsElsewhere(_text(item, "terms_at")) if "terms_at" in item else terms_of(item),
             shows_state="shows_state" in item and bool(_number(item, "shows_state")),
             result_bucket=_maybe(item, "result_bucket"),
@@ -155,7 +156,7 @@ def task_of(item: Item) -> Task:
             execution_prefix=prefix_in(_maybe(item, "execution_name") or ""),
             role=_maybe(item, "role") or "",
         ),
-        status=_status_of(item),
+        status=status,
         created_at=moment_of(_number(item, "created_at")),
         last_updated_at=moment_of(_number(item, "last_updated_at")),
         ttl=_number(item, "ttl_ms") * MILLISECOND,
@@ -167,9 +168,10 @@ def task_of(item: Item) -> Task:
         client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
         progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         states=tuple(_json(item, "states")) if "states" in item else None,
-        may_begin=_maybe(item, "open") is not None and _text(item, "status") == "cancelled",
+        may_begin="open" in item and not isinstance(status, Working | InputRequired),
         keep_result=_number(item, "keep_result_ms") * MILLISECOND if "keep_result_ms" in item else timedelta(),
-        attempt=attempts.attempt_in(_text(item, "state_machine_arn")),
+        attempt=work.attempt,
+        race=work.race,
         follows=_follows_in(item),
         follow_ups=FollowUpIds(_maybe_id(item, "followed_by_redrive"), _maybe_id(item, "followed_by_restart")),
         usage_shard=_number(item, "usage_shard") if "usage_shard" in item else 0,
@@ -323,8 +325,8 @@ def _json(item: Item, name: str) -> Json:
 
 def _request(request: InputRequest) -> Json:
     match request.destination:
-        case Callback(token):
-            destination: JsonObject = {"token": token}
+        case Callback(token, arm):
+            destination: JsonObject = {"token": token, **({"arm": arm} if arm else {})}
         case WorkflowInput(member):
             destination = {"member": member}
     params, expires_at = params_of(request.asked), milliseconds_if_any(request.expires_at)
@@ -357,10 +359,14 @@ def _request_of(value: Json) -> InputRequest:
         key,
         number,
         _elicitation_of(elicitation),
-        Callback(destination["token"]) if "token" in destination else WorkflowInput(destination["member"]),
+        _destination_of(destination),
         moment_if_any(expires_at),
         refusal,
     )
+
+
+def _destination_of(value: JsonObject) -> Callback | WorkflowInput:
+    return Callback(value["token"], value.get("arm", "")) if "token" in value else WorkflowInput(value["member"])
 
 
 def _elicitation_of(params: JsonObject) -> Elicitation:
