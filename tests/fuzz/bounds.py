@@ -11,7 +11,7 @@ MOST_SECONDS: Final = 0.25
 """CPU time, which does not depend on what else the machine does."""
 MOST_MEMORY: Final = 65_536  # KB above that of the idle process
 _KERNEL: Final = Path("/proc/self")
-LONGEST_SHORT_ANSWER: Final = 32_768  # characters: the list of all tools is the longest answer to a short request
+LONGEST_SHORT_ANSWER: Final = 49_152  # characters: the page of the card is the longest answer to a short request
 LONGEST_ECHO: Final = 6  # characters of answer per byte of request: JSON may escape one character as six
 
 

@@ -86,7 +86,6 @@ OF_OTHER_PARTS: Final = {
     ("AskForDeliveries", "sqs:sendmessage"): _EVENTS,
     ("ReadEvents", "dynamodb:query"): _EVENTS,
     ("ReadEvents", "dynamodb:updateitem"): _EVENTS,
-    ("ReadEvents", "dynamodb:deleteitem"): _EVENTS,
     ("TakeMessages", "sqs:changemessagevisibility"): _EVENTS,
 }
 

@@ -208,9 +208,10 @@ def test_every_metric_that_we_count_is_shown(
 
     looked_at = {one.name for one in everything_asked() if one.namespace == NAMESPACE}
 
-    # These are questions for the log: who fetched a result, who cancelled, which client resumes a response, what is
-    # retried, what an operator continued. Refusals are shown as a metric of the log, which needs no ToolMetrics.
-    of_the_log = {"Retrieved", "CancelRequests", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
+    # These are questions for the log: who fetched a result, who cancelled, who answered on a card, which client resumes
+    # a response, what is retried, what an operator continued. Refusals are shown as a metric of the log, which needs no
+    # ToolMetrics.
+    of_the_log = {"Retrieved", "CancelRequests", "CardAnswers", "Primed", "Resumed", "Retried", "FollowedUp", "Refused"}
     assert counted - looked_at == of_the_log
 
 
