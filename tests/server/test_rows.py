@@ -1,8 +1,9 @@
 """Every requirement of the protocol has a test that names it, or a reason why not; every name is a requirement.
 
 The requirements are the rows of tests/requirements.csv. Their letters: A era dispatch, M 2026-07-28, X its tasks
-extension, L 2025-11-25, T its tasks, E the events extension of both, F authorization, R Stepwire's own retries; the
-levels: M must, S should, m may, - a fact. A test names its rows in the comment above it: `# M12, X25`.
+extension, L 2025-11-25, T its tasks, E the events extension of both, U the apps extension of both, F authorization,
+R Stepwire's own retries and races; the levels: M must, S should, m may, - a fact. A test names its rows in the comment
+above it: `# M12, X25`.
 """
 
 import csv
@@ -32,7 +33,7 @@ def named_rows() -> set[str]:
 
 
 def test_the_requirements_are_all_there() -> None:
-    letters = {"A": 11, "M": 55, "X": 30, "L": 20, "T": 37, "F": 9, "E": 20, "R": 16, "U": 10}
+    letters = {"A": 11, "M": 55, "X": 30, "L": 20, "T": 37, "F": 9, "E": 20, "R": 23, "U": 10}
 
     assert {f"{letter}{number}" for letter, last in letters.items() for number in range(1, last + 1)} == ROWS
 

@@ -133,6 +133,7 @@ class OneRace:
             self.world.clock.advance(minutes=20)
 
 
+# R19
 @pytest.mark.parametrize("quorum", [1, 2])
 def test_a_thousand_races_have_a_thousand_winners_and_no_arm_runs_on(quorum: int) -> None:
     winners = 0

@@ -50,6 +50,7 @@ def result(world: World, task: Task) -> Any:
 
 
 class TestTheStart:
+    # R17
     def test_all_arms_start_with_names_of_their_own_and_one_write(self) -> None:
         world, task = begun(racing(5))
 
@@ -60,12 +61,14 @@ class TestTheStart:
         assert world.store.calls == ["reserve", "create", "load"]
         assert task.status == Working()
 
+    # R17
     def test_each_arm_has_its_constants(self) -> None:
         world, _ = begun(with_constants(racing()))
 
         inputs = [load_json(start.input_text) for start in world.workflows.starts]
         assert inputs == [{"text": "hello", "provider": "fast"}, {"text": "hello", "provider": "slow"}]
 
+    # R17
     def test_an_arm_with_a_delay_starts_in_its_time(self) -> None:
         world, task = begun(racing(2, 0, 5))
 
@@ -170,6 +173,7 @@ def text_of(world: World, task: Task) -> str:
 
 
 class TestTheEnd:
+    # R18
     def test_the_first_success_wins_says_so_and_the_others_are_stopped(self) -> None:
         world, task = begun(racing(3))
         world.store.calls.clear()
@@ -203,6 +207,7 @@ class TestTheEnd:
         assert not world.stored(task).may_begin
         assert result(world, task)["_meta"][META_RACE]["arms"][1] == {"name": "slow", "outcome": "not_started"}
 
+    # R20
     def test_all_failures_are_one_error_with_each(self) -> None:
         world, task = begun()
 
@@ -220,6 +225,7 @@ class TestTheEnd:
         assert result(world, task)["isError"]
         assert [one.action for one in world.audit].count(AuditAction.ENDED) == 1
 
+    # R18
     def test_a_quorum_needs_as_many_successes(self) -> None:
         world, task = begun(racing(3, quorum=2))
 
@@ -291,6 +297,7 @@ class TestTheEnd:
 
 
 class TestLateAndDoubledEvents:
+    # R19
     def test_of_two_successes_at_once_one_wins_and_each_stop_is_made_once(self) -> None:
         world, task = begun(racing(3))
         world.workflows.succeed(task.executions["a"], OUTPUT)
@@ -428,6 +435,7 @@ def win(world: World, task: Task) -> None:
 
 
 class TestCancelling:
+    # R21
     def test_a_cancellation_stops_every_arm_that_runs(self) -> None:
         world, task = begun(racing(3, 0, 0, 5))
 
@@ -442,6 +450,7 @@ class TestCancelling:
         assert running(world) == ""
         assert not world.stored(task).may_begin
 
+    # R21
     def test_an_arm_that_begins_while_the_task_is_cancelled_is_stopped(self) -> None:
         world, task = begun(racing(2, 0, 5))
         world.store.before_save = world.wake
@@ -514,6 +523,7 @@ class TestQuestionsAndProgress:
         world.workflows.waiting.add(f"token of {key}")
         world.requests.record(Question(task.executions[letter], f"token of {key}", key, FORM))
 
+    # R22
     def test_the_question_of_any_arm_shows_and_a_losers_disappears(self) -> None:
         world, task = begun(racing(3))
         self.ask(world, task, "a", "first")
@@ -536,6 +546,7 @@ class TestQuestionsAndProgress:
         assert world.stored(task).input_requests == ()
         assert world.workflows.waiting == set()
 
+    # R22
     def test_the_progress_of_the_furthest_arm_shows(self) -> None:
         world, task = begun()
         for letter, progress, message in (
