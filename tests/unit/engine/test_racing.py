@@ -50,7 +50,7 @@ def result(world: World, task: Task) -> Any:
 
 
 class TestTheStart:
-    # R17
+    # R17, R23
     def test_all_arms_start_with_names_of_their_own_and_one_write(self) -> None:
         world, task = begun(racing(5))
 
@@ -173,7 +173,7 @@ def text_of(world: World, task: Task) -> str:
 
 
 class TestTheEnd:
-    # R18
+    # R18, R23
     def test_the_first_success_wins_says_so_and_the_others_are_stopped(self) -> None:
         world, task = begun(racing(3))
         world.store.calls.clear()

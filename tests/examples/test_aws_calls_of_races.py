@@ -50,7 +50,6 @@ def ended(stack: Deployed, arn: str, recording: str) -> None:
     stack.stack.invoke("ExecutionEventsFunction", event)
 
 
-# R23
 def test_a_race_of_two_arms_that_start_and_one_that_waits(stack: Deployed) -> None:
     stack.calls.forget()
     started(stack)
@@ -59,7 +58,6 @@ def test_a_race_of_two_arms_that_start_and_one_that_waits(stack: Deployed) -> No
     assert made == ["PutItem", "StartExecution", "StartExecution", "SendMessage", "GetItem"]
 
 
-# R23
 def test_the_end_of_a_race_is_a_read_two_writes_the_slot_and_a_stop_for_each_loser(stack: Deployed) -> None:
     swift, _ = started(stack)
     stack.calls.forget()

@@ -12,7 +12,7 @@ from stepwire.subscriptions.event_types import EVENT_NAMES
 from tests import npm
 from tests.examples.stacks import EXAMPLES, ROOT
 
-NODE: Final = Path(__file__).parent / "node"
+NODE: Final = Path(__file__).parents[1] / "interop" / "node"
 HANG_GUARD: Final = 120  # seconds
 
 
