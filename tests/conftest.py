@@ -40,6 +40,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 gc.disable()
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run the asynchronous tests on asyncio, as the users of the libraries do."""
+    return "asyncio"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let workers begin with the files that take longest."""
     if "PYTEST_XDIST_WORKER" in os.environ:

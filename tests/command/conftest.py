@@ -12,7 +12,11 @@ from typing import Final
 
 import pytest
 
+from stepwire_cli.__main__ import in_front
+from stepwire_cli.app import run
 from stepwire_client import Callbacks, Pace
+from tests.command.aws import CREDENTIALS, Aws, aws_at
+from tests.command.operated import Stepwire
 from tests.kits import World
 from tests.npm import install, start
 from tests.refusals.endpoint import serving
@@ -44,9 +48,22 @@ class Story:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
+def in_account(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Stepwire:
+    """Run the command in an account, with the stack `live` unless another is named; its code, output and words."""
+    for name in ("AWS_PROFILE", "STEPWIRE_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+
+    def ran(aws: Aws, *words: str) -> tuple[int, str, str]:
+        stack = () if "--stack" in words else ("--stack", "live")
+        with aws_at(aws) as url:
+            for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": url}.items():
+                monkeypatch.setenv(name, value)
+            code = run(in_front((*words, *stack)))
+        out, said = capsys.readouterr()
+        assert "Traceback" not in said
+        return code, out, said
+
+    return ran
 
 
 @pytest.fixture

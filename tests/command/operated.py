@@ -1,6 +1,6 @@
 """An account for `stepwire task`: an endpoint's stack with tasks in many states, and their executions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,9 @@ from stepwire.tasks.inputs import (
 )
 from stepwire.tasks.task import Completed, InputRequired, Inputs, Task, Terms, ToolResult, Work, Working
 from tests.command.aws import Aws, Refusal
+
+Stepwire = Callable[..., tuple[int, str, str]]
+"""Runs the command with words in an account; returns its code, its output and what it said."""
 
 EXAMPLE: Final = Path(__file__).parent / "example"
 STACK: Final = "live"

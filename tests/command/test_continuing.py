@@ -1,37 +1,15 @@
 """`stepwire redrive ID` and `stepwire restart ID`: what an operator reads, and what is asked of AWS."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from stepwire_cli.__main__ import in_front
-from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
-from tests.command.aws import CREDENTIALS, Aws, Refusal, aws_at
-from tests.command.operated import ADMIN, ID, NEXT, OWNER, continued
+from tests.command.aws import Refusal
+from tests.command.operated import ADMIN, ID, NEXT, OWNER, Stepwire, continued
 
-Stepwire = Callable[..., tuple[int, str, str]]
 MADE = {"task_id": NEXT, "status": "working", "is_new": True, "has_begun": True}
-
-
-@pytest.fixture
-def stepwire(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Stepwire:
-    """Run the command in an account, and return its code, its output and what it said."""
-    for name in ("AWS_PROFILE", "STEPWIRE_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
-
-    def ran(aws: Aws, *words: str) -> tuple[int, str, str]:
-        with aws_at(aws) as url:
-            for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": url}.items():
-                monkeypatch.setenv(name, value)
-            code = run(in_front((*words, "--stack", "live")))
-        out, said = capsys.readouterr()
-        assert "Traceback" not in said
-        return code, out, said
-
-    return ran
 
 
 @pytest.mark.parametrize(
@@ -41,10 +19,10 @@ def stepwire(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         ("restart", f"The work of task {ID} begins again as task {NEXT}."),
     ],
 )
-def test_a_command_asks_the_function_and_says_which_task_follows(stepwire: Stepwire, means: str, words: str) -> None:
+def test_a_command_asks_the_function_and_says_which_task_follows(in_account: Stepwire, means: str, words: str) -> None:
     aws = continued()
 
-    code, out, said = stepwire(aws, means, ID)
+    code, out, said = in_account(aws, means, ID)
 
     assert (code, said) == (Exit.DONE, "")
     assert out == f"{words} Its caller finds it in the list of tasks.\n"
@@ -52,10 +30,10 @@ def test_a_command_asks_the_function_and_says_which_task_follows(stepwire: Stepw
     assert sent == {"stepwire_command": {"means": means, "owner": OWNER, "task_id": ID, "operator": ADMIN}}
 
 
-def test_the_table_is_not_read_where_the_caller_is_known(stepwire: Stepwire) -> None:
+def test_the_table_is_not_read_where_the_caller_is_known(in_account: Stepwire) -> None:
     aws = continued(GetCallerIdentity=Refusal("AccessDenied"))
 
-    code, out, _ = stepwire(aws, "restart", ID, "--principal", OWNER, "--json")
+    code, out, _ = in_account(aws, "restart", ID, "--principal", OWNER, "--json")
 
     assert code == Exit.DONE
     assert json.loads(out) == {"follows": ID, **MADE}
@@ -75,8 +53,8 @@ def test_the_table_is_not_read_where_the_caller_is_known(stepwire: Stepwire) -> 
     ],
     ids=["repeated", "repeated, ended", "refused by Step Functions", "not begun"],
 )
-def test_it_says_how_the_new_task_stands(stepwire: Stepwire, answer: Any, words: str) -> None:
-    code, out, said = stepwire(continued(Invoke=answer), "redrive", ID)
+def test_it_says_how_the_new_task_stands(in_account: Stepwire, answer: Any, words: str) -> None:
+    code, out, said = in_account(continued(Invoke=answer), "redrive", ID)
 
     assert code == Exit.DONE
     assert words in out + said
@@ -93,8 +71,8 @@ def test_it_says_how_the_new_task_stands(stepwire: Stepwire, answer: Any, words:
     ],
     ids=["refused", "an earlier version", "not allowed", "no such task"],
 )  # fmt: skip
-def test_what_cannot_be_done_is_one_line(stepwire: Stepwire, answers: Any, code: Exit, words: str) -> None:
-    ended, out, said = stepwire(continued(**answers), "redrive", ID)
+def test_what_cannot_be_done_is_one_line(in_account: Stepwire, answers: Any, code: Exit, words: str) -> None:
+    ended, out, said = in_account(continued(**answers), "redrive", ID)
 
     assert (ended, out) == (code, "")
     assert words in said
@@ -102,10 +80,10 @@ def test_what_cannot_be_done_is_one_line(stepwire: Stepwire, answers: Any, code:
 
 
 @pytest.mark.parametrize("words", [("redrive", "nonsense"), ("restart", ID, "--principal", "olga")])
-def test_a_malformed_id_or_principal_asks_nothing_of_the_function(stepwire: Stepwire, words: tuple[str, ...]) -> None:
+def test_a_malformed_id_or_principal_asks_nothing_of_the_function(in_account: Stepwire, words: tuple[str, ...]) -> None:
     aws = continued()
 
-    code, _, said = stepwire(aws, *words)
+    code, _, said = in_account(aws, *words)
 
     assert code == Exit.USAGE
     assert said.startswith("error: ")

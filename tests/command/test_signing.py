@@ -22,12 +22,6 @@ URL = "https://abc123.execute-api.eu-central-1.amazonaws.com/mcp"
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
-
-
 @pytest.fixture(autouse=True)
 def own_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the person's files and AWS settings out of it."""

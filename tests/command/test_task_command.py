@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
-from stepwire_cli.__main__ import in_front
-from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from tests.command import operated
-from tests.command.aws import CREDENTIALS, Aws, Refusal, aws_at
+from tests.command.aws import CREDENTIALS, Aws, Refusal
 from tests.command.operated import (
     ID,
     OWNER,
     SECRET,
     TOKEN,
+    Stepwire,
     account,
     answered,
     asking,
@@ -31,25 +30,12 @@ from tests.command.operated import (
 )
 
 Made = Callable[[datetime], Task]
-Stepwire = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def stepwire(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Stepwire:
-    """Run the command in an account, and return its code, its output and what it said."""
-    for name in ("AWS_PROFILE", "STEPWIRE_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
-
-    def ran(aws: Aws, *words: str) -> tuple[int, str, str]:
-        with aws_at(aws) as url:
-            for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": url}.items():
-                monkeypatch.setenv(name, value)
-            code = run(in_front(("task", *(words or (ID,)), *(() if "--stack" in words else ("--stack", "live")))))
-        out, said = capsys.readouterr()
-        assert "Traceback" not in said
-        return code, out, said
-
-    return ran
+def stepwire(in_account: Stepwire) -> Stepwire:
+    """Run `stepwire task` with words, or with the task's id."""
+    return lambda aws, *words: in_account(aws, "task", *(words or (ID,)))
 
 
 def expired(at: datetime) -> Task:

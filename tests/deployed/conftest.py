@@ -45,12 +45,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"left out of the template: {', '.join(taken) or 'nothing'}")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def built() -> Path:
     """The folder of the template that `sam build` built for the emulator."""

@@ -30,12 +30,6 @@ def stack() -> Iterator[LocalStack]:
         yield stack
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the library's users do."""
-    return "asyncio"
-
-
 def answering(answer: ElicitResult, asked: Asked) -> Callbacks:
     """Answer every question the same way."""
 

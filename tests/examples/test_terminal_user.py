@@ -14,12 +14,6 @@ pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the library's users do."""
-    return "asyncio"
-
-
 async def entered(monkeypatch: pytest.MonkeyPatch, fields: Json, *lines: str, required: bool = True) -> ElicitResult:
     """Fill in a form with these lines."""
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))

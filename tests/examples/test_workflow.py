@@ -38,12 +38,6 @@ def stack() -> Iterator[LocalStack]:
         yield stack
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def manifest() -> Json:
     """Read the tool's manifest."""

@@ -46,12 +46,6 @@ def url(world: World) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
-
-
 def check(seen: Json) -> None:
     """Compare what a client has read with what it should read."""
     (listed,), (content,) = seen["listed"]["resources"], seen["read"]["contents"]

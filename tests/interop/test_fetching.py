@@ -45,12 +45,6 @@ def url(work: LongWork) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
-
-
 def plan_for(name: str, **more: str) -> Json:
     """Return the plan of a client."""
     return {"name": name, "tools": list(SCHEMAS), "arguments": ARGUMENTS, **more}

@@ -28,11 +28,6 @@ FOREIGN_ROLE = "arn:aws:iam::999999999999:role/callers"
 Json = dict[str, Any]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def called(url: str, tool: str, **arguments: Any) -> Any:
     """Call a tool as a task of a real client; return its result, or the words of its error."""
     async with connect(url) as client:

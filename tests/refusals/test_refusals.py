@@ -97,12 +97,6 @@ def site() -> Iterator[Served]:
         yield site
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run the asynchronous tests on asyncio."""
-    return "asyncio"
-
-
 def test_every_error_is_tested_with_released_clients() -> None:
     tried = {way.error for way in WAYS.values()}
 
