@@ -5,7 +5,7 @@ import gc
 import logging
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -44,6 +44,18 @@ gc.disable()
 def anyio_backend() -> str:
     """Run the asynchronous tests on asyncio, as the users of the libraries do."""
     return "asyncio"
+
+
+@pytest.fixture
+def printed(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], str]:
+    """Return what has been printed and logged since the last call.
+
+    Powertools caches loggers by the name of the service, and each keeps its first stream: so the test has its own.
+    """
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", request.node.nodeid)
+    return lambda: capsys.readouterr().out
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -35,7 +35,11 @@ Made = Callable[[datetime], Task]
 @pytest.fixture
 def stepwire(in_account: Stepwire) -> Stepwire:
     """Run `stepwire task` with words, or with the task's id."""
-    return lambda aws, *words: in_account(aws, "task", *(words or (ID,)))
+
+    def ran(aws: Aws, *words: str) -> tuple[int, str, str]:
+        return in_account(aws, "task", *(words or (ID,)))
+
+    return ran
 
 
 def expired(at: datetime) -> Task:

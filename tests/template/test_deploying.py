@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 import pytest
@@ -171,10 +171,10 @@ def test_the_alarm_counts_failed_invocations_and_internal_errors() -> None:
     assert STACK["AWS::StackName"] in faults["Namespace"], "the alarm must count the errors of this stack only"
 
 
-def test_an_internal_error_is_counted_by_its_log_message(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_internal_error_is_counted_by_its_log_message(printed: Callable[[], str]) -> None:
     McpHandler()._report(ValueError("a secret"))  # pyright: ignore[reportPrivateUsage] - any request that breaks ends here
 
-    logged = json.loads(capsys.readouterr().out)
+    logged = json.loads(printed())
 
     assert resource("McpFaults").properties["FilterPattern"] == f'{{ $.message = "{logged["message"]}" }}'
 

@@ -93,7 +93,7 @@ def bell(name: str) -> str:
     return json.dumps({"principal": ALICE, "subscription": name})
 
 
-def test_each_message_has_its_own_outcome(sqs: FakeSqs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_message_has_its_own_outcome(sqs: FakeSqs, printed: Callable[[], str]) -> None:
     outcomes = {
         "done": Done(Outcome.DELIVERED, delivered=2, skipped=1),
         "later": Done(Outcome.FAILED, again_after=timedelta(seconds=30)),
@@ -106,7 +106,7 @@ def test_each_message_has_its_own_outcome(sqs: FakeSqs, capsys: pytest.CaptureFi
 
     assert set(left) == {f"message of {name}" for name in ("later", "much later", "broken")}
     assert sorted(sqs.hidden) == [("receipt of later", 30), ("receipt of much later", 11 * 3_600)]
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    lines = [json.loads(line) for line in printed().splitlines()]
     counted = {name: line[name] for line in lines if "_aws" in line for name in line if name[0].isupper()}
     assert counted == {
         "EventsDelivered": 2,

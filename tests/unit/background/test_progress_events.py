@@ -1,5 +1,6 @@
 """Progress that workflows report reaches their tasks; an invalid report is dropped and logged."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -114,14 +115,10 @@ def test_a_detail_that_is_not_an_object_is_refused(detail: Any) -> None:
         execution_event_of(event)
 
 
-def test_an_invalid_event_is_dropped_without_a_retry(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Loggers are cached by name and keep their first stream.
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "dropped progress")
+def test_an_invalid_event_is_dropped_without_a_retry(printed: Callable[[], str]) -> None:
     ExecutionEventsHandler()(event_of(progress="all"), None)
 
-    logged = capsys.readouterr().out
+    logged = printed()
     assert "a workflow's progress event is not valid" in logged
     assert "progress must be a number" in logged
 
