@@ -20,7 +20,7 @@ settings.register_profile(
     "full", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 # `make test` tries fewer examples; with ALL=1 it chooses the profile above.
-settings.register_profile("quick", settings.get_profile("full"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
 # `make explore` chooses this profile, and a new seed for each round.
 settings.register_profile("explore", settings.get_profile("full"), derandomize=False, print_blob=True)
 settings.load_profile("quick")

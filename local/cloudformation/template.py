@@ -6,14 +6,17 @@ region, so it runs inside the simulated account. AWS::Include is served among re
 """
 
 import logging
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
+from samtranslator.translator import translator  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
 from local.cloudformation.files import signature
@@ -83,13 +86,19 @@ def parse(path: Path) -> Any:
         TemplateError: the file is missing, unreadable or not YAML.
     """
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - it derives from a safe loader
+        return pickle.loads(_pickled(path.read_text(encoding="utf-8")))  # noqa: S301 - our own
     except FileNotFoundError:
         raise TemplateError(f"{path} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path} cannot be read: {error}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise TemplateError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+
+
+@lru_cache(maxsize=32)
+def _pickled(text: str) -> bytes:
+    """Return the content of YAML as pickle: a start reads a template three times, and changes what it has read."""
+    return pickle.dumps(yaml.load(text, _Loader))  # noqa: S506 - it derives from a safe loader
 
 
 def _source(path: Path) -> dict[str, Any]:
@@ -192,6 +201,10 @@ class _NoManagedPolicies:
     def load(self) -> dict[str, str]:
         return {}
 
+
+# It would read and check its templates of policies, which never change, for each template of ours.
+_translator: Any = translator
+_translator.make_policy_template_for_function_plugin = cache(_translator.make_policy_template_for_function_plugin)
 
 # It logs warnings about its own metrics, which are not collected here.
 logging.getLogger("samtranslator").setLevel(logging.ERROR)

@@ -8,7 +8,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -67,22 +67,18 @@ def _own_modules(folder: Path, own: Sequence[Path]) -> Generator[None]:
             yield
         finally:
             sys.path.remove(str(folder))
-            for name in set(_modules_in((folder, *own))) - before:
+            for name in _modules_in((folder, *own), set(sys.modules) - before):
                 del sys.modules[name]
             sys.modules.update(shared)
 
 
 def _taken_out(folders: Sequence[Path]) -> dict[str, ModuleType]:
-    return {name: sys.modules.pop(name) for name in _modules_in(folders)}
+    return {name: sys.modules.pop(name) for name in _modules_in(folders, list(sys.modules))} if folders else {}
 
 
-def _modules_in(folders: Sequence[Path]) -> list[str]:
-    """Return the names in `sys.modules` of the modules in these folders."""
+def _modules_in(folders: Sequence[Path], names: Iterable[str]) -> list[str]:
+    """Return those of the names in `sys.modules` that are of modules in these folders."""
     # Strings, because comparing thousands of Path objects takes a hundred times as long.
     starts = tuple(f"{folder}{os.sep}" for folder in folders)
-    return [name for name, module in list(sys.modules.items()) if name not in _handlers and _is_in(module, starts)]
-
-
-def _is_in(module: ModuleType, starts: tuple[str, ...]) -> bool:
-    file = getattr(module, "__file__", None)
-    return file is not None and file.startswith(starts)
+    files = ((name, getattr(sys.modules[name], "__file__", None)) for name in names if name not in _handlers)
+    return [name for name, file in files if file is not None and file.startswith(starts)]

@@ -24,7 +24,9 @@ NOTHING_LOST = Assumptions(lost_events=0, state_after=0)
 EACH_SECOND = Client("1 s", every(1))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.long if one == "costs" else ()) for one in TABLES]
+)
 def test_each_table_of_the_document_is_the_output_of_the_simulation(name: str) -> None:
     table = TABLES[name]()
 

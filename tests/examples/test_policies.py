@@ -14,6 +14,7 @@ from local.iam.permissions import Call, Role, watched
 from tests.examples.stacks import PENGUINS, execute, stack_with_bucket, store
 from tests.grants import roles_of, unused
 
+pytestmark = pytest.mark.long  # every workflow runs; each test is held to the policies, this looks for what none needs
 REFUND: Final = {"order_id": "A-1002", "currency": "EUR", "reason": "It wobbles."}
 UNREAD: Final = "every call is allowed"
 """In the notes of the local stack: what it says of a role whose policies it cannot evaluate."""

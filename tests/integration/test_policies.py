@@ -25,6 +25,7 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 from tests.server.messages import questions
 from tests.waiting import until
 
+pytestmark = pytest.mark.long  # every workflow runs; each test is held to the policies, this looks for what none needs
 REFUND: Final[Json] = {"order_id": "A-1002", "currency": "EUR", "reason": "It wobbles."}
 ASKED: Final[Json] = {**REFUND, "amount": "249.00"}
 # Arguments with which the workflow of each tool ends by itself.

@@ -38,6 +38,9 @@ from tests.upgrades.records import VERSIONS
 
 SCENES: Final = [(version, name) for version, content in VERSIONS.items() for name in content["scenarios"]]
 WITH_TASK: Final = [(version, name) for version, name in SCENES if "items" in VERSIONS[version]["scenarios"][name]]
+BY_AGE: Final = sorted(VERSIONS, key=int)
+IN_EVERY_RUN: Final = {BY_AGE[0], *BY_AGE[-2:]}
+"""The versions that `make test` tries; with ALL=1 it tries each."""
 BY_TTL: Final = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 # Members that a later version may word or compute differently.
 MAY_DIFFER: Final = {"statusMessage", "pollInterval", "pollIntervalMs", "_meta"}
@@ -101,7 +104,13 @@ def go_on(world: World, task: Task) -> None:
         world.workflows.redrive_counts[task.execution] = task.attempt.redrives if task.attempt else 0
 
 
-@pytest.fixture(params=WITH_TASK, ids=" ".join)
+def of(version: str, scenario: str, *more: Any) -> Any:
+    """Return the parameters of a test with what a version left in a scenario."""
+    marks = () if version in IN_EVERY_RUN else pytest.mark.long
+    return pytest.param((version, scenario), *more, id=f"{version} {more[0] if more else scenario}", marks=marks)
+
+
+@pytest.fixture(params=[of(*scene) for scene in WITH_TASK])
 def old(request: pytest.FixtureRequest, table: Table) -> Iterator[Old]:
     """Each task that an earlier version left; `left_in` selects the scenarios."""
     version, name = request.param
@@ -112,7 +121,8 @@ def old(request: pytest.FixtureRequest, table: Table) -> Iterator[Old]:
 
 def left_in(*names: str) -> pytest.MarkDecorator:
     """Run a test with the data that each version left in these scenarios."""
-    return pytest.mark.parametrize("old", [one for one in SCENES if one[1] in names], indirect=True, ids=" ".join)
+    found = [of(*scene) for scene in SCENES if scene[1] in names]
+    return pytest.mark.parametrize("old", found, indirect=True)
 
 
 # ---------------------------------------------------------------------------------------------------------- older tasks
@@ -254,7 +264,7 @@ def test_a_call_that_is_repeated_after_the_deployment_gets_the_older_task(old: O
 @pytest.mark.parametrize(
     ("old", "name", "event"),
     [
-        pytest.param((version, "working"), name, event, id=f"{version} {name}")
+        of(version, "working", name, event)
         for version, content in VERSIONS.items()
         for name, event in content["events"].items()
     ],

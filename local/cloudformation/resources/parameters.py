@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import yaml
@@ -54,7 +55,7 @@ def state_machines_of(name: str, value: object, world: World) -> tuple[str, ...]
     if endpoint_of(name) is None:
         return ()
     try:
-        read = yaml.safe_load(str(value))
+        read = _read(str(value))
     except (yaml.YAMLError, ValueError):
         return ()  # function catalog says what is wrong
     arns = (
@@ -62,6 +63,11 @@ def state_machines_of(name: str, value: object, world: World) -> tuple[str, ...]
         for one in dict.fromkeys(_named(read))
     )
     return tuple(arn for arn in arns if arn.count(":") >= _COLONS)
+
+
+@lru_cache(maxsize=256)
+def _read(value: str) -> object:
+    return yaml.safe_load(value)
 
 
 def _named(manifest: object) -> Iterator[str]:
