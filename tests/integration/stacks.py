@@ -10,7 +10,7 @@ from typing import Any, Final
 import boto3
 from botocore.model import OperationModel
 
-from local import EventPolicy, LocalStack
+from local import EventPolicy, LocalStack, never
 from local.lambdas import asynchronous
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.adopted import ADOPTER
@@ -178,6 +178,15 @@ def deployed(
         if others:
             made.list_tools()
         yield made
+
+
+@contextmanager
+def deployed_without_events() -> Generator[Deployed]:
+    """Run the root template. No status event arrives and no response waits, so only requests call AWS."""
+    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
+    template, more = ROOT / "template.yaml", {"RepairAfterSeconds": "600", "StateAfterSeconds": "0"}
+    with deployed(template, never, **no_waiting, **more) as stack:
+        yield stack
 
 
 def event_of(request: HttpRequest) -> Event:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.cost import calls
-from local import never
-from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.integration.stacks import Deployed, deployed_without_events
 from tests.integration.test_aws_calls_of_dialogues import REFUND, SLOW, TOOL
 from tests.server.cards import CARD, Client, answer, with_capabilities
 from tests.server.clients import CARD_CAPABILITY, LegacyClient, ModernClient
@@ -15,11 +14,8 @@ from tests.waiting import until
 
 @pytest.fixture(scope="module")
 def running_stack() -> Iterator[Deployed]:
-    """The root template. No status event arrives, so only requests call AWS."""
-    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
-    with deployed(
-        ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **no_waiting
-    ) as stack:
+    """The root template. Only the actions of a test call AWS."""
+    with deployed_without_events() as stack:
         yield stack
 
 

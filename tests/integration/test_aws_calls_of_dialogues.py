@@ -9,7 +9,7 @@ import pytest
 from benchmarks.cost import calls
 from local import at_once, never
 from tests.integration.clock import Clock
-from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.integration.stacks import ROOT, Deployed, deployed, deployed_without_events
 from tests.kits import FORM
 from tests.recorded import recorded
 from tests.server.answers import Answer, Json
@@ -25,11 +25,8 @@ ACCEPT: Json = {"action": "accept", "content": {"amount": 7}}
 
 @pytest.fixture(scope="module")
 def running_stack() -> Iterator[Deployed]:
-    """The root template. No status event arrives, so only the actions of a test call AWS."""
-    no_waiting = {"WaitSeconds": "0", "InlineWaitSeconds": "0", "HoldSeconds": "0"}
-    with deployed(
-        ROOT / "template.yaml", never, RepairAfterSeconds="600", StateAfterSeconds="0", **no_waiting
-    ) as stack:
+    """The root template. Only the actions of a test call AWS."""
+    with deployed_without_events() as stack:
         yield stack
 
 

@@ -14,7 +14,7 @@ from tests.local.console.machines import sixty
 
 pytestmark = [pytest.mark.long, needs_chromium]
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 ERAS = ("2026-07-28", "2025-11-25")
 REFUND = [
     ["order_id", "A-1002"],

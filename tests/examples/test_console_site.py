@@ -12,7 +12,7 @@ from local.console import Console, Watchers
 from local.console.guard import HEADER
 from tests.waiting import HANG_GUARD, until
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
 CAPABILITIES: Json = {"elicitation": {"form": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
 REFUND: Json = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "The chair wobbles."}

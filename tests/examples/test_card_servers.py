@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from local import LocalStack
-from tests.browser.cards import Card
+from tests.browser.cards import Card, card_host
 from tests.browser.chromium import needs_chromium
 from tests.browser.views import LIGHT
 from tests.waiting import until
@@ -25,6 +25,13 @@ def url() -> Iterator[str]:
     """The endpoint, with the example workflows."""
     with LocalStack(ROOT / "template.yaml", others=[ROOT / "examples/template.yaml"]) as stack:
         yield stack.url
+
+
+@pytest.fixture(scope="module")
+def card() -> Iterator[Card]:
+    """A host of cards."""
+    with card_host() as card:
+        yield card
 
 
 @pytest.fixture(params=["legacy", "auto"])
