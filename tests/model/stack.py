@@ -27,7 +27,7 @@ from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.principal import Principal
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
-from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
@@ -175,8 +175,8 @@ class Stack:
         ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
         return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
 
-    def slots(self) -> dict[Principal, frozenset[TaskId]]:
-        """Return the ids of the tasks that hold a slot, by owner."""
+    def slots(self) -> dict[Principal, frozenset[str]]:
+        """Return the names of the slots that are taken, by owner."""
         counted = (item for item in self.items if item["sk"]["S"] == "usage")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
 
