@@ -14,25 +14,24 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.usage import RECLAIM_PAUSE
-from tests.simulated.step_functions import StepFunctions
+from tests.model.ends import (
+    CANCELLED,
+    DECLINED,
+    NOT_STARTED,
+    End,
+    arm_of,
+    ends_of_race,
+    first_run_of,
+    rules_of,
+    slots_of,
+)
+from tests.simulated.step_functions import Execution, StepFunctions
 
 OPEN: Final = frozenset({"open"})
+_LOSSES: Final = frozenset({"FAILED", "TIMED_OUT", "ABORTED"})
 DELAY: Final = timedelta(minutes=1)
 """The time between two attempts."""
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class End:
-    """How a task may end: the kind of its end, and a text that only its result contains."""
-
-    kind: str
-    words: str = ""
-
-
-CANCELLED: Final = End("cancelled")
-DECLINED: Final = End("error", "nothing was started")
-NOT_STARTED: Final = End("protocol", "could not be started")
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,8 @@ class Question:
     recorded: int | None = None
     """The step by which it was certainly asked."""
     given: list[Given] = field(default_factory=list[Given])
+    over: int | None = None
+    """The step by which the end of its execution was certainly recorded."""
     was_wrong: bool = False
     """Whether a client may have answered wrongly, so that it is asked again under another key and id."""
 
@@ -110,6 +111,8 @@ class Known:
     """The ends that agree with all answers so far; if there were any answers, the task has one of these."""
     ended: int | None = None
     """The step by which it had certainly ended."""
+    heard: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Of a race: whether an arm has succeeded, by letter, as far as its end is certainly recorded."""
     decided: bool = False
     """Whether an answer to the question before its start was acknowledged."""
 
@@ -139,6 +142,8 @@ class Reference:
     """The labels of plain calls whose cancellation was acknowledged."""
     executions: dict[str, str] = field(default_factory=dict[str, str])
     """The labels of executions, by task id."""
+    followed: set[str] = field(default_factory=set[str])
+    """The ARNs of the attempts of arms that another attempt follows, unless the task expires before."""
 
     @property
     def now(self) -> datetime:
@@ -208,14 +213,14 @@ class Reference:
 
     def is_full(self, operation: Operation, most: int, reclaimed_at: datetime | None) -> None:
         """Check a refusal because of too many active tasks: ended ones count until slots may be reclaimed."""
-        mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
+        mine = [one for one in self.calls if one.owner == operation.owner]
         if not operation.reclaims:
-            assert len(mine) >= most, "a call is refused although a slot is free"
+            assert _slots(mine) > most, "a call is refused although a slot is free"
             was_lately = reclaimed_at is not None and reclaimed_at > operation.began_at - RECLAIM_PAUSE
             assert was_lately, "a call is refused before slots were reclaimed"
             return
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
-        assert len(mine) - len(over) >= most, "a call is refused although a slot is free"
+        assert _slots(mine) - _slots(over) > most, "a call is refused although a slot is free"
 
     def is_given_up(self, label: str) -> None:
         """Record that the cancellation of a plain call was acknowledged."""
@@ -225,6 +230,18 @@ class Reference:
         """Record that a task has certainly ended by now."""
         known = self.tasks[task_id]
         known.ended = self.step if known.ended is None else known.ended
+
+    def hears_end(self, task_id: str, arn: str, status: str) -> None:
+        """Record that the end of an execution, which no attempt follows, is recorded: of a race, that of an arm."""
+        known = self.tasks[task_id]
+        rules = rules_of(known.label)
+        if rules is None:
+            self.has_ended(task_id)
+            return
+        known.heard[arm_of(arn)] = status == "SUCCEEDED"
+        successes = sum(known.heard.values())
+        if successes >= rules.quorum or len(known.heard) - successes > rules.most_failures:
+            self.has_ended(task_id)
 
     def _was_over(self, task_id: str, before: int) -> bool:
         ended = self.tasks[task_id].ended
@@ -249,8 +266,13 @@ class Reference:
         return known.followed if expires is not None and self.now >= expires - DELAY else set()
 
     def _ends_of_the_world(self, task_id: str) -> set[End]:
-        refused = {NOT_STARTED for arn in self.world.refused if task_id in arn}
-        statuses = [one.status for arn, one in self.world.executions.items() if task_id in arn]
+        arns_refused = [arn for arn in self.world.refused if task_id in arn]
+        refused = {NOT_STARTED for _ in arns_refused}
+        executions = {arn: one for arn, one in self.world.executions.items() if task_id in arn}
+        statuses = [one.status for one in executions.values()]
+        race = self._ends_of_race(task_id, executions, arns_refused)
+        if race is not None:
+            return refused | race
         # The model knows no label of a task whose execution never started.
         may_be_given_up = self.tasks[task_id].label in {"", *self.given_up} and self.given_up
         ends = {CANCELLED} if "ABORTED" in statuses or may_be_given_up else set[End]()
@@ -258,12 +280,23 @@ class Reference:
         is_late = not statuses and self.now - _made(task_id) >= LONGEST_CONFIRMATION
         return refused | ends | ({DECLINED} if is_late else set())
 
+    def _ends_of_race(self, task_id: str, executions: dict[str, Execution], refused: list[str]) -> set[End] | None:
+        known = self.tasks[task_id]
+        rules = rules_of(known.label)
+        if rules is None:
+            return None
+        expires = known.expires_early
+        is_late = expires is not None and self.now >= expires - DELAY
+        return ends_of_race(rules, executions, refused, set() if is_late else self.followed)
+
     # ------------------------------------------------------------------------------------------ questions and answers
 
     def _asks(self, operation: Operation, told: Told, shown: dict[str, str]) -> None:
         for message in shown.values():
-            taken = (one.taken for one in self.question(told.task_id, message).given)
+            question = self.question(told.task_id, message)
+            taken = (one.taken for one in question.given)
             assert not any(one is not None and one < operation.number for one in taken), "an answered question is asked"
+            assert question.over is None or question.over >= operation.number, "a question outlives its execution"
         for question in self.questions.values():
             if question.task_id == told.task_id and told.kinds == OPEN and self.is_open(question, operation.number):
                 assert question.message in shown.values(), "a question is not shown"
@@ -303,8 +336,8 @@ class Reference:
 
     # ------------------------------------------------------------------------------------------------ what workflows do
 
-    def begins(self, task_id: str, owner: Principal, label: str) -> None:
-        """Check that the execution of a task may have started."""
+    def begins(self, task_id: str, owner: Principal, label: str, arn: str) -> None:
+        """Check that an execution of a task may have started."""
         known = self.known(task_id, owner)
         assert known.label in {"", label}, "a task has the execution of another"
         known.label = label
@@ -312,9 +345,25 @@ class Reference:
         for other, its_label in self.executions.items():
             kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
             assert not (its_label == label and kept and other != task_id), "a call runs twice"
-        mine = [one.status for arn, one in self.world.executions.items() if task_id in arn]
+        runs = self.world.executions.items()
+        mine = [one.status for other, one in runs if first_run_of(other) == first_run_of(arn)]
         assert set(mine[:-1]) <= {"FAILED", "TIMED_OUT"}, "an attempt begins before the one before it has failed"
+        self._check_head_start(task_id, label, arm_of(arn))
         self.executions[task_id] = label
+
+    def _check_head_start(self, task_id: str, label: str, letter: str) -> None:
+        """Check that an arm that starts late does so in its time, or because all others have failed."""
+        rules = rules_of(label)
+        if rules is None or letter not in rules.late or self.now >= _made(task_id) + DELAY:
+            return
+        ended = {arm_of(arn) for arn, one in self.world.executions.items() if task_id in arn and one.status in _LOSSES}
+        out = ended | {arm_of(arn) for arn in self.world.refused if task_id in arn}
+        assert len(out - set(rules.late)) >= rules.arms - len(rules.late), "an arm starts in the others' head start"
+
+
+def _slots(calls: list[Operation]) -> int:
+    """Return how many slots calls take."""
+    return sum(slots_of(one.label) for one in calls)
 
 
 def _made(task_id: str) -> datetime:

@@ -11,9 +11,10 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
 from stepwire.tasks.ids import TaskKey, task_key_from_execution
 from stepwire.tasks.outcomes import Succeeded
+from tests.model.ends import End, arm_of, first_run_of
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
-from tests.model.stack import RETRIED, RETRY, TTL, Account, Stack, label_of
+from tests.model.stack import RETRY, TTL, WITH_RETRY, Account, Stack, label_of
 from tests.server.answers import Json
 
 LARGE = "x" * 100_001
@@ -108,11 +109,11 @@ class Run:
         for arn in list(self.world.executions)[self._begun :]:
             self._begun += 1
             key = key_of(arn)
-            self.reference.begins(key.task_id, key.owner, label_of(self.world.executions[arn].input))
+            self.reference.begins(key.task_id, key.owner, label_of(self.world.executions[arn].input), arn)
         while self.world.ended:
             self._tell_end(self.world.ended.pop(0))
         while self.stack.messages.sent:
-            self._wake(self.stack.messages.sent.pop(0))
+            self._wake(*self.stack.messages.sent.pop(0))
         self.reference.checks_answers()
         if self.account.boundary.calls > self._calls:
             self._calls = self.account.boundary.calls
@@ -133,8 +134,17 @@ class Run:
         is_left_out = LARGE in execution.end.get("output", "")
         state = Succeeded(None) if is_left_out else state_of(execution.described)
         change = ExecutionStatusChange(execution_of(arn), state)
-        is_followed = self.is_followed(arn, execution.status, execution.end.get("error", ""))
-        on_brought = (lambda: None) if is_followed else (lambda: self.reference.has_ended(task_id))
+        status = execution.status
+        is_followed = self.is_followed(arn, status, execution.end.get("error", ""))
+        asked = [one for one in self.reference.questions.values() if self.world.states[one.token].arn == arn]
+        recorded = [one for one in asked if one.recorded is not None]
+
+        def on_brought() -> None:
+            for question in recorded:
+                question.over = question.over or self.reference.step
+            if not is_followed:
+                self.reference.hears_end(task_id, arn, status)
+
         self.news.append(News("end", lambda: self.stack.events.record(change), on_brought))
 
     def is_followed(self, arn: str, status: str, error: str) -> bool:
@@ -145,17 +155,26 @@ class Run:
         )
 
     def _attempts(self, arn: str) -> int:
-        """Return how many attempts of a task have begun."""
-        task_id = key_of(arn).task_id
-        return sum(1 + len(one.tokens) for other, one in self.world.executions.items() if task_id in other)
+        """Return how many attempts of a task, or of an arm of its race, have begun."""
+        runs, first = self.world.executions.items(), first_run_of(arn)
+        return sum(1 + len(one.tokens) for other, one in runs if first_run_of(other) == first)
 
-    def _wake(self, key: TaskKey) -> None:
-        self.news.append(News("wake-up", lambda: self.stack.events.attempts.wake(key)))
+    def may_end(self, arn: str, status: str, error: str, end: End) -> None:
+        """Record an end that the task of an execution may have, because the execution ends so."""
+        is_followed = self.is_followed(arn, status, error)
+        known = self.reference.tasks[key_of(arn).task_id]
+        if not arm_of(arn):
+            (known.followed if is_followed else known.ends).add(end)
+        elif is_followed:
+            self.reference.followed.add(arn)
+
+    def _wake(self, key: TaskKey, arm: str) -> None:
+        self.news.append(News(f"wake-up {arm}".strip(), lambda: self.stack.events.attempts.wake(key, arm)))
 
 
 def is_retried(label: str) -> bool:
     """Tell whether the call with this label is of a tool with a retry policy."""
-    return label.split(" ", maxsplit=1)[0] in RETRIED
+    return label.split(" ", maxsplit=1)[0] in WITH_RETRY
 
 
 def key_of(arn: str) -> TaskKey:

@@ -27,13 +27,15 @@ from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.principal import Principal
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
-from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
+from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
+from tests.races import racing
 from tests.simulated.step_functions import StepFunctions
 from tests.tables import new_table, table_behind
 
@@ -48,7 +50,13 @@ RETRY: Final = Retry(3, ("Some.Error", "States.Timeout"), delay=DELAY, backoff=1
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
-CATALOG: Final = catalog_of(*(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN)))
+RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
+QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY, has_slot_each=True), name="quorum")
+RACED: Final = tuple(RULES)
+WITH_RETRY: Final = (*RETRIED, QUORUM.name)
+CATALOG: Final = catalog_of(
+    *(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM))
+)
 MOST_ACTIVE: Final = 8
 _OPEN: Final = ("working", "input_required")
 
@@ -70,13 +78,13 @@ class WorldClock:
 class Messages:
     """The queue that wakes tasks; each message is an event on its way."""
 
-    sent: list[TaskKey] = field(default_factory=list[TaskKey])
+    sent: list[tuple[TaskKey, str]] = field(default_factory=list[tuple[TaskKey, str]])
+    """Whom they wake: a task, and the letter of an arm."""
 
     def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
         """Send a message: a step of a handler."""
-        assert not arm, "no tool of the model races"
         pause("SendMessage")
-        self.sent.append(key)
+        self.sent.append((key, arm))
 
 
 @dataclass
@@ -163,10 +171,10 @@ class Stack:
         """Return all items of the table."""
         return [item.to_json()["Attributes"] for item in self._table.all_items()]
 
-    def tasks(self) -> dict[str, Task]:
-        """Return the tasks, by the ARN of their execution."""
+    def tasks(self) -> dict[TaskId, Task]:
+        """Return the tasks, by id."""
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
-        return {execution_arn_of(task.execution): task for task in found}
+        return {task.task_id: task for task in found}
 
     def ends(self) -> dict[str, dict[str, Any]]:
         """Return the stored end of each ended task, by id."""
@@ -195,6 +203,12 @@ class Stack:
                 self._table.delete_item(item.hash_key, item.range_key)
                 removed += [task_of(attributes)] if attributes["sk"]["S"].startswith("task#") else []
         return removed
+
+
+def arns_of(task: Task) -> set[str]:
+    """Return the ARNs of the executions that work for a task, or have worked for it: of each arm, the last one."""
+    executions = [task.execution] if task.race is None else [task.execution_of(arm) for arm in task.race.arms]
+    return set(map(execution_arn_of, executions))
 
 
 def label_of(input_text: str) -> str:

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from stepwire.aws.storage import task_store
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.background import sweep
 from stepwire.engine.recorder import Recorder
 from stepwire.tasks import lifecycle
 from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.races import Race
 from stepwire.tasks.retries import Attempt
 from stepwire.tasks.task import Execution, Task
 from tests.kits import ALICE, BOB
@@ -97,6 +99,30 @@ def _cancel_while_an_attempt_begins(machine: Machine) -> None:
     machine.die(0)
 
 
+def _no_arm_is_left(*_args: object) -> tuple[()]:
+    return ()
+
+
+def _end_two_arms_at_once(machine: Machine) -> None:
+    machine.call("modern", "racing", None, 0)
+    machine.finish(0)
+    machine.tie(0, "well")
+    for which in (0, 1):  # both have read the task, and are about to save its end
+        machine.go_on(which, lags=False)
+    machine.finish_all()
+
+
+def _die_before_the_loser_is_stopped(machine: Machine) -> None:
+    machine.call("modern", "racing", None, 0)
+    machine.finish(0)
+    machine.end(0, "well")
+    machine.deliver(0, comes_again=False)
+    while machine.under_way and not machine.under_way[0].before.startswith("StopExecution"):
+        machine.go_on(0, lags=False)
+    if machine.under_way:
+        machine.die(0)
+
+
 def _end_a_task(machine: Machine) -> None:
     machine.call("modern", "optional", None, 0)
     machine.finish(0)
@@ -148,7 +174,7 @@ class Defect:
 
     found_as: str
     """The message of the failure."""
-    patches: list[tuple[type[Any], str, Any]]
+    patches: list[tuple[Any, str, Any]]
     shown_by: Callable[[Machine], None]
     """A run that shows the defect."""
     is_too_rare: bool = False
@@ -189,6 +215,16 @@ DEFECTS = {
         [(vars(sweep)["_Run"], "_stop_late_execution", _never_stopped)],
         _cancel_while_an_attempt_begins,
         is_too_rare=True,
+    ),
+    "the mark of a decided race, under which its losers are stopped": Defect(
+        "the execution of an ended task is still running",
+        [(Race, "left_running", _no_arm_is_left)],
+        _die_before_the_loser_is_stopped,
+    ),
+    "the condition that a task is as it was read": Defect(
+        "a final status changes|told .*, where it may be",
+        [(task_store, "_IS_AS_LOADED", "(attribute_exists(version) OR version = :version)")],
+        _end_two_arms_at_once,
     ),
     "whose a task is": Defect(
         "a caller sees a task of another",
