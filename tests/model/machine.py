@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from stepwire.tasks.task import Task
 from tests.model.clients import ClientMoves
 from tests.model.ends import End, arm_of
-from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, move, next_moves
+from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, next_moves
 from tests.model.rest import Rest
 from tests.model.run import News, Run, key_of
-from tests.model.stack import DELAY, SWEEP
+from tests.model.stack import DELAY, RACED, SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
@@ -83,12 +83,15 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         self.deliver(0, comes_again=False)
         self._cancel(f"modern{self._whose(task_id)}", task_id)
 
-    @move(
-        4,
-        lambda run: len(run.under_way) + 2 <= MOST_UNDER_WAY and arms_running(run),
-        which=few,
-        how=st.sampled_from(["well", "well", "badly"]),
-    )
+    @move(3, has_room_for_two, tool=st.sampled_from(RACED), how=st.sampled_from(["well", "well", "badly"]))
+    def have_a_tie(self, tool: str, how: str) -> None:
+        """Let two arms of a race end at the same time; call its tool if none races."""
+        if not arms_running(self):
+            self._undisturbed(lambda: self.call("modern", tool, None, 0))
+        if arms_running(self):
+            self.tie(0, how)
+
+    @move(4, lambda run: has_room_for_two(run) and arms_running(run), which=few, how=st.sampled_from(["well", "badly"]))
     def tie(self, which: int, how: str) -> None:
         """Let two arms of a race end, while both status changes are processed concurrently."""
         self.counted["tie"] += 1

@@ -128,6 +128,9 @@ class Run:
         before, self._ends = self._ends, self.stack.ends()
         for sort_key, end in before.items():
             assert self._ends.get(sort_key, end) == end, "a final status changes"
+        settled = self.stack.settled()
+        for arn in self.world.running():
+            assert key_of(arn).task_id not in settled, "nobody will stop the execution of an ended task"
 
     def _tell_end(self, arn: str) -> None:
         execution, task_id = self.world.executions[arn], key_of(arn).task_id

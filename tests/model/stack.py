@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from local.account.engine import shared_account
-from stepwire.aws.storage.items import task_of
+from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
@@ -182,6 +182,15 @@ class Stack:
         tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
         ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
         return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
+
+    def settled(self) -> set[str]:
+        """Return the ids of the ended tasks of which no reader and no sweep expects that work begins or goes on."""
+        tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
+        return {
+            item["sk"]["S"].removeprefix(TASK_PREFIX)
+            for item in tasks
+            if "open" not in item and item["status"]["S"] not in _OPEN and "followed_by_redrive" not in item
+        }
 
     def slots(self) -> dict[Principal, frozenset[str]]:
         """Return the names of the slots that are taken, by owner."""
