@@ -13,6 +13,7 @@ from stepwire.tasks.task import Task
 from tests.model.clients import ClientMoves
 from tests.model.ends import End, arm_of
 from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, next_moves
+from tests.model.operators import OperatorMoves
 from tests.model.rest import Rest
 from tests.model.run import News, Run, key_of
 from tests.model.stack import DELAY, RACED, SWEEP
@@ -34,7 +35,7 @@ def arms_running(run: Run) -> list[tuple[str, str]]:
     return [pair for pair in pairwise(arms) if key_of(pair[0]) == key_of(pair[1])]
 
 
-class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
+class Machine(ClientMoves, WorldMoves, OperatorMoves, RuleBasedStateMachine):
     """One run of the model."""
 
     @initialize(left_out=st.frozensets(st.sampled_from(LEFT_OUT), max_size=2))

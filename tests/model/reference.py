@@ -6,6 +6,7 @@ client has seen one; from then on every client must see the same end.
 """
 
 import json
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -142,6 +143,10 @@ class Reference:
     """The labels of plain calls whose cancellation was acknowledged."""
     executions: dict[str, str] = field(default_factory=dict[str, str])
     """The labels of executions, by task id."""
+    follow_ups: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """The tasks that an operator made of ended ones, by these and by how: "redrive" or "restart"."""
+    bases: dict[str, str] = field(default_factory=dict[str, str])
+    """Of tasks that operators made: the task that is in the name of their execution."""
     followed: set[str] = field(default_factory=set[str])
     """The ARNs of the attempts of arms that another attempt follows, unless the task expires before."""
 
@@ -167,7 +172,8 @@ class Reference:
         if told.kinds == OPEN:
             assert known.ended is None or operation.number <= known.ended, "an ended task is shown as active"
         else:
-            may_be = known.told or known.ends | self._ends_of_the_world(told.task_id) | self._last_ends(known)
+            before = self.tasks[self.bases.get(told.task_id, told.task_id)].ends
+            may_be = known.told or known.ends | before | self._ends_of_the_world(told.task_id) | self._last_ends(known)
             known.told = {end for end in may_be if _shows(told, end)}
             assert known.told, f"told {told}, where it may be {may_be}"
             self.has_ended(told.task_id)
@@ -266,9 +272,10 @@ class Reference:
         return known.followed if expires is not None and self.now >= expires - DELAY else set()
 
     def _ends_of_the_world(self, task_id: str) -> set[End]:
-        arns_refused = [arn for arn in self.world.refused if task_id in arn]
+        name = self.bases.get(task_id, task_id)
+        arns_refused = [arn for arn in self.world.refused if name in arn]
         refused = {NOT_STARTED for _ in arns_refused}
-        executions = {arn: one for arn, one in self.world.executions.items() if task_id in arn}
+        executions = {arn: one for arn, one in self.world.executions.items() if name in arn}
         statuses = [one.status for one in executions.values()]
         race = self._ends_of_race(task_id, executions, arns_refused)
         if race is not None:
@@ -303,7 +310,8 @@ class Reference:
 
     def question(self, task_id: str, message: str) -> Question:
         """Find a question of a task by its message."""
-        found = [one for one in self.questions.values() if (one.task_id, one.message) == (task_id, message)]
+        mine = {task_id, self.bases.get(task_id, task_id)}
+        found = [one for one in self.questions.values() if one.task_id in mine and one.message == message]
         assert found, f"a question that no state asked: {message}"
         return found[0]
 
@@ -344,12 +352,38 @@ class Reference:
         assert not label.startswith("confirmed") or label in self.accepted, "a workflow starts without a confirmation"
         for other, its_label in self.executions.items():
             kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
-            assert not (its_label == label and kept and other != task_id), "a call runs twice"
+            is_restarted = not self.bases.keys().isdisjoint({other, task_id})
+            assert is_restarted or not (its_label == label and kept and other != task_id), "a call runs twice"
         runs = self.world.executions.items()
         mine = [one.status for other, one in runs if first_run_of(other) == first_run_of(arn)]
         assert set(mine[:-1]) <= {"FAILED", "TIMED_OUT"}, "an attempt begins before the one before it has failed"
         self._check_head_start(task_id, label, arm_of(arn))
         self.executions[task_id] = label
+
+    # --------------------------------------------------------------------------------------------- what operators do
+
+    def is_followed(self, task_id: str, means: str, follow_up: str) -> None:
+        """Check that one task follows an ended one, however often the operator commands it."""
+        assert self.follow_ups.setdefault((task_id, means), follow_up) == follow_up, "a task is continued twice"
+
+    def continues(self, task_id: str, before: str, name: str) -> None:
+        """Record a new task of an operator.
+
+        Args:
+            task_id: the new task.
+            before: the task that it follows.
+            name: the task that is in the name of its execution.
+        """
+        ended = self.tasks[before]
+        known = self.known(task_id, ended.owner)
+        known.label, self.bases[task_id] = ended.label, name
+        self.is_followed(before, "restart" if name == task_id else "redrive", task_id)
+
+    def worker(self, name: str, ended: Container[str]) -> str:
+        """Return the task that an execution with a task's id in its name works for: the newest that goes on with it."""
+        while name in ended and (name, "redrive") in self.follow_ups:
+            name = self.follow_ups[name, "redrive"]
+        return name
 
     def _check_head_start(self, task_id: str, label: str, letter: str) -> None:
         """Check that an arm that starts late does so in its time, or because all others have failed."""

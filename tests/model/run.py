@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from stepwire.aws.workflows.step_functions import execution_of, state_of
+from stepwire.aws.storage.items import TASK_PREFIX
+from stepwire.aws.workflows.step_functions import execution_arn_of, execution_of, state_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
 from stepwire.tasks.ids import TaskKey, task_key_from_execution
@@ -106,6 +107,9 @@ class Run:
     def look(self) -> None:
         """Record and check what has just happened in the account."""
         self.under_way = [one for one in self.under_way if one.outcome is None]
+        if self.account.boundary.calls > self._calls:
+            self._calls = self.account.boundary.calls
+            self._check_ends()
         for arn in list(self.world.executions)[self._begun :]:
             self._begun += 1
             key = key_of(arn)
@@ -115,9 +119,6 @@ class Run:
         while self.stack.messages.sent:
             self._wake(*self.stack.messages.sent.pop(0))
         self.reference.checks_answers()
-        if self.account.boundary.calls > self._calls:
-            self._calls = self.account.boundary.calls
-            self._check_ends()
         faults, self.stack.faults[:] = self.stack.faults[:], []
         self.counted["faults reported"] += len(faults)
         for fault in faults:
@@ -128,12 +129,25 @@ class Run:
         before, self._ends = self._ends, self.stack.ends()
         for sort_key, end in before.items():
             assert self._ends.get(sort_key, end) == end, "a final status changes"
+        for task in self.stack.follow_ups():
+            if task.task_id not in self.reference.bases:
+                before = task.follows.task_id if task.follows else ""
+                assert before in self.ended_ids(), "a task that goes on is followed"
+                self.reference.continues(task.task_id, before, key_of(execution_arn_of(task.execution)).task_id)
         settled = self.stack.settled()
         for arn in self.world.running():
             assert key_of(arn).task_id not in settled, "nobody will stop the execution of an ended task"
 
+    def ended_ids(self) -> list[str]:
+        """Return the ids of the tasks that are stored as ended, the oldest first."""
+        return sorted(sort_key.removeprefix(TASK_PREFIX) for sort_key in self._ends)
+
+    def worker(self, arn: str) -> str:
+        """Return the id of the task that an execution works for."""
+        return self.reference.worker(key_of(arn).task_id, set(self.ended_ids()))
+
     def _tell_end(self, arn: str) -> None:
-        execution, task_id = self.world.executions[arn], key_of(arn).task_id
+        execution, name, task_id = self.world.executions[arn], key_of(arn).task_id, self.worker(arn)
         is_left_out = LARGE in execution.end.get("output", "")
         state = Succeeded(None) if is_left_out else state_of(execution.described)
         change = ExecutionStatusChange(execution_of(arn), state)
@@ -145,7 +159,8 @@ class Run:
         def on_brought() -> None:
             for question in recorded:
                 question.over = question.over or self.reference.step
-            if not is_followed:
+            # An event finds the task that follows only by the one in the execution's name.
+            if not is_followed and (task_id == name or self.stack.has(name)):
                 self.reference.hears_end(task_id, arn, status)
 
         self.news.append(News("end", lambda: self.stack.events.record(change), on_brought))
@@ -165,7 +180,7 @@ class Run:
     def may_end(self, arn: str, status: str, error: str, end: End) -> None:
         """Record an end that the task of an execution may have, because the execution ends so."""
         is_followed = self.is_followed(arn, status, error)
-        known = self.reference.tasks[key_of(arn).task_id]
+        known = self.reference.tasks[self.worker(arn)]
         if not arm_of(arn):
             (known.followed if is_followed else known.ends).add(end)
         elif is_followed:

@@ -1,7 +1,7 @@
 """A whole Stepwire on the real adapters. Every AWS call is a step of a handler, and events wait for a move."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -144,7 +144,7 @@ class Stack:
             report,
         )
         self.server = McpServer(kit, frozenset(), report)
-        self.events = ExecutionEvents(recorder, workflows, report, self.messages)
+        self.events = ExecutionEvents(recorder, workflows, report, self.messages, self.randomness)
         self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(store, workflows)
         sweeping = Intervals(SWEEP, NO_TIME, 0)
@@ -176,6 +176,11 @@ class Stack:
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
         return {task.task_id: task for task in found}
 
+    def has(self, task_id: str) -> bool:
+        """Tell whether a task is there and has not expired."""
+        task = self.tasks().get(TaskId(task_id))
+        return task is not None and task.expires_at > self.clock.time
+
     def ends(self) -> dict[str, dict[str, Any]]:
         """Return the stored end of each ended task, by id."""
         names = ("status", "result", "error")
@@ -191,6 +196,10 @@ class Stack:
             for item in tasks
             if "open" not in item and item["status"]["S"] not in _OPEN and "followed_by_redrive" not in item
         }
+
+    def follow_ups(self) -> Iterator[Task]:
+        """Yield the tasks that operators made."""
+        yield from (task_of(item) for item in self.items if "follows" in item)
 
     def slots(self) -> dict[Principal, frozenset[str]]:
         """Return the names of the slots that are taken, by owner."""

@@ -15,7 +15,7 @@ from tests.model.ends import End
 from tests.model.handlers import Done, Handler, Outcome
 from tests.model.moves import few, has_handlers, has_news, has_running, has_tasks, move
 from tests.model.reference import Question
-from tests.model.run import LARGE, News, Run, key_of
+from tests.model.run import LARGE, News, Run
 from tests.model.stack import TTL
 from tests.simulated.step_functions import Waiting
 
@@ -89,7 +89,7 @@ class WorldMoves(Run):
         self.step("ask")
         arn, token = self._execution(which), f"token-{self.reference.step:05}"
         until = self.stack.clock.time + timedelta(seconds=60) if limited else None
-        question = Question(token, key_of(arn).task_id, f"May {token} go on", until)
+        question = Question(token, self.worker(arn), f"May {token} go on", until)
         state = self.world.states[token] = Waiting(arn, until)
         self.reference.questions[token] = question
         form = {**FORM, "message": f"{question.message}?"}
