@@ -154,8 +154,19 @@ class Recorder:
         with suppress(StoreBusy):
             self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         duration = task.last_updated_at - task.created_at
-        outcome = outcome_of(task.status)
-        self.audit(AuditEntry(AuditAction.ENDED, task.owner, task.work.tool, task.task_id, outcome, duration, source))
+        winner = task.race.winner if task.race else None
+        self.audit(
+            AuditEntry(
+                AuditAction.ENDED,
+                task.owner,
+                task.work.tool,
+                task.task_id,
+                outcome_of(task.status),
+                duration,
+                source,
+                winner=winner.name if winner else None,
+            )
+        )
 
     def _visible(self, owner: Principal, task: Task | None) -> Task | None:
         # Isolation at two layers: the key contains the owner; this check holds even if a store returns a wrong item.
