@@ -123,20 +123,20 @@ class InMemoryTaskStore:
         self._check_available()
         return self.keys.get((owner, digest))
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
         self.calls.append("reserve")
         shards = self._shards_of(key.owner)
         home = home_of(key.task_id, limits)
         shard = home
-        if not isinstance(admit(shards.get(home, Usage()), limits.share(home), key.task_id, at), Usage):
+        if not isinstance(admit(shards.get(home, Usage()), limits.share(home), key.task_id, at, slots), Usage):
             counted = shards if limits.shards else {0: shards.get(0, Usage())}
-            found = admit_anywhere(counted, limits, key.task_id, at)
+            found = admit_anywhere(counted, limits, key.task_id, at, slots)
             if not isinstance(found, int):
                 raise NotAdmitted(found)
             shard = found
         usage = shards.get(shard, Usage())
         if key.task_id not in usage.active:
-            decided = admit(usage, limits.share(shard), key.task_id, at)
+            decided = admit(usage, limits.share(shard), key.task_id, at, slots)
             assert isinstance(decided, Usage)
             self._put_usage(key.owner, shard, decided)
         return shard
@@ -151,11 +151,11 @@ class InMemoryTaskStore:
         else:
             self.usage[owner] = usage
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
+    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
         self.calls.append("release")
         self._check_available()
         usage = self._shards_of(owner).get(shard, Usage())
-        self._put_usage(owner, shard, replace(usage, active=usage.active - task_ids))
+        self._put_usage(owner, shard, replace(usage, active=usage.active - slots))
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         self.calls.append("begin_reclaim")
@@ -166,11 +166,11 @@ class InMemoryTaskStore:
         self.usage[owner] = replace(usage, reclaimed_at=at)
         return True
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
         self.calls.append("unreserve")
         self._check_available()
         usage = self._shards_of(key.owner).get(shard, Usage())
-        self._put_usage(key.owner, shard, without_task(usage, limits.share(shard), key.task_id))
+        self._put_usage(key.owner, shard, without_task(usage, limits.share(shard), key.task_id, slots))
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.calls.append("load_many")

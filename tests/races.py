@@ -26,12 +26,14 @@ def arms(count: int = 2, delays: tuple[float, ...] = ()) -> tuple[Arm, ...]:
     )
 
 
-def racing(count: int = 2, *delays: float, quorum: int = 1, retry: Retry | None = None) -> Tool:
+def racing(
+    count: int = 2, *delays: float, quorum: int = 1, retry: Retry | None = None, has_slot_each: bool = False
+) -> Tool:
     """Return a tool whose state machines race; `delays` are those of its first arms, in seconds."""
     run = arms(count, delays)
     if retry is not None:
         run = tuple(replace(arm, attempt=Attempt(retry)) for arm in run)
-    race = Race(run, quorum)
+    race = Race(run, quorum, count if has_slot_each else 1)
     return replace(OPTIONAL, name="racing", state_machine_arn=run[0].state_machine_arn, retry=retry, race=race)
 
 

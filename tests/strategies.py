@@ -227,6 +227,7 @@ def races_of(policy: Retry) -> st.SearchStrategy[Race]:
         Race,
         st.lists(arm, min_size=2, max_size=5).map(_lettered),
         st.integers(1, 2),
+        st.integers(1, 5),
     )
 
 

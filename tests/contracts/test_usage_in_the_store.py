@@ -8,7 +8,7 @@ import pytest
 
 from stepwire.engine.ports import KeyClaim, TaskStore
 from stepwire.errors import NotAdmitted
-from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.ids import TaskKey, slot_names
 from stepwire.tasks.usage import Limits, TooFast, TooManyActive
 from tests.contracts.task_stores import a_task, on_dynamodb
 from tests.fakes import START_OF_TIME
@@ -203,3 +203,78 @@ def test_a_batch_read_of_any_owners_returns_only_existing_tasks(store: TaskStore
     found = store.load_all([missing.key, *(task.key for task in tasks)])
 
     assert found == {task.key: task for task in tasks}
+
+
+# R24
+def test_several_slots_are_reserved_all_or_none_and_freed_together(store: TaskStore) -> None:
+    limits = replace(GENEROUS, active=4)
+    first, second, third = keys(3)
+    store.reserve(first, limits, START_OF_TIME, 3)
+    store.reserve(first, limits, START_OF_TIME, 3)
+
+    with pytest.raises(NotAdmitted) as refused:
+        store.reserve(second, limits, START_OF_TIME, 2)
+    store.reserve(third, limits, START_OF_TIME)
+
+    assert isinstance(refused.value.refusal, TooManyActive)
+    assert refused.value.refusal.usage.active == slot_names(first.task_id, 3)
+    store.release(ALICE, slot_names(first.task_id, 3))
+    store.reserve(second, limits, START_OF_TIME, 3)
+
+
+def test_a_first_task_with_as_many_slots_as_the_limit_is_admitted(store: TaskStore) -> None:
+    first, second = keys(2)
+    limits = replace(GENEROUS, active=3)
+
+    store.reserve(first, limits, START_OF_TIME, 3)
+
+    with pytest.raises(NotAdmitted):
+        store.reserve(second, limits, START_OF_TIME)
+
+
+def test_a_task_that_needs_more_slots_than_the_limit_is_refused_although_none_is_taken(store: TaskStore) -> None:
+    (key,) = keys(1)
+
+    with pytest.raises(NotAdmitted) as refused:
+        store.reserve(key, replace(GENEROUS, active=2), START_OF_TIME, 3)
+
+    assert isinstance(refused.value.refusal, TooManyActive)
+
+
+def test_undoing_a_reservation_of_several_slots_is_idempotent(store: TaskStore) -> None:
+    limits = Limits(active=3, per_minute=2)
+    first, second, third = keys(3)
+    store.reserve(first, limits, START_OF_TIME)
+    store.release(ALICE, frozenset({first.task_id}))
+    store.reserve(second, limits, START_OF_TIME, 3)
+
+    for _ in range(3):
+        store.unreserve(second, limits, slots=3)
+
+    store.reserve(third, limits, START_OF_TIME, 3)
+    with pytest.raises(NotAdmitted) as refused:
+        store.reserve(a_task(number=9).key, replace(limits, active=9), START_OF_TIME)
+    assert isinstance(refused.value.refusal, TooFast)
+
+
+# R24
+def test_concurrent_reservations_of_several_slots_never_exceed_the_limit(aws: None) -> None:
+    store = on_dynamodb()
+    limits = Limits(active=20, per_minute=60_000)
+
+    def counted(number_and_key: tuple[int, TaskKey]) -> int:
+        number, key = number_and_key
+        slots = 1 + number % 5
+        try:
+            store.reserve(key, limits, START_OF_TIME, slots)
+        except NotAdmitted:
+            return 0
+        return slots
+
+    with ThreadPoolExecutor(16) as pool:
+        taken = sum(pool.map(counted, enumerate(keys(100))))
+
+    with pytest.raises(NotAdmitted) as full:
+        store.reserve(a_task(number=1_000).key, limits, START_OF_TIME)
+    assert isinstance(full.value.refusal, TooManyActive)
+    assert len(full.value.refusal.usage.active) == taken == limits.active

@@ -184,3 +184,17 @@ def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) ->
         rate.count(ALICE, limits, START_OF_TIME)
 
     assert isinstance(refused.value.refusal, TooFast)
+
+
+# R24
+def test_several_slots_are_all_in_one_shard_that_has_room(aws: None) -> None:
+    """The home of each task has room for one."""
+    store = on_store()
+    (key,) = keys_of(1, TWO_SHARDS, 1)
+
+    with counted(store) as calls:
+        shard = store.reserve(key, TWO_SHARDS, START_OF_TIME, 3)
+        again = store.reserve(key, TWO_SHARDS, START_OF_TIME, 3)
+
+    assert shard == again == 0
+    assert calls == ["Query", "UpdateItem"] * 2

@@ -43,7 +43,6 @@ from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.subscriptions.subscribing import Events
-from stepwire.tasks.ids import TaskId
 from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Execution, Task
@@ -242,8 +241,8 @@ class Site:
         (task,) = self.tasks().values()
         return task
 
-    def slots(self, prefix: str = USAGE) -> frozenset[TaskId]:
-        """Return the ids of the tasks that hold a slot, in the items whose sort key begins so."""
+    def slots(self, prefix: str = USAGE) -> frozenset[str]:
+        """Return the names of the slots that are taken, in the items whose sort key begins so."""
         counted = (item for item in self.items if item["sk"]["S"].startswith(prefix))
         return frozenset(one for item in counted for one in usage_of(item).active)
 

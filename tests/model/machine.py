@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -10,11 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from stepwire.tasks.task import Task
 from tests.model.clients import ClientMoves
-from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, move, next_moves
-from tests.model.reference import End
+from tests.model.ends import End, arm_of
+from tests.model.moves import MOST_UNDER_WAY, few, has_questions, has_room, has_room_for_two, move, next_moves
+from tests.model.operators import OperatorMoves
 from tests.model.rest import Rest
-from tests.model.run import News, key_of
-from tests.model.stack import DELAY, SWEEP
+from tests.model.run import News, Run, key_of
+from tests.model.stack import DELAY, RACED, SWEEP
 from tests.model.world import WorldMoves
 
 LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask", "cancel")
@@ -22,11 +24,18 @@ LEFT_OUT: Final = ("die", "finish", "lose", "pass_time", "confirm", "end", "ask"
 
 
 def waits(task: Task) -> bool:
-    """Tell whether the next attempt of a task has perhaps not begun."""
-    return task.is_retried and not task.has_ended
+    """Tell whether the next attempt of a task, or of an arm of its race, has perhaps not begun."""
+    is_retried = task.is_retried or (task.race is not None and any(arm.attempt.number > 1 for arm in task.race.arms))
+    return is_retried and not task.has_ended
 
 
-class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
+def arms_running(run: Run) -> list[tuple[str, str]]:
+    """Return pairs of running arms of one race, the newest race first."""
+    arms = [arn for arn in reversed(run.world.running()) if arm_of(arn)]
+    return [pair for pair in pairwise(arms) if key_of(pair[0]) == key_of(pair[1])]
+
+
+class Machine(ClientMoves, WorldMoves, OperatorMoves, RuleBasedStateMachine):
     """One run of the model."""
 
     @initialize(left_out=st.frozensets(st.sampled_from(LEFT_OUT), max_size=2))
@@ -74,6 +83,24 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         self.end(which, how)
         self.deliver(0, comes_again=False)
         self._cancel(f"modern{self._whose(task_id)}", task_id)
+
+    @move(3, has_room_for_two, tool=st.sampled_from(RACED), how=st.sampled_from(["well", "well", "badly"]))
+    def have_a_tie(self, tool: str, how: str) -> None:
+        """Let two arms of a race end at the same time; call its tool if none races."""
+        if not arms_running(self):
+            self._undisturbed(lambda: self.call("modern", tool, None, 0))
+        if arms_running(self):
+            self.tie(0, how)
+
+    @move(4, lambda run: has_room_for_two(run) and arms_running(run), which=few, how=st.sampled_from(["well", "badly"]))
+    def tie(self, which: int, how: str) -> None:
+        """Let two arms of a race end, while both status changes are processed concurrently."""
+        self.counted["tie"] += 1
+        pairs = arms_running(self)
+        for arn, its_end in zip(pairs[which % len(pairs)], ("well", how), strict=True):
+            self.end_one(arn, its_end)
+        self.deliver(0, comes_again=False)
+        self.deliver(1, comes_again=False)
 
     @move(
         3,
@@ -144,7 +171,7 @@ class Machine(ClientMoves, WorldMoves, RuleBasedStateMachine):
         """End all workflows, and drop their status changes."""
         for number, arn in enumerate(self.world.running()):
             words = f"at last {number:05}"
-            self.reference.tasks[key_of(arn).task_id].ends.add(End("output", words))
+            self.may_end(arn, "SUCCEEDED", "", End("output", words))
             self.world.end(arn, "SUCCEEDED", {"output": json.dumps({"said": words})})
         before = len(self.news)
         self.look()

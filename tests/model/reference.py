@@ -6,6 +6,7 @@ client has seen one; from then on every client must see the same end.
 """
 
 import json
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -14,25 +15,24 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.usage import RECLAIM_PAUSE
-from tests.simulated.step_functions import StepFunctions
+from tests.model.ends import (
+    CANCELLED,
+    DECLINED,
+    NOT_STARTED,
+    End,
+    arm_of,
+    ends_of_race,
+    first_run_of,
+    rules_of,
+    slots_of,
+)
+from tests.simulated.step_functions import Execution, StepFunctions
 
 OPEN: Final = frozenset({"open"})
+_LOSSES: Final = frozenset({"FAILED", "TIMED_OUT", "ABORTED"})
 DELAY: Final = timedelta(minutes=1)
 """The time between two attempts."""
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class End:
-    """How a task may end: the kind of its end, and a text that only its result contains."""
-
-    kind: str
-    words: str = ""
-
-
-CANCELLED: Final = End("cancelled")
-DECLINED: Final = End("error", "nothing was started")
-NOT_STARTED: Final = End("protocol", "could not be started")
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class Question:
     recorded: int | None = None
     """The step by which it was certainly asked."""
     given: list[Given] = field(default_factory=list[Given])
+    over: int | None = None
+    """The step by which the end of its execution was certainly recorded."""
     was_wrong: bool = False
     """Whether a client may have answered wrongly, so that it is asked again under another key and id."""
 
@@ -110,6 +112,8 @@ class Known:
     """The ends that agree with all answers so far; if there were any answers, the task has one of these."""
     ended: int | None = None
     """The step by which it had certainly ended."""
+    heard: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Of a race: whether an arm has succeeded, by letter, as far as its end is certainly recorded."""
     decided: bool = False
     """Whether an answer to the question before its start was acknowledged."""
 
@@ -139,6 +143,12 @@ class Reference:
     """The labels of plain calls whose cancellation was acknowledged."""
     executions: dict[str, str] = field(default_factory=dict[str, str])
     """The labels of executions, by task id."""
+    follow_ups: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """The tasks that an operator made of ended ones, by these and by how: "redrive" or "restart"."""
+    bases: dict[str, str] = field(default_factory=dict[str, str])
+    """Of tasks that operators made: the task that is in the name of their execution."""
+    followed: set[str] = field(default_factory=set[str])
+    """The ARNs of the attempts of arms that another attempt follows, unless the task expires before."""
 
     @property
     def now(self) -> datetime:
@@ -162,7 +172,8 @@ class Reference:
         if told.kinds == OPEN:
             assert known.ended is None or operation.number <= known.ended, "an ended task is shown as active"
         else:
-            may_be = known.told or known.ends | self._ends_of_the_world(told.task_id) | self._last_ends(known)
+            before = self.tasks[self.bases.get(told.task_id, told.task_id)].ends
+            may_be = known.told or known.ends | before | self._ends_of_the_world(told.task_id) | self._last_ends(known)
             known.told = {end for end in may_be if _shows(told, end)}
             assert known.told, f"told {told}, where it may be {may_be}"
             self.has_ended(told.task_id)
@@ -208,14 +219,14 @@ class Reference:
 
     def is_full(self, operation: Operation, most: int, reclaimed_at: datetime | None) -> None:
         """Check a refusal because of too many active tasks: ended ones count until slots may be reclaimed."""
-        mine = [one for one in self.calls if one.owner == operation.owner and one is not operation]
+        mine = [one for one in self.calls if one.owner == operation.owner]
         if not operation.reclaims:
-            assert len(mine) >= most, "a call is refused although a slot is free"
+            assert _slots(mine) > most, "a call is refused although a slot is free"
             was_lately = reclaimed_at is not None and reclaimed_at > operation.began_at - RECLAIM_PAUSE
             assert was_lately, "a call is refused before slots were reclaimed"
             return
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
-        assert len(mine) - len(over) >= most, "a call is refused although a slot is free"
+        assert _slots(mine) - _slots(over) > most, "a call is refused although a slot is free"
 
     def is_given_up(self, label: str) -> None:
         """Record that the cancellation of a plain call was acknowledged."""
@@ -225,6 +236,18 @@ class Reference:
         """Record that a task has certainly ended by now."""
         known = self.tasks[task_id]
         known.ended = self.step if known.ended is None else known.ended
+
+    def hears_end(self, task_id: str, arn: str, status: str) -> None:
+        """Record that the end of an execution, which no attempt follows, is recorded: of a race, that of an arm."""
+        known = self.tasks[task_id]
+        rules = rules_of(known.label)
+        if rules is None:
+            self.has_ended(task_id)
+            return
+        known.heard[arm_of(arn)] = status == "SUCCEEDED"
+        successes = sum(known.heard.values())
+        if successes >= rules.quorum or len(known.heard) - successes > rules.most_failures:
+            self.has_ended(task_id)
 
     def _was_over(self, task_id: str, before: int) -> bool:
         ended = self.tasks[task_id].ended
@@ -249,8 +272,14 @@ class Reference:
         return known.followed if expires is not None and self.now >= expires - DELAY else set()
 
     def _ends_of_the_world(self, task_id: str) -> set[End]:
-        refused = {NOT_STARTED for arn in self.world.refused if task_id in arn}
-        statuses = [one.status for arn, one in self.world.executions.items() if task_id in arn]
+        name = self.bases.get(task_id, task_id)
+        arns_refused = [arn for arn in self.world.refused if name in arn]
+        refused = {NOT_STARTED for _ in arns_refused}
+        executions = {arn: one for arn, one in self.world.executions.items() if name in arn}
+        statuses = [one.status for one in executions.values()]
+        race = self._ends_of_race(task_id, executions, arns_refused)
+        if race is not None:
+            return refused | race
         # The model knows no label of a task whose execution never started.
         may_be_given_up = self.tasks[task_id].label in {"", *self.given_up} and self.given_up
         ends = {CANCELLED} if "ABORTED" in statuses or may_be_given_up else set[End]()
@@ -258,19 +287,31 @@ class Reference:
         is_late = not statuses and self.now - _made(task_id) >= LONGEST_CONFIRMATION
         return refused | ends | ({DECLINED} if is_late else set())
 
+    def _ends_of_race(self, task_id: str, executions: dict[str, Execution], refused: list[str]) -> set[End] | None:
+        known = self.tasks[task_id]
+        rules = rules_of(known.label)
+        if rules is None:
+            return None
+        expires = known.expires_early
+        is_late = expires is not None and self.now >= expires - DELAY
+        return ends_of_race(rules, executions, refused, set() if is_late else self.followed)
+
     # ------------------------------------------------------------------------------------------ questions and answers
 
     def _asks(self, operation: Operation, told: Told, shown: dict[str, str]) -> None:
         for message in shown.values():
-            taken = (one.taken for one in self.question(told.task_id, message).given)
+            question = self.question(told.task_id, message)
+            taken = (one.taken for one in question.given)
             assert not any(one is not None and one < operation.number for one in taken), "an answered question is asked"
+            assert question.over is None or question.over >= operation.number, "a question outlives its execution"
         for question in self.questions.values():
             if question.task_id == told.task_id and told.kinds == OPEN and self.is_open(question, operation.number):
                 assert question.message in shown.values(), "a question is not shown"
 
     def question(self, task_id: str, message: str) -> Question:
         """Find a question of a task by its message."""
-        found = [one for one in self.questions.values() if (one.task_id, one.message) == (task_id, message)]
+        mine = {task_id, self.bases.get(task_id, task_id)}
+        found = [one for one in self.questions.values() if one.task_id in mine and one.message == message]
         assert found, f"a question that no state asked: {message}"
         return found[0]
 
@@ -303,18 +344,60 @@ class Reference:
 
     # ------------------------------------------------------------------------------------------------ what workflows do
 
-    def begins(self, task_id: str, owner: Principal, label: str) -> None:
-        """Check that the execution of a task may have started."""
+    def begins(self, task_id: str, owner: Principal, label: str, arn: str) -> None:
+        """Check that an execution of a task may have started."""
         known = self.known(task_id, owner)
         assert known.label in {"", label}, "a task has the execution of another"
         known.label = label
         assert not label.startswith("confirmed") or label in self.accepted, "a workflow starts without a confirmation"
         for other, its_label in self.executions.items():
             kept = self.tasks[other].owner == owner and _made(other) > _made(task_id) - self.ttl
-            assert not (its_label == label and kept and other != task_id), "a call runs twice"
-        mine = [one.status for arn, one in self.world.executions.items() if task_id in arn]
+            is_restarted = not self.bases.keys().isdisjoint({other, task_id})
+            assert is_restarted or not (its_label == label and kept and other != task_id), "a call runs twice"
+        runs = self.world.executions.items()
+        mine = [one.status for other, one in runs if first_run_of(other) == first_run_of(arn)]
         assert set(mine[:-1]) <= {"FAILED", "TIMED_OUT"}, "an attempt begins before the one before it has failed"
+        self._check_head_start(task_id, label, arm_of(arn))
         self.executions[task_id] = label
+
+    # --------------------------------------------------------------------------------------------- what operators do
+
+    def is_followed(self, task_id: str, means: str, follow_up: str) -> None:
+        """Check that one task follows an ended one, however often the operator commands it."""
+        assert self.follow_ups.setdefault((task_id, means), follow_up) == follow_up, "a task is continued twice"
+
+    def continues(self, task_id: str, before: str, name: str) -> None:
+        """Record a new task of an operator.
+
+        Args:
+            task_id: the new task.
+            before: the task that it follows.
+            name: the task that is in the name of its execution.
+        """
+        ended = self.tasks[before]
+        known = self.known(task_id, ended.owner)
+        known.label, self.bases[task_id] = ended.label, name
+        self.is_followed(before, "restart" if name == task_id else "redrive", task_id)
+
+    def worker(self, name: str, ended: Container[str]) -> str:
+        """Return the task that an execution with a task's id in its name works for: the newest that goes on with it."""
+        while name in ended and (name, "redrive") in self.follow_ups:
+            name = self.follow_ups[name, "redrive"]
+        return name
+
+    def _check_head_start(self, task_id: str, label: str, letter: str) -> None:
+        """Check that an arm that starts late does so in its time, or because all others have failed."""
+        rules = rules_of(label)
+        if rules is None or letter not in rules.late or self.now >= _made(task_id) + DELAY:
+            return
+        ended = {arm_of(arn) for arn, one in self.world.executions.items() if task_id in arn and one.status in _LOSSES}
+        out = ended | {arm_of(arn) for arn in self.world.refused if task_id in arn}
+        assert len(out - set(rules.late)) >= rules.arms - len(rules.late), "an arm starts in the others' head start"
+
+
+def _slots(calls: list[Operation]) -> int:
+    """Return how many slots calls take."""
+    return sum(slots_of(one.label) for one in calls)
 
 
 def _made(task_id: str) -> datetime:

@@ -3,14 +3,18 @@
 The first check is made while workflows run; the second after all have ended without an event.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from stepwire.aws.workflows.step_functions import execution_arn_of
+from stepwire.tasks.ids import TaskId, slot_names
 from stepwire.tasks.inputs import Callback
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Task
+from tests.model.ends import arm_of
 from tests.model.reference import OPEN, Operation, Reference
 from tests.model.seen import modern_details
-from tests.model.stack import Stack
+from tests.model.stack import Stack, arns_of
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
 from tests.simulated.step_functions import RUNNING
 
@@ -25,36 +29,44 @@ class Rest:
     def check_work(self) -> None:
         """Check the account while workflows run."""
         tasks, executions = self.stack.tasks(), self.stack.step_functions.executions
-        for arn, task in tasks.items():
+        for task in tasks.values():
             known = self.reference.tasks.get(task.task_id)
             is_open = as_of(task, self.reference.now).awaits_confirmation
             assert not (is_open and known and known.decided), "a confirmation is lost"
             if not task.has_ended and not task.awaits_confirmation:
-                assert arn in executions, "a task has no execution"
-                assert executions[arn].status == RUNNING, "an end is lost"
+                for one in task.running_at(self.reference.now).values():
+                    arn = execution_arn_of(one)
+                    assert arn in executions, "a task has no execution"
+                    assert executions[arn].status == RUNNING, "an end is lost"
                 assert not task.inputs.undelivered, "an answer is not delivered"
         for arn in self.stack.step_functions.running():
-            assert arn in tasks, "an execution has no task"
-            assert not tasks[arn].has_ended, "the execution of an ended task is still running"
-            label = self.reference.executions[tasks[arn].task_id]
+            served = [task for task in tasks.values() if arn in arns_of(task)]
+            assert served, "an execution has no task"
+            working = [task for task in served if not task.has_ended]
+            assert working, "the execution of an ended task is still running"
+            letter = arm_of(arn)
+            assert not letter or arn in map(execution_arn_of, working[0].executions.values()), "an arm runs on"
+            label = self.reference.tasks[working[0].task_id].label
             is_given_up = label in self.reference.surely_given_up
-            assert not is_given_up, "the execution of a cancelled request is still running"
+            assert working[0].follows or not is_given_up, "the execution of a cancelled request is still running"
         self._check_handles(tasks)
         self._check_questions(tasks)
 
-    def _check_handles(self, tasks: dict[str, Task]) -> None:
+    def _check_handles(self, tasks: dict[TaskId, Task]) -> None:
         there = {task.task_id for task in tasks.values()}
         for call in self.reference.calls:
             if call.task_id and self.reference.is_there(call.task_id):
                 assert call.task_id in there, "a task id that a client got has no task"
 
-    def _check_questions(self, tasks: dict[str, Task]) -> None:
+    def _check_questions(self, tasks: dict[TaskId, Task]) -> None:
         for question in self.reference.questions.values():
             state = self.stack.step_functions.states[question.token]
             if state.waits:
                 assert all(one.taken is None for one in question.given), "an answer is lost"
-                asked = [one.destination for one in tasks[state.arn].input_requests]
-                assert Callback(question.token) in asked, "a state waits, but its question is not shown"
+                asked = [one.destination for one in tasks[TaskId(question.task_id)].input_requests]
+                assert Callback(question.token, arm_of(state.arn)) in asked, (
+                    "a state waits, but its question is not shown"
+                )
 
     def check_slots(self, *, anyone_died: bool) -> None:
         """Check that no ended task holds a slot, except after a death or a confirmation that came too late.
@@ -65,10 +77,11 @@ class Rest:
         for owner, slots in self.stack.slots().items():
             counted: set[str] = {*slots}
             tasks = [task for task in self.stack.tasks().values() if task.owner == owner and not task.has_ended]
-            open_tasks: set[str] = {task.task_id for task in tasks if not as_of(task, now).has_ended}
+            tasks = [task for task in tasks if task.follows is None]  # those of an operator take no slot
+            open_tasks = _slots_of(task for task in tasks if not as_of(task, now).has_ended)
             assert open_tasks <= counted, "an active task holds no slot"
             if counted != open_tasks:
-                assert anyone_died or counted == {task.task_id for task in tasks}, "a slot is leaked"
+                assert anyone_died or counted == _slots_of(tasks), "a slot is leaked"
                 self.stack.limit(len(counted))
                 created = ModernClient(self.stack, owner).start()
                 assert {*self.stack.slots()[owner]} == {*open_tasks, created}, "an ended task holds a slot"
@@ -82,3 +95,7 @@ class Rest:
                 told = modern_details(client.task("get", task.task_id).result)
                 assert told.kinds != OPEN, "an end is lost"
                 self.reference.tells(operation, told)
+
+
+def _slots_of(tasks: Iterable[Task]) -> set[str]:
+    return {name for task in tasks for name in slot_names(task.task_id, task.slots)}

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from stepwire.aws.workflows.step_functions import execution_of, state_of
+from stepwire.aws.storage.items import TASK_PREFIX
+from stepwire.aws.workflows.step_functions import execution_arn_of, execution_of, state_of
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import StepwireError
 from stepwire.tasks.ids import TaskKey, task_key_from_execution
 from stepwire.tasks.outcomes import Succeeded
+from tests.model.ends import End, arm_of, first_run_of
 from tests.model.handlers import Broken, Handler, Outcome
 from tests.model.reference import Operation, Reference
-from tests.model.stack import RETRIED, RETRY, TTL, Account, Stack, label_of
+from tests.model.stack import RETRY, TTL, WITH_RETRY, Account, Stack, label_of
 from tests.server.answers import Json
 
 LARGE = "x" * 100_001
@@ -105,18 +107,18 @@ class Run:
     def look(self) -> None:
         """Record and check what has just happened in the account."""
         self.under_way = [one for one in self.under_way if one.outcome is None]
-        for arn in list(self.world.executions)[self._begun :]:
-            self._begun += 1
-            key = key_of(arn)
-            self.reference.begins(key.task_id, key.owner, label_of(self.world.executions[arn].input))
-        while self.world.ended:
-            self._tell_end(self.world.ended.pop(0))
-        while self.stack.messages.sent:
-            self._wake(self.stack.messages.sent.pop(0))
-        self.reference.checks_answers()
         if self.account.boundary.calls > self._calls:
             self._calls = self.account.boundary.calls
             self._check_ends()
+        for arn in list(self.world.executions)[self._begun :]:
+            self._begun += 1
+            key = key_of(arn)
+            self.reference.begins(key.task_id, key.owner, label_of(self.world.executions[arn].input), arn)
+        while self.world.ended:
+            self._tell_end(self.world.ended.pop(0))
+        while self.stack.messages.sent:
+            self._wake(*self.stack.messages.sent.pop(0))
+        self.reference.checks_answers()
         faults, self.stack.faults[:] = self.stack.faults[:], []
         self.counted["faults reported"] += len(faults)
         for fault in faults:
@@ -127,14 +129,40 @@ class Run:
         before, self._ends = self._ends, self.stack.ends()
         for sort_key, end in before.items():
             assert self._ends.get(sort_key, end) == end, "a final status changes"
+        for task in self.stack.follow_ups():
+            if task.task_id not in self.reference.bases:
+                before = task.follows.task_id if task.follows else ""
+                assert before in self.ended_ids(), "a task that goes on is followed"
+                self.reference.continues(task.task_id, before, key_of(execution_arn_of(task.execution)).task_id)
+        settled = self.stack.settled()
+        for arn in self.world.running():
+            assert key_of(arn).task_id not in settled, "nobody will stop the execution of an ended task"
+
+    def ended_ids(self) -> list[str]:
+        """Return the ids of the tasks that are stored as ended, the oldest first."""
+        return sorted(sort_key.removeprefix(TASK_PREFIX) for sort_key in self._ends)
+
+    def worker(self, arn: str) -> str:
+        """Return the id of the task that an execution works for."""
+        return self.reference.worker(key_of(arn).task_id, set(self.ended_ids()))
 
     def _tell_end(self, arn: str) -> None:
-        execution, task_id = self.world.executions[arn], key_of(arn).task_id
+        execution, name, task_id = self.world.executions[arn], key_of(arn).task_id, self.worker(arn)
         is_left_out = LARGE in execution.end.get("output", "")
         state = Succeeded(None) if is_left_out else state_of(execution.described)
         change = ExecutionStatusChange(execution_of(arn), state)
-        is_followed = self.is_followed(arn, execution.status, execution.end.get("error", ""))
-        on_brought = (lambda: None) if is_followed else (lambda: self.reference.has_ended(task_id))
+        status = execution.status
+        is_followed = self.is_followed(arn, status, execution.end.get("error", ""))
+        asked = [one for one in self.reference.questions.values() if self.world.states[one.token].arn == arn]
+        recorded = [one for one in asked if one.recorded is not None]
+
+        def on_brought() -> None:
+            for question in recorded:
+                question.over = question.over or self.reference.step
+            # An event finds the task that follows only by the one in the execution's name.
+            if not is_followed and (task_id == name or self.stack.has(name)):
+                self.reference.hears_end(task_id, arn, status)
+
         self.news.append(News("end", lambda: self.stack.events.record(change), on_brought))
 
     def is_followed(self, arn: str, status: str, error: str) -> bool:
@@ -145,17 +173,26 @@ class Run:
         )
 
     def _attempts(self, arn: str) -> int:
-        """Return how many attempts of a task have begun."""
-        task_id = key_of(arn).task_id
-        return sum(1 + len(one.tokens) for other, one in self.world.executions.items() if task_id in other)
+        """Return how many attempts of a task, or of an arm of its race, have begun."""
+        runs, first = self.world.executions.items(), first_run_of(arn)
+        return sum(1 + len(one.tokens) for other, one in runs if first_run_of(other) == first)
 
-    def _wake(self, key: TaskKey) -> None:
-        self.news.append(News("wake-up", lambda: self.stack.events.attempts.wake(key)))
+    def may_end(self, arn: str, status: str, error: str, end: End) -> None:
+        """Record an end that the task of an execution may have, because the execution ends so."""
+        is_followed = self.is_followed(arn, status, error)
+        known = self.reference.tasks[self.worker(arn)]
+        if not arm_of(arn):
+            (known.followed if is_followed else known.ends).add(end)
+        elif is_followed:
+            self.reference.followed.add(arn)
+
+    def _wake(self, key: TaskKey, arm: str) -> None:
+        self.news.append(News(f"wake-up {arm}".strip(), lambda: self.stack.events.attempts.wake(key, arm)))
 
 
 def is_retried(label: str) -> bool:
     """Tell whether the call with this label is of a tool with a retry policy."""
-    return label.split(" ", maxsplit=1)[0] in RETRIED
+    return label.split(" ", maxsplit=1)[0] in WITH_RETRY
 
 
 def key_of(arn: str) -> TaskKey:

@@ -1,14 +1,14 @@
 """A whole Stepwire on the real adapters. Every AWS call is a step of a handler, and events wait for a move."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from local.account.engine import shared_account
-from stepwire.aws.storage.items import task_of
+from stepwire.aws.storage.items import TASK_PREFIX, task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
@@ -33,7 +33,9 @@ from stepwire.tasks.task import Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import START_OF_TIME, counting
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, SECRET, catalog_of, signed_url
+from tests.model.ends import RULES
 from tests.model.handlers import Boundary, pause
+from tests.races import racing
 from tests.simulated.step_functions import StepFunctions
 from tests.tables import new_table, table_behind
 
@@ -48,7 +50,13 @@ RETRY: Final = Retry(3, ("Some.Error", "States.Timeout"), delay=DELAY, backoff=1
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
 RETRIED: Final = (RESTARTED.name, REDRIVEN.name)
-CATALOG: Final = catalog_of(*(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN)))
+RACING: Final = racing(3, 0, 0, DELAY.total_seconds())
+QUORUM: Final = replace(racing(3, quorum=2, retry=RETRY, has_slot_each=True), name="quorum")
+RACED: Final = tuple(RULES)
+WITH_RETRY: Final = (*RETRIED, QUORUM.name)
+CATALOG: Final = catalog_of(
+    *(replace(tool, ttl=TTL) for tool in (OPTIONAL, CONFIRMED, RESTARTED, REDRIVEN, RACING, QUORUM))
+)
 MOST_ACTIVE: Final = 8
 _OPEN: Final = ("working", "input_required")
 
@@ -70,13 +78,13 @@ class WorldClock:
 class Messages:
     """The queue that wakes tasks; each message is an event on its way."""
 
-    sent: list[TaskKey] = field(default_factory=list[TaskKey])
+    sent: list[tuple[TaskKey, str]] = field(default_factory=list[tuple[TaskKey, str]])
+    """Whom they wake: a task, and the letter of an arm."""
 
     def schedule(self, key: TaskKey, delay: timedelta, arm: str = "") -> None:
         """Send a message: a step of a handler."""
-        assert not arm, "no tool of the model races"
         pause("SendMessage")
-        self.sent.append(key)
+        self.sent.append((key, arm))
 
 
 @dataclass
@@ -136,7 +144,7 @@ class Stack:
             report,
         )
         self.server = McpServer(kit, frozenset(), report)
-        self.events = ExecutionEvents(recorder, workflows, report, self.messages)
+        self.events = ExecutionEvents(recorder, workflows, report, self.messages, self.randomness)
         self.requests = InputRequests(recorder, workflows, NestedExecutions(lambda: boundary.step_functions))
         self.expirations = Expirations(store, workflows)
         sweeping = Intervals(SWEEP, NO_TIME, 0)
@@ -163,10 +171,15 @@ class Stack:
         """Return all items of the table."""
         return [item.to_json()["Attributes"] for item in self._table.all_items()]
 
-    def tasks(self) -> dict[str, Task]:
-        """Return the tasks, by the ARN of their execution."""
+    def tasks(self) -> dict[TaskId, Task]:
+        """Return the tasks, by id."""
         found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
-        return {execution_arn_of(task.execution): task for task in found}
+        return {task.task_id: task for task in found}
+
+    def has(self, task_id: str) -> bool:
+        """Tell whether a task is there and has not expired."""
+        task = self.tasks().get(TaskId(task_id))
+        return task is not None and task.expires_at > self.clock.time
 
     def ends(self) -> dict[str, dict[str, Any]]:
         """Return the stored end of each ended task, by id."""
@@ -175,8 +188,21 @@ class Stack:
         ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
         return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
 
-    def slots(self) -> dict[Principal, frozenset[TaskId]]:
-        """Return the ids of the tasks that hold a slot, by owner."""
+    def settled(self) -> set[str]:
+        """Return the ids of the ended tasks of which no reader and no sweep expects that work begins or goes on."""
+        tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
+        return {
+            item["sk"]["S"].removeprefix(TASK_PREFIX)
+            for item in tasks
+            if "open" not in item and item["status"]["S"] not in _OPEN and "followed_by_redrive" not in item
+        }
+
+    def follow_ups(self) -> Iterator[Task]:
+        """Yield the tasks that operators made."""
+        yield from (task_of(item) for item in self.items if "follows" in item)
+
+    def slots(self) -> dict[Principal, frozenset[str]]:
+        """Return the names of the slots that are taken, by owner."""
         counted = (item for item in self.items if item["sk"]["S"] == "usage")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
 
@@ -195,6 +221,12 @@ class Stack:
                 self._table.delete_item(item.hash_key, item.range_key)
                 removed += [task_of(attributes)] if attributes["sk"]["S"].startswith("task#") else []
         return removed
+
+
+def arns_of(task: Task) -> set[str]:
+    """Return the ARNs of the executions that work for a task, or have worked for it: of each arm, the last one."""
+    executions = [task.execution] if task.race is None else [task.execution_of(arm) for arm in task.race.arms]
+    return set(map(execution_arn_of, executions))
 
 
 def label_of(input_text: str) -> str:

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from stepwire.aws.storage import task_store
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.background import sweep
+from stepwire.engine.follow_ups import FollowUps
 from stepwire.engine.recorder import Recorder
 from stepwire.tasks import lifecycle
-from stepwire.tasks.ids import TaskKey
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
+from stepwire.tasks.races import Race
 from stepwire.tasks.retries import Attempt
 from stepwire.tasks.task import Execution, Task
 from tests.kits import ALICE, BOB
@@ -23,6 +26,7 @@ from tests.model.machine import Machine
 from tests.model.profile import explore
 
 MOST_STEPS = 30_000
+_STILL_RUNNING = "the execution of an ended task is still running|nobody will stop the execution of an ended task"
 _load, _stop = DynamoDbTaskStore.load, StepFunctionsWorkflows.stop
 
 
@@ -97,6 +101,45 @@ def _cancel_while_an_attempt_begins(machine: Machine) -> None:
     machine.die(0)
 
 
+def _no_arm_is_left(*_args: object) -> tuple[()]:
+    return ()
+
+
+def _end_two_arms_at_once(machine: Machine) -> None:
+    machine.call("modern", "racing", None, 0)
+    machine.finish(0)
+    machine.tie(0, "well")
+    for which in (0, 1):  # both have read the task, and are about to save its end
+        machine.go_on(which, lags=False)
+    machine.finish_all()
+
+
+def _die_before_the_loser_is_stopped(machine: Machine) -> None:
+    machine.call("modern", "racing", None, 0)
+    machine.finish(0)
+    machine.end(0, "well")
+    machine.deliver(0, comes_again=False)
+    while machine.under_way and not machine.under_way[0].before.startswith("StopExecution"):
+        machine.go_on(0, lags=False)
+    if machine.under_way:
+        machine.die(0)
+
+
+def _always_another(follow_ups: FollowUps, *_args: object) -> TaskId:
+    return new_task_id(follow_ups.recorder.now(), follow_ups.randomness(RANDOM_BYTES))
+
+
+def _restart_twice(machine: Machine) -> None:
+    machine.call("modern", "optional", None, 0)
+    machine.finish(0)
+    machine.end(0, "badly")
+    machine.deliver(0, comes_again=False)
+    machine.finish(0)
+    for _ in range(2):
+        machine.restart(0)
+        machine.finish(0)
+
+
 def _end_a_task(machine: Machine) -> None:
     machine.call("modern", "optional", None, 0)
     machine.finish(0)
@@ -148,7 +191,7 @@ class Defect:
 
     found_as: str
     """The message of the failure."""
-    patches: list[tuple[type[Any], str, Any]]
+    patches: list[tuple[Any, str, Any]]
     shown_by: Callable[[Machine], None]
     """A run that shows the defect."""
     is_too_rare: bool = False
@@ -165,7 +208,7 @@ DEFECTS = {
         _call_twice_with_one_key,
     ),
     "the look at a task that was cancelled before its start": Defect(
-        "the execution of an ended task is still running",
+        _STILL_RUNNING,
         [(StepFunctionsWorkflows, "stop", _nothing_is_about_to_begin)],
         _cancel_before_the_start,
         is_too_rare=True,
@@ -179,15 +222,31 @@ DEFECTS = {
         "told .*, where it may be", [(lifecycle, "next_attempt", _never_followed)], _fail_an_attempt
     ),
     "which attempt an end is of": Defect(
-        "told .*, where it may be|an end is lost|an attempt begins before",
+        f"told .*, where it may be|an end is lost|an attempt begins before|{_STILL_RUNNING}",
         [(Attempt, "is_of", _of_any_attempt)],
         _fail_once_and_hear_the_first_end_again,
         is_too_rare=True,
     ),
     "the look at an attempt that was cancelled before it began": Defect(
-        "the execution of an ended task is still running",
+        _STILL_RUNNING,
         [(vars(sweep)["_Run"], "_stop_late_execution", _never_stopped)],
         _cancel_while_an_attempt_begins,
+        is_too_rare=True,
+    ),
+    "the mark of a decided race, under which its losers are stopped": Defect(
+        _STILL_RUNNING,
+        [(Race, "left_running", _no_arm_is_left)],
+        _die_before_the_loser_is_stopped,
+    ),
+    "the condition that a task is as it was read": Defect(
+        "a final status changes|told .*, where it may be",
+        [(task_store, "_IS_AS_LOADED", "(attribute_exists(version) OR version = :version)")],
+        _end_two_arms_at_once,
+    ),
+    "the name of the task that follows, in the ended one": Defect(
+        "a task is continued twice",
+        [(FollowUps, "_chosen_id", _always_another)],
+        _restart_twice,
         is_too_rare=True,
     ),
     "whose a task is": Defect(

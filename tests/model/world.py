@@ -11,10 +11,11 @@ from stepwire.background.execution_events import ExecutionProgress
 from stepwire.background.input_requests import Question as Asking
 from stepwire.tasks.task import Progress, Task
 from tests.kits import FORM
+from tests.model.ends import End
 from tests.model.handlers import Done, Handler, Outcome
 from tests.model.moves import few, has_handlers, has_news, has_running, has_tasks, move
-from tests.model.reference import End, Question
-from tests.model.run import LARGE, News, Run, key_of
+from tests.model.reference import Question
+from tests.model.run import LARGE, News, Run
 from tests.model.stack import TTL
 from tests.simulated.step_functions import Waiting
 
@@ -63,6 +64,10 @@ class WorldMoves(Run):
     )
     def end(self, which: int, how: str) -> None:
         """Let a workflow end."""
+        self.end_one(self._execution(which), how)
+
+    def end_one(self, arn: str, how: str) -> None:
+        """Let this execution end."""
         self.step("end")
         words = f"end {self.reference.step:05}"
         cause = json.dumps({"code": 1001, "message": words})
@@ -74,9 +79,7 @@ class WorldMoves(Run):
             "timed out": ("TIMED_OUT", {}, End("error", "States.Timeout")),
             "stopped": ("ABORTED", {}, End("cancelled")),
         }[how]
-        arn = self._execution(which)
-        task = self.reference.tasks[key_of(arn).task_id]
-        (task.followed if self.is_followed(arn, status, end.get("error", "")) else task.ends).add(known)
+        self.may_end(arn, status, end.get("error", ""), known)
         self.world.end(arn, status, end)
         self.look()
 
@@ -86,7 +89,7 @@ class WorldMoves(Run):
         self.step("ask")
         arn, token = self._execution(which), f"token-{self.reference.step:05}"
         until = self.stack.clock.time + timedelta(seconds=60) if limited else None
-        question = Question(token, key_of(arn).task_id, f"May {token} go on", until)
+        question = Question(token, self.worker(arn), f"May {token} go on", until)
         state = self.world.states[token] = Waiting(arn, until)
         self.reference.questions[token] = question
         form = {**FORM, "message": f"{question.message}?"}

@@ -58,25 +58,25 @@ class WatchedStore(InMemoryTaskStore):
         self.asked.add(owner)
         return super().claim_key(owner, digest, claim, replacing)
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
         self.asked.add(key.owner)
-        super().unreserve(key, limits, shard)
+        super().unreserve(key, limits, shard, slots)
 
     def load_key_claim(self, owner: Principal, digest: str) -> KeyClaim | None:
         self.asked.add(owner)
         return super().load_key_claim(owner, digest)
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
         self.asked.add(key.owner)
-        return super().reserve(key, limits, at)
+        return super().reserve(key, limits, at, slots)
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         self.asked.add(owner)
         return super().begin_reclaim(owner, at)
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
+    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
         self.asked.add(owner)
-        super().release(owner, task_ids, shard)
+        super().release(owner, slots, shard)
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> dict[TaskId, Task]:
         self.asked.add(owner)

@@ -27,6 +27,7 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
             ]
         },
     },
+    "racing_with_slots": {"race": {"arms": [{"name": "a"}, {"name": "b"}], "slots": "each"}},
     "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
     "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
 }

@@ -88,7 +88,8 @@ ELSEWHERE: Final = replace(
 RETRIED: Final = replace(TOOL, name="retried", retry=Retry(3, ("OutOfStock",)))
 REDRIVEN: Final = replace(TOOL, name="redriven", retry=Retry(3, ("OutOfStock",), redrives=True, has_jitter=True))
 RACING: Final = replace(TOOL, name="racing", race=Race(arms(3, (0, 0, 60))))
-CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING)
+WITH_SLOTS: Final = replace(TOOL, name="racing_with_slots", race=Race(arms(3), slots=3))
+CATALOG: Final = catalog_of(TOOL, CONFIRMED, SHAPED, ELSEWHERE, RETRIED, REDRIVEN, RACING, WITH_SLOTS)
 BOTH: Final = {**TASKS_CAPABILITY, **ASKING_CAPABILITY}
 _FROM_THEN_ON_WORDS: Final = 1_000  # characters; of longer texts, the digest is recorded
 
@@ -221,6 +222,11 @@ def racing(world: World) -> Scene:
     world.end_arm(task, "a", ExecutionFailed("CarrierClosed", "closed today"))
     world.ask(task_id)
     return Scene(task_id)
+
+
+def racing_with_slots(world: World) -> Scene:
+    """It takes a slot for each arm."""
+    return Scene(_modern(world).start(WITH_SLOTS.name))
 
 
 def won(world: World) -> Scene:
@@ -367,6 +373,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     redriven_by_its_operator,
     restarted_by_its_operator,
     racing,
+    racing_with_slots,
     won,
     large,
     reporting,

@@ -6,7 +6,16 @@ import pytest
 
 from stepwire.catalog.compiled import Compiled, entries_in
 from stepwire.catalog.live import LiveCatalog, Published
-from stepwire.catalog.tools import FORMAT, FORMATS, RACE_FORMAT, RETRY_FORMAT, RUN_FORMAT, SHAPED_FORMAT, read_catalog
+from stepwire.catalog.tools import (
+    FORMAT,
+    FORMATS,
+    RACE_FORMAT,
+    RETRY_FORMAT,
+    RUN_FORMAT,
+    SHAPED_FORMAT,
+    SLOTS_FORMAT,
+    read_catalog,
+)
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from tests.fakes import FixedClock
@@ -27,6 +36,7 @@ FORMAT_OF: Final = {
     "elsewhere": RUN_FORMAT,
     "retried": RETRY_FORMAT,
     "racing": RACE_FORMAT,
+    "racing_with_slots": SLOTS_FORMAT,
 }
 
 
@@ -63,7 +73,7 @@ def test_an_earlier_version_serves_what_it_can_and_says_that_it_leaves_out_the_r
 
 
 def test_a_release_is_refused_where_one_tool_needs_a_newer_version() -> None:
-    (newest,) = (shard for shard in catalog_shards() if shard["format"] == RACE_FORMAT)
+    (newest,) = (shard for shard in catalog_shards() if shard["format"] == SLOTS_FORMAT)
 
     with pytest.raises(CatalogError, match="not what this version of Stepwire compiles"):
         read_catalog(_beyond(newest), {})

@@ -68,6 +68,8 @@ class AuditEntry:
     """Of FOLLOWED_UP: the id of the task that was made."""
     operator: str | None = None
     """Of FOLLOWED_UP: who gave the command, as the command says; None: the execution was redriven without one."""
+    winner: str | None = None
+    """Of the end of a race that was won: the name of the arm whose result it has."""
     polls: int = 1
     """The polls that an entry of POLLED stands for."""
 

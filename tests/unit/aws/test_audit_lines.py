@@ -98,6 +98,17 @@ def timeless(line: str) -> Any:
     return read
 
 
+@pytest.mark.parametrize("winner", ["swift", None])
+def test_a_line_about_the_end_of_a_race_names_the_winner(
+    capsys: pytest.CaptureFixture[str], winner: str | None
+) -> None:
+    write_audit_entry(AuditEntry(AuditAction.ENDED, OWNER, "a tool", "a task", "completed", winner=winner))
+
+    line = json.loads(capsys.readouterr().out)
+    assert line.get("winner") == winner
+    assert ("winner" in line) is (winner is not None)
+
+
 @pytest.mark.parametrize(
     ("authorizer", "shown"), [("iam", {"task_id": "old", "follow_up_task_id": "new"}), ("none", {})]
 )

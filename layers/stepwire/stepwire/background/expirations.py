@@ -7,6 +7,7 @@ duplicate and late records are harmless.
 from stepwire.audit import Audit, AuditAction, AuditEntry, no_audit
 from stepwire.engine.ports import TaskStore, Workflows
 from stepwire.lean_dataclasses import dataclass
+from stepwire.tasks.ids import slot_names
 from stepwire.tasks.task import Task
 
 
@@ -19,7 +20,7 @@ class Expirations:
     audit: Audit = no_audit
 
     def record(self, task: Task) -> None:
-        """Stop the execution and free the slot of an expired task, given as it was last saved.
+        """Stop the executions and free the slots of an expired task, given as it was last saved.
 
         Raises:
             Exception: Step Functions or the store did not answer; the record must be delivered again.
@@ -30,7 +31,7 @@ class Expirations:
             return
         if not task.awaits_confirmation:
             self._stop(task, "The task expired.")
-        self.store.release(task.owner, frozenset({task.task_id}), task.usage_shard)
+        self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         self.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
 
     def _stop(self, task: Task, cause: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -35,6 +35,7 @@ class RaceFields(BaseModel):
 
     arms: list[ArmFields] = Field(min_length=2, max_length=MOST_ARMS)
     quorum: Annotated[int, Field(ge=1, le=MOST_ARMS, strict=True)] = 1
+    slots: Literal["one", "each"] = "one"
 
     @model_validator(mode="after")
     def check_together(self) -> Self:
@@ -64,6 +65,7 @@ class RaceFields(BaseModel):
         return {
             "arms": [_compiled(arm, state_machine, role) for arm in self.arms],
             "quorum": self.quorum,
+            **({"slots": len(self.arms)} if self.slots == "each" else {}),
         }
 
 

@@ -101,6 +101,7 @@ EFFECTS: Final = {
     "race.arms.constants": "Members that the input of this arm alone has. No caller can set them.",
     "race.arms.delay": "How long after the others it starts: their head start. It waits no longer than they run.",
     "race.quorum": "How many arms must succeed. The result is that of the arm with which there are enough.",
+    "race.slots": "How many of its caller's `MostActiveTasks` a call takes: `one`, or one for `each` arm.",
     "retry": "Runs a failed workflow again: [Retries](tools.md#retries). Without it, a task has one attempt.",
     "retry.attempts": "The most attempts, the first included.",
     "retry.errors": (

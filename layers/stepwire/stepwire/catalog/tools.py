@@ -40,7 +40,9 @@ RACE_FORMAT: Final = 6
 """The format of a tool whose state machines a version must know how to race."""
 OBJECT_FORMAT: Final = 7
 """The format of a tool whose output a version must know how to read from S3."""
-FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT, RACE_FORMAT, OBJECT_FORMAT)
+SLOTS_FORMAT: Final = 8
+"""The format of a tool whose calls take a slot for each arm of a race."""
+FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT, RACE_FORMAT, OBJECT_FORMAT, SLOTS_FORMAT)
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -255,8 +257,8 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
 def format_of(entry: JsonObject) -> int:
     """Return the format of a compiled tool. A version that does not know its fields must not serve it."""
     if "race" in entry:
-        # Later than outputs in S3: whoever knows this format knows those too.
-        return RACE_FORMAT
+        # Later than outputs in S3: whoever knows one of these formats knows those too.
+        return SLOTS_FORMAT if "slots" in entry["race"] else RACE_FORMAT
     if "object" in as_object(entry.get("output")):
         return OBJECT_FORMAT
     if "retry" in entry:
@@ -344,7 +346,7 @@ def _race(entry: JsonObject, retry: Retry | None, state_machines: Mapping[str, s
         )
         for letter, arm in zip(LETTERS, entry["race"]["arms"], strict=False)
     )
-    return Race(arms, entry["race"]["quorum"])
+    return Race(arms, entry["race"]["quorum"], entry["race"].get("slots", 1))
 
 
 def _state_machine_arn(entry: JsonObject, state_machines: Mapping[str, str]) -> str:

@@ -297,11 +297,11 @@ class Operations:
         return _granted_ttl(call.tool, call.ttl_ms, self.limits.ttl) + _KEY_RETENTION_MARGIN
 
     def _create(self, task: Task) -> Task:
-        """Reserve a slot, then write the task. If the write fails, the slot is reclaimed when the owner hits the limit.
+        """Reserve slots, then write the task. If the write fails, they are reclaimed when the owner is at the limit.
 
         If the client cancelled the request before it arrived, the task is cancelled here.
         """
-        task = replace(task, usage_shard=self._admission.reserve(task.key))
+        task = replace(task, usage_shard=self._admission.reserve(task))
         try:
             created = self.recorder.store.create(task)
         except TaskExists:

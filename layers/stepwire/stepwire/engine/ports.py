@@ -97,16 +97,22 @@ class TaskStore(Protocol):
         """Return the claim of an idempotency key, possibly an expired one; None if there is none."""
         ...
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
-        """Reserve an active slot unless the owner is at a limit, and return its shard. Idempotent per task.
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
+        """Reserve active slots unless the owner is at a limit, and return their shard. Idempotent per task.
+
+        Args:
+            key: the task.
+            limits: the limits of its owner.
+            at: the time.
+            slots: how many it needs; it gets all or none.
 
         Raises:
             NotAdmitted: the owner is at a limit; contains the refusal (`stepwire.tasks.usage`).
         """
         ...
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
-        """Free the slots of tasks that a shard counts. Idempotent.
+    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
+        """Free slots of a shard, by their names (`stepwire.tasks.usage.slot_names`). Idempotent.
 
         Raises:
             StoreBusy: the store may not have done it; doing it again is harmless.
@@ -129,8 +135,8 @@ class TaskStore(Protocol):
         """Return several tasks of any owners, without those that do not exist. Eventually consistent."""
         ...
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
-        """Undo the reservation of a task that was not created: its slot and its part of the rate. Idempotent.
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
+        """Undo the reservation of a task that was not created: its slots and its part of the rate. Idempotent.
 
         Raises:
             StoreBusy: the store may not have done it; doing it again is harmless.

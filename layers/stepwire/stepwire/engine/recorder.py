@@ -13,7 +13,7 @@ from stepwire.errors import InternalError, SaveConflict, StoreBusy, UnknownTask
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import ArmEnded, AttemptEnded, TaskEvent, WorkCompleted, WorkEnded
-from stepwire.tasks.ids import TaskId, TaskKey, task_id_of, task_key_from_execution
+from stepwire.tasks.ids import TaskId, TaskKey, slot_names, task_id_of, task_key_from_execution
 from stepwire.tasks.lifecycle import advance, as_of
 from stepwire.tasks.outcomes import ExecutionEnd, Succeeded, event_of
 from stepwire.tasks.task import Completed, Execution, Status, Task
@@ -152,10 +152,21 @@ class Recorder:
     def _finish(self, task: Task, source: EndSource | None) -> None:
         # A slot that is not freed now is reclaimed when its owner reaches the limit (`Admission`).
         with suppress(StoreBusy):
-            self.store.release(task.owner, frozenset({task.task_id}), task.usage_shard)
+            self.store.release(task.owner, slot_names(task.task_id, task.slots), task.usage_shard)
         duration = task.last_updated_at - task.created_at
-        outcome = outcome_of(task.status)
-        self.audit(AuditEntry(AuditAction.ENDED, task.owner, task.work.tool, task.task_id, outcome, duration, source))
+        winner = task.race.winner if task.race else None
+        self.audit(
+            AuditEntry(
+                AuditAction.ENDED,
+                task.owner,
+                task.work.tool,
+                task.task_id,
+                outcome_of(task.status),
+                duration,
+                source,
+                winner=winner.name if winner else None,
+            )
+        )
 
     def _visible(self, owner: Principal, task: Task | None) -> Task | None:
         # Isolation at two layers: the key contains the owner; this check holds even if a store returns a wrong item.

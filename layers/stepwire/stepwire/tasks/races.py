@@ -98,6 +98,8 @@ class Race:
     arms: tuple[Arm, ...]
     quorum: int = 1
     """How many arms must succeed."""
+    slots: int = 1
+    """How many slots of its caller's limit of active tasks the task holds: one, or one for each arm."""
 
     @property
     def winner(self) -> Arm | None:

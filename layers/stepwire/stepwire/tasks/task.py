@@ -378,6 +378,11 @@ class Task:
         return self.attempt is not None and (self.attempt.number > 1 or self.attempt.is_redriven)
 
     @property
+    def slots(self) -> int:
+        """How many slots of its owner's limit of active tasks it holds."""
+        return 1 if self.race is None else self.race.slots
+
+    @property
     def expires_at(self) -> datetime:
         """From when on no reader sees the task, even if DynamoDB has not deleted it yet."""
         return self.created_at + self.ttl

@@ -1,7 +1,8 @@
 """Limits on one caller's creation of tasks. Pure decisions; the store keeps the state.
 
-Active tasks are stored as a set of ids, so that freeing a slot is idempotent. The creation rate follows the generic
-cell rate algorithm (GCRA), whose whole state is one point in time.
+Active tasks are stored as a set of names of slots (`slot_names`), so that freeing a slot is idempotent. The slots of a
+task are reserved and freed together, in one shard, so a task whose first slot is there has all. The creation rate
+follows the generic cell rate algorithm (GCRA), whose whole state is one point in time.
 
 Above `MOST_IN_THE_FIRST` the set and the rate are divided into shards, each with its share of both limits: the shares
 add up to the limits, so that no write needs to know another shard. The rule: the first shard is what earlier versions
@@ -14,7 +15,7 @@ from typing import Final, TypeAlias
 from zlib import crc32
 
 from stepwire.lean_dataclasses import dataclass, field, replace
-from stepwire.tasks.ids import TaskId
+from stepwire.tasks.ids import TaskId, slot_names, task_id_of_slot
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 
 _MINUTE: Final = timedelta(minutes=1)
@@ -67,7 +68,8 @@ class Limits:
 class Usage:
     """What one caller uses of the limits."""
 
-    active: frozenset[TaskId] = frozenset()
+    active: frozenset[str] = frozenset()
+    """The names of the slots that are taken."""
     paced_until: datetime | None = None
     """GCRA's theoretical arrival time: when the creations so far are used up at the allowed rate; None: none yet."""
     reclaimed_at: datetime | None = None
@@ -80,22 +82,27 @@ class TooManyActive:
 
     usage: Usage
     """Of the first shard."""
-    others: Mapping[int, frozenset[TaskId]] = field(default_factory=dict[int, frozenset[TaskId]])
-    """The active tasks that the other shards count."""
+    others: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    """The slots that are taken of the other shards."""
 
     def slots(self) -> "Iterator[Slot]":
         """Yield the slots that are taken."""
         for shard, active in {0: self.usage.active, **self.others}.items():
-            for task_id in active:
-                yield Slot(task_id, shard)
+            for name in active:
+                yield Slot(name, shard)
 
 
 @dataclass(frozen=True)
 class Slot:
     """A slot that is taken."""
 
-    task_id: TaskId
+    name: str
     shard: int
+
+    @property
+    def task_id(self) -> TaskId:
+        """Id of the task that holds it."""
+        return task_id_of_slot(self.name)
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,9 @@ def home_of(task_id: TaskId, limits: Limits) -> int:
     return 1 + crc32(task_id.encode()) % limits.shards if limits.shards else 0
 
 
-def admit_anywhere(usages: Mapping[int, Usage], limits: Limits, task_id: TaskId, at: datetime) -> int | Refusal:
+def admit_anywhere(
+    usages: Mapping[int, Usage], limits: Limits, task_id: TaskId, at: datetime, slots: int = 1
+) -> int | Refusal:
     """Return a shard that has the task or admits it, or why none does.
 
     Args:
@@ -121,12 +130,13 @@ def admit_anywhere(usages: Mapping[int, Usage], limits: Limits, task_id: TaskId,
         limits: the whole limits.
         task_id: the task.
         at: the time.
+        slots: how many slots it needs, all of one shard.
     """
     for shard, usage in usages.items():
         if task_id in usage.active:
             return shard
     shards = range(limits.shards + 1)
-    decided = {one: admit(usages.get(one, Usage()), limits.share(one), task_id, at) for one in shards}
+    decided = {one: admit(usages.get(one, Usage()), limits.share(one), task_id, at, slots) for one in shards}
     has_room = [one for one, usage in decided.items() if isinstance(usage, Usage)]
     if has_room:
         return has_room[crc32(task_id.encode()) % len(has_room)]  # so that calls at once do not meet in one shard
@@ -137,12 +147,12 @@ def admit_anywhere(usages: Mapping[int, Usage], limits: Limits, task_id: TaskId,
     return TooManyActive(usages.get(0, Usage()), others)
 
 
-def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage | Refusal:
-    """Return the caller's usage including one more task, or why the task is refused."""
-    if len(usage.active) >= limits.active:
+def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime, slots: int = 1) -> Usage | Refusal:
+    """Return the caller's usage including one more task with so many slots, or why the task is refused."""
+    if len(usage.active) + slots > limits.active:
         return TooManyActive(usage)
     paced = pace_after(usage, limits, at)
-    return paced if isinstance(paced, TooFast) else replace(paced, active=usage.active | {task_id})
+    return paced if isinstance(paced, TooFast) else replace(paced, active=usage.active | slot_names(task_id, slots))
 
 
 def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:
@@ -153,11 +163,12 @@ def pace_after(usage: Usage, limits: Limits, at: datetime) -> Usage | TooFast:
     return replace(usage, paced_until=paced_until)
 
 
-def without_task(usage: Usage, limits: Limits, task_id: TaskId) -> Usage:
+def without_task(usage: Usage, limits: Limits, task_id: TaskId, slots: int = 1) -> Usage:
     """Return the usage without a task that was admitted but never created."""
     if task_id not in usage.active or usage.paced_until is None:
         return usage
-    return replace(usage, active=usage.active - {task_id}, paced_until=usage.paced_until - limits.pace)
+    active = usage.active - slot_names(task_id, slots)
+    return replace(usage, active=active, paced_until=usage.paced_until - limits.pace)
 
 
 def may_reclaim(usage: Usage, at: datetime) -> bool:

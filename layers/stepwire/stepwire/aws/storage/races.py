@@ -18,6 +18,7 @@ def list_of(race: Race) -> Json:
     single: JsonObject = {"retry": attempts.entry_of_policy(NO_RETRY), **attempts.state_of(Attempt(NO_RETRY))}
     entry: JsonObject = {
         "quorum": race.quorum,
+        **({} if race.slots == 1 else {"slots": race.slots}),
         **({} if policy == NO_RETRY else {"retry": attempts.entry_of_policy(policy)}),
         "arms": list(map(_entry_of, race.arms)),
     }
@@ -29,7 +30,7 @@ def race_in(text: str) -> Race:
     entry = load_json(text)
     policy = attempts.policy_of(entry["retry"]) if "retry" in entry else NO_RETRY
     arms = tuple(_arm_of(one, policy) for one in entry["arms"])
-    return Race(arms, entry["quorum"])
+    return Race(arms, entry["quorum"], entry.get("slots", 1))
 
 
 def _entry_of(arm: Arm) -> JsonObject:

@@ -126,21 +126,21 @@ class DynamoDbTaskStore:
         item = cast(Item | None, found.get("Item"))
         return None if item is None else _claim_of(item)
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
-        """Reserve an active slot unless the owner is at a limit, and return its shard. Idempotent per task."""
-        return self._usage.reserve(key, limits, at)
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
+        """Reserve active slots unless the owner is at a limit, and return their shard. Idempotent per task."""
+        return self._usage.reserve(key, limits, at, slots)
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int = 0) -> None:
-        """Free the slots of tasks that a shard counts. Idempotent."""
-        self._usage.release(owner, task_ids, shard)
+    def release(self, owner: Principal, slots: frozenset[str], shard: int = 0) -> None:
+        """Free slots of a shard, by their names. Idempotent."""
+        self._usage.release(owner, slots, shard)
 
     def begin_reclaim(self, owner: Principal, at: datetime) -> bool:
         """Record that slots are reclaimed now; False if the last time is within `RECLAIM_PAUSE`."""
         return self._usage.begin_reclaim(owner, at)
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0) -> None:
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int = 0, slots: int = 1) -> None:
         """Undo a reservation. Idempotent."""
-        self._usage.unreserve(key, limits, shard)
+        self._usage.unreserve(key, limits, shard, slots)
 
     def load_many(self, owner: Principal, task_ids: frozenset[TaskId]) -> Mapping[TaskId, Task]:
         """Return several tasks by id, without those that do not exist."""

@@ -1,7 +1,8 @@
 """What a caller uses: the slots of its active tasks, and the rate at which it calls.
 
     pk  the caller's principal    sk  "usage", and for each other shard "usage#" + its number
-    active  the ids of tasks      paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
+    active  the names of slots: ids of tasks, and for each other arm of a race an id with its letter
+    paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
 
 `stepwire.tasks.usage` divides the limits into shards. The rule: each write changes one item, under the condition that
 the item's own share of the limits has room; so writes never conflict, and the shares add up to the limits.
@@ -19,12 +20,13 @@ from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, 
 from stepwire.errors import NotAdmitted, StoreBusy
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
-from stepwire.tasks.ids import TaskId, TaskKey
+from stepwire.tasks.ids import TaskKey, slot_names
 from stepwire.tasks.usage import (
     RECLAIM_PAUSE,
     Limits,
     Refusal,
     TooFast,
+    TooManyActive,
     Usage,
     admit,
     admit_anywhere,
@@ -53,34 +55,36 @@ class CallerUsage:
     table_name: str
     client: "Callable[[], DynamoDBClient]"
 
-    def reserve(self, key: TaskKey, limits: Limits, at: datetime) -> int:
-        """Reserve a slot unless the owner is at a limit, and return the shard that counts it. Idempotent per task."""
+    def reserve(self, key: TaskKey, limits: Limits, at: datetime, slots: int = 1) -> int:
+        """Reserve slots unless the owner is at a limit, and return the shard that counts them. Idempotent per task."""
         home = home_of(key.task_id, limits)
-        refusal = self._reserve_in(home, key, limits, at)
+        refusal = self._reserve_in(home, key, limits, at, slots)
         if refusal is None:
             return home
         if not limits.shards:
             raise NotAdmitted(refusal)
         for _ in range(MOST_TRIES):
-            shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at)
+            shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at, slots)
             if not isinstance(shard, int):
                 raise NotAdmitted(shard)
-            if self._reserve_in(shard, key, limits, at) is None:
+            if self._reserve_in(shard, key, limits, at, slots) is None:
                 return shard
         raise StoreBusy
 
-    def _reserve_in(self, shard: int, key: TaskKey, limits: Limits, at: datetime) -> Refusal | None:
+    def _reserve_in(self, shard: int, key: TaskKey, limits: Limits, at: datetime, slots: int) -> Refusal | None:
         share, usage = limits.share(shard), Usage()
+        if slots > share.active:  # a set that is not there yet has no size to compare
+            return TooManyActive(usage)
         for _ in range(MOST_TRIES):
             try:
-                self.client().update_item(**self._reservation(shard, key, share, usage, at))
+                self.client().update_item(**self._reservation(shard, key, share, usage, at, slots))
             except ClientError as error:
                 if not is_failed_condition(error):
                     raise
                 usage = usage_of(item_found(error))
                 if key.task_id in usage.active:
                     return None
-                refusal = admit(usage, share, key.task_id, at)
+                refusal = admit(usage, share, key.task_id, at, slots)
                 if not isinstance(refusal, Usage):
                     return refusal
             else:
@@ -97,15 +101,17 @@ class CallerUsage:
         )
         return {usage_shard_of(item): usage_of(item) for item in cast(list[Item], found["Items"])}
 
-    def _reservation(self, shard: int, key: TaskKey, share: Limits, usage: Usage, at: datetime) -> dict[str, Any]:
-        """Return the conditional update that reserves a slot and counts the call."""
+    def _reservation(
+        self, shard: int, key: TaskKey, share: Limits, usage: Usage, at: datetime, slots: int
+    ) -> dict[str, Any]:
+        """Return the conditional update that reserves all slots or none, and counts the call."""
         update = counting(self.table_name, usage_key(key.owner, shard), share, usage, at)
         update["UpdateExpression"] += " ADD active :id"
         update["ConditionExpression"] += f" AND {_HAS_A_SLOT}"
         update["ExpressionAttributeValues"] |= {
-            ":id": {"SS": [key.task_id]},
+            ":id": {"SS": sorted(slot_names(key.task_id, slots))},
             ":text": {"S": key.task_id},
-            ":most": {"N": str(share.active)},
+            ":most": {"N": str(share.active - slots + 1)},
         }
         return update
 
@@ -136,14 +142,14 @@ class CallerUsage:
                 return None
         raise StoreBusy
 
-    def release(self, owner: Principal, task_ids: frozenset[TaskId], shard: int) -> None:
-        """Free the slots of tasks that a shard counts. Idempotent."""
+    def release(self, owner: Principal, slots: frozenset[str], shard: int) -> None:
+        """Free slots of a shard, by their names. Idempotent."""
         try:
             self.client().update_item(
                 TableName=self.table_name,
                 Key=usage_key(owner, shard),
                 UpdateExpression="DELETE active :ids",
-                ExpressionAttributeValues={":ids": {"SS": sorted(task_ids)}},
+                ExpressionAttributeValues={":ids": {"SS": sorted(slots)}},
             )
         except (ClientError, BotoCoreError) as error:
             raise StoreBusy from error
@@ -159,15 +165,15 @@ class CallerUsage:
             {":now": {"N": str(now)}, ":before": {"N": str(now - RECLAIM_PAUSE // MILLISECOND)}},
         )
 
-    def unreserve(self, key: TaskKey, limits: Limits, shard: int) -> None:
-        """Undo a reservation. Idempotent: the rate is given back only in the write that frees the slot."""
+    def unreserve(self, key: TaskKey, limits: Limits, shard: int, slots: int = 1) -> None:
+        """Undo a reservation. Idempotent: the rate is given back only in the write that frees the slots."""
         self._changes(
             key.owner,
             shard,
             "SET paced_until = paced_until - :pace DELETE active :id",
             _IS_RESERVED,
             {
-                ":id": {"SS": [key.task_id]},
+                ":id": {"SS": sorted(slot_names(key.task_id, slots))},
                 ":text": {"S": key.task_id},
                 ":pace": {"N": str(limits.share(shard).pace // MILLISECOND)},
             },
@@ -195,7 +201,7 @@ def usage_of(item: Item) -> Usage:
     paced, reclaimed = (
         moment_of(int(item[name]["N"])) if name in item else None for name in ("paced_until", "reclaimed_at")
     )
-    return Usage(frozenset(map(TaskId, item.get("active", {}).get("SS", ()))), paced, reclaimed)
+    return Usage(frozenset(item.get("active", {}).get("SS", ())), paced, reclaimed)
 
 
 def counting(table_name: str, key: Item, limits: Limits, usage: Usage, at: datetime) -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"""The moves of an operator, who redrives and restarts the work of tasks that have ended."""
+
+from stepwire.engine.follow_ups import FollowUp
+from stepwire.tasks.ids import TaskId, TaskKey
+from tests.model.ends import rules_of
+from tests.model.handlers import Done, Outcome
+from tests.model.moves import few, has_room, move
+from tests.model.run import Run
+
+_FOLLOWED = ("optional", "racing")
+"""The tools whose ended tasks an operator continues; those of a race are refused."""
+
+
+def followable(run: Run) -> list[str]:
+    """Return the ended tasks that an operator may try to continue, the newest last."""
+    tasks = run.reference.tasks
+    return [one for one in run.ended_ids() if one in tasks and tasks[one].label.startswith(_FOLLOWED)]
+
+
+class OperatorMoves(Run):
+    """The moves of an operator."""
+
+    @move(2, lambda run: has_room(run) and followable(run), which=few)
+    def redrive(self, which: int) -> None:
+        """Redrive the execution of an ended task."""
+        self._command("redrive", which)
+
+    @move(2, lambda run: has_room(run) and followable(run), which=few)
+    def restart(self, which: int) -> None:
+        """Start the work of an ended task again."""
+        self._command("restart", which)
+
+    def _command(self, means: str, which: int) -> None:
+        self.step(means)
+        found = followable(self)
+        task_id = found[-1 - which % len(found)]
+        known, follow_ups = self.reference.tasks[task_id], self.stack.events.follow_ups
+        key = TaskKey(known.owner, TaskId(task_id))
+
+        def follow() -> FollowUp:
+            return follow_ups.redrive(key) if means == "redrive" else follow_ups.restart(key)
+
+        def ended(outcome: Outcome) -> None:
+            if isinstance(outcome, Done):
+                made: FollowUp = outcome.value
+                self.counted[f"{means} done"] += 1
+                assert rules_of(known.label) is None, "a race is continued"
+                self.reference.is_followed(task_id, means, made.task.task_id)
+
+        self.begin(f"{means} {task_id}", follow, ended)
