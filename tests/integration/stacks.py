@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import boto3
 from botocore.model import OperationModel
+from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from local import EventPolicy, LocalStack
+from local.account.engine import ACCOUNT
 from local.lambdas import asynchronous
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.adopted import ADOPTER
@@ -178,6 +180,17 @@ def deployed(
         if others:
             made.list_tools()
         yield made
+
+
+def executions_with(arn: str) -> list[Any]:
+    """Return moto's list of the executions of the state machine that an execution belongs to."""
+    backend: Any = stepfunctions_parser_backends[ACCOUNT][arn.split(":")[3]]
+    (executions,) = [
+        machine.executions
+        for machine in backend.state_machines
+        if any(one.execution_arn == arn for one in machine.executions)
+    ]
+    return executions
 
 
 def event_of(request: HttpRequest) -> Event:

@@ -272,10 +272,16 @@ def test_a_customer_managed_key_encrypts_everything_that_is_stored() -> None:
             name: table["SSESpecification"]["KMSMasterKeyId"]
             for name, table in made.all_of("AWS::DynamoDB::Table").items()
         },
+        **{name: _key_of_bucket(bucket) for name, bucket in made.all_of("AWS::S3::Bucket").items()},
     }
 
-    assert {"TasksTable", "DeadLetters", "RequestStateSecret", "McpLogs", "AccessLogs"} <= set(keys)
+    assert {"TasksTable", "LargeResults", "DeadLetters", "RequestStateSecret", "McpLogs", "AccessLogs"} <= set(keys)
     assert set(keys.values()) == {KEY}
+
+
+def _key_of_bucket(bucket: dict[str, Any]) -> str:
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    return rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]
 
 
 def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
