@@ -12,9 +12,9 @@ from local.iam.clients import aws_client
 _numbers = count(1)
 
 
-def new_bucket() -> str:
+def new_bucket(kind: str = "large-results") -> str:
     """Create a bucket and return its name."""
-    name = f"large-results-{next(_numbers)}"
+    name = f"{kind}-{next(_numbers)}"
     s3: Any = aws_client("s3", REGION)
     s3.create_bucket(Bucket=name)
     return name
