@@ -294,8 +294,18 @@ def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
 
     policy = made.properties("UseOfTheKey")
 
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    services = statement["Condition"]["StringEquals"]["kms:ViaService"]
     assert set(policy["Roles"]) == needing
+    assert {name.partition(".")[0] for name in services} == {"dynamodb", "s3", "secretsmanager", "sqs"}
     assert not stack("none").has("UseOfTheKey")
+
+
+# S8
+def test_without_a_key_of_its_own_the_bucket_is_encrypted_by_s3() -> None:
+    (rule,) = stack("none").properties("LargeResults")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+
+    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
 
 
 def test_keys_of_state_machines_may_be_used_through_step_functions_only() -> None:
