@@ -16,7 +16,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "dynamodb": ("BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
     "events": ("PutEvents",),
     "resourcegroupstaggingapi": ("GetResources",),
-    "s3": ("GetObject",),
+    "s3": ("GetObject", "PutObject"),
     "secretsmanager": ("GetSecretValue",),
     "sqs": ("ChangeMessageVisibility", "DeleteMessage", "ReceiveMessage", "SendMessage", "SendMessageBatch"),
     "ssm": ("GetParametersByPath",),

@@ -42,6 +42,10 @@ LAMBDA_REQUEST: Final = Price(0.20, MILLION, "request", "aws.amazon.com/lambda/p
 LAMBDA_SECOND: Final = Price(0.0000133334, 1, "GB-second, arm64", "git.mcrn.ar lambda-13-cost")
 WRITE: Final = Price(0.625, MILLION, "write request unit", "airbyte.com/data-engineering-resources/dynamodb-pricing")
 READ: Final = Price(0.125, MILLION, "read request unit", "airbyte.com/data-engineering-resources/dynamodb-pricing")
+ITEMS: Final = Price(0.25, 1, "GB of items and month", UNVERIFIED)
+PUT_OBJECT: Final = Price(0.005, 1_000, "PutObject", "devnotes.tech/understanding-aws-s3-pricing")
+GET_OBJECT: Final = Price(0.0004, 1_000, "GetObject", "devnotes.tech/understanding-aws-s3-pricing")
+OBJECTS: Final = Price(0.023, 1, "GB of objects and month", "devnotes.tech/understanding-aws-s3-pricing")
 TRANSITION: Final = Price(0.025, 1_000, "state transition", "aws.amazon.com/step-functions/pricing")
 CUSTOM_EVENT: Final = Price(1.00, MILLION, "custom event", "blog.awsfundamentals.com/aws-eventbridge-pricing-guide")
 QUEUE_REQUEST: Final = Price(0.40, MILLION, "request of SQS; a million is free", UNVERIFIED)
@@ -68,6 +72,10 @@ PRICES: Final = {
     "Lambda, time": LAMBDA_SECOND,
     "DynamoDB, writes on demand": WRITE,
     "DynamoDB, reads on demand": READ,
+    "DynamoDB, storage": ITEMS,
+    "S3, writes": PUT_OBJECT,
+    "S3, reads": GET_OBJECT,
+    "S3, storage": OBJECTS,
     "Step Functions, Standard": TRANSITION,
     "EventBridge, custom events": CUSTOM_EVENT,
     "SQS": QUEUE_REQUEST,

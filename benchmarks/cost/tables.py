@@ -1,5 +1,6 @@
 """The tables of docs/cost.md, computed from simulations."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,8 @@ from benchmarks.cost import idle, prices
 from benchmarks.cost.idle import HOURS
 from benchmarks.cost.prices import Quota
 from benchmarks.cost.simulation import TASKS, Assumptions, Client, Usage, as_hinted, as_streamed, every, simulate
+from benchmarks.scale.counting import counted_tasks
+from stepwire.aws.storage.parts import LARGEST_PART
 
 DURATIONS: Final = {"10 s": 10.0, "1 min": 60.0, "10 min": 600.0, "1 h": 3_600.0, "1 day": 86_400.0}
 HINTED: Final = Client("as hinted", as_hinted)
@@ -35,6 +38,14 @@ WITH_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
     "`StateAfterSeconds=0`": {"state_after": 0},
 }
 """What a parameter changes of the assumptions."""
+RESULTS: Final = {"10 KB": 10_000, "100 KB": 100_000, "400 KB": LARGEST_PART, "500 KB": 500_000, "2 MB": 2_000_000}
+"""Bytes of a result, as it is stored: with the value as text and structured."""
+GB: Final = 1e9
+DAYS_OF_AN_ITEM: Final = 7  # the `ttl` that a tool has by default
+DAYS_OF_AN_OBJECT: Final = 31  # whatever the `ttl`
+OPEN_TASKS: Final = ((100, 100), (250, 250), (1_000, 1_000), (5_000, 10_000), (10_000, 10_000))
+"""Of one caller, and its `MostActiveTasks`."""
+WRITES_OF_A_PARTITION: Final = 1_000  # a second
 
 
 @cache
@@ -109,6 +120,35 @@ def always_on() -> Mapping[str, float]:
         "one process, tasks in its memory": container + balancer,
         "two servers, a worker, Redis": 3 * container + balancer + prices.REDIS.of(HOURS),
     }
+
+
+def results() -> str:
+    """Return the cost of a thousand results by size: in an item of the table, or in the bucket of the stack."""
+    rows = [[name, *_of_results(size)] for name, size in RESULTS.items()]
+    return table(["a result of", "kept in", "written", "read once", "kept: 7 days, in S3 31"], rows)
+
+
+def _of_results(size: int) -> Sequence[str]:
+    days_of_gigabytes = TASKS * size / GB / 30
+    if size > LARGEST_PART:
+        kept = prices.OBJECTS.of(DAYS_OF_AN_OBJECT * days_of_gigabytes)
+        dollars = (prices.PUT_OBJECT.of(TASKS), prices.GET_OBJECT.of(TASKS), kept)
+    else:
+        written, read = TASKS * math.ceil(size / 1_024), TASKS * math.ceil(size / 4_096)
+        kept = prices.ITEMS.of(DAYS_OF_AN_ITEM * days_of_gigabytes)
+        dollars = (prices.WRITE.of(written), prices.READ.of(read), kept)
+    return ("S3" if size > LARGEST_PART else "DynamoDB", *(f"{one:.4f}" for one in dollars))
+
+
+def one_caller() -> str:
+    """Return what it takes to count the open tasks of one caller, and what its partition allows."""
+    counted = [(f"{count:,} of {most:,}", counted_tasks(count, most)) for count, most in OPEN_TASKS]
+    rows = [
+        [name, f"{one.written:.0f}", f"{one.read:.0f}", f"{WRITES_OF_A_PARTITION / one.written:.0f}"]
+        for name, one in counted
+    ]
+    titles = ["open tasks, of `MostActiveTasks`", "write units a task", "read units", "tasks a second, at most"]
+    return table(titles, rows)
 
 
 @dataclass(frozen=True)
@@ -210,5 +250,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "peers": peers,
     "quotas": quotas,
     "snapstart": snapstart,
+    "results": results,
+    "one caller": one_caller,
     "prices": listed,
 }

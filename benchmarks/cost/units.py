@@ -10,15 +10,17 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Final, cast
+from io import BytesIO
+from typing import Any, Final
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.items import Item
+from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.parts import read_units, write_units
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.tasks.events import ProgressReported, StateEntered, WorkChecked, WorkCompleted
 from stepwire.tasks.lifecycle import advance
-from stepwire.tasks.task import Completed, Progress, ResultElsewhere, ResultInExecution, Terms, ToolResult
+from stepwire.tasks.task import Completed, Progress, ResultElsewhere, Terms, ToolResult
 from tests.kits import OPTIONAL, World
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table, table_behind
@@ -27,7 +29,7 @@ KB: Final = 1_024
 ARGUMENTS: Final = (100, 10 * KB, 256 * KB)
 """Bytes of arguments; 256 KB is the maximum."""
 RESULTS: Final = (100, 10 * KB, 256 * KB, 1_024 * KB)
-"""Bytes of a result, as it is stored. The last is of an object in S3 (`output.object`), and is not stored."""
+"""Bytes of a result, as it is stored. The last is too large for an item, and is an object in S3."""
 _INDEX: Final = ("open", "checked_at", "pk", "sk")
 
 
@@ -58,17 +60,27 @@ class TaskUnits:
     """A poll of the ended task, which shows no result."""
     result: Units
     """Reading the result when somebody asks for it."""
-    is_stored: bool = True
-    """Whether the result is in the table."""
 
 
 @dataclass
 class Meter:
-    """A DynamoDB client that measures its calls."""
+    """A client of DynamoDB, and of S3 with objects in memory, that measures its calls."""
 
     client: Any
     table: str
     done: Units = field(default_factory=Units)
+    objects: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    def put_object(self, **given: Any) -> Any:
+        """Write an object."""
+        self.objects[given["Key"]] = given["Body"]
+        self._add("PutObject")
+        return {}
+
+    def get_object(self, **given: Any) -> Any:
+        """Read an object."""
+        self._add("GetObject")
+        return {"Body": BytesIO(self.objects[given["Key"]])}
 
     def put_item(self, **given: Any) -> Any:
         """Write an item: it costs as much as the larger of both."""
@@ -106,7 +118,8 @@ def units_of(arguments: int, result: int) -> TaskUnits:
     """Run a task with arguments and a result of so many bytes, and measure each step."""
     table = new_table()
     meter = Meter(quick_dynamodb_client(), table)
-    store = DynamoDbTaskStore(table, lambda: cast(Any, meter))
+    client: Any = meter
+    store = DynamoDbTaskStore(table, lambda: client, lambda: LargeResults("large-results", client))
 
     def measured(step: Callable[[], Any]) -> tuple[Any, Units]:
         meter.done = Units()
@@ -126,8 +139,7 @@ def units_of(arguments: int, result: int) -> TaskUnits:
     _, ended_poll = measured(lambda: store.load(task.key))
     kept = ended.status.result if isinstance(ended.status, Completed) else None
     _, fetched = measured(lambda: store.result_of(ended, kept) if isinstance(kept, ResultElsewhere) else None)
-    is_stored = not isinstance(kept, ResultInExecution)
-    return TaskUnits(creation, poll, check, progress, end, ended_poll, fetched, is_stored)
+    return TaskUnits(creation, poll, check, progress, end, ended_poll, fetched)
 
 
 def table() -> str:
@@ -139,10 +151,11 @@ def table() -> str:
 
 
 def _cells(units: TaskUnits) -> list[str]:
-    poll, ended, result = (f"{one.read} r" for one in (units.poll, units.ended_poll, units.result))
-    result = result if units.is_stored else "a DescribeExecution, a GetObject"
+    poll, ended = (f"{one.read} r" for one in (units.poll, units.ended_poll))
+    result = "a GetObject" if "GetObject" in units.result.calls else f"{units.result.read} r"
     written = [f"{one.written} w" for one in (units.creation, units.check, units.progress)]
     end = f"{units.end.written} w" + (f", {units.end.read} r" if units.end.read else "")
+    end += ", a PutObject" if "PutObject" in units.end.calls else ""
     return [written[0], poll, *written[1:], end, ended, result]
 
 

@@ -36,6 +36,13 @@ def test_large_texts_are_written_once_and_read_once(aws: None) -> None:
     assert units.result.calls == ("GetItem",)
 
 
+def test_a_result_that_is_too_large_for_an_item_is_one_object(aws: None) -> None:
+    units = units_of(100, 1_024 * KB)
+
+    assert (units.end.calls, units.end.written) == (("PutObject", "PutItem"), 1)
+    assert (units.result.calls, units.result.read) == (("GetObject",), 0)
+
+
 def test_the_index_is_written_for_a_new_task_an_end_and_a_check_in_another_five_minutes(aws: None) -> None:
     units: TaskUnits = units_of(100, 100)
 

@@ -78,6 +78,7 @@ def test_a_slot_at_home_is_one_write_and_freed_by_one(aws: None) -> None:
     assert (shard, made) == (7, ["UpdateItem", "UpdateItem"])
 
 
+# S12
 def test_ten_thousand_slots_keep_the_items_of_a_creation_below_ten_write_units(aws: None) -> None:
     most = GATEWAY.share(7).active
 
@@ -87,6 +88,7 @@ def test_ten_thousand_slots_keep_the_items_of_a_creation_below_ten_write_units(a
     assert write_units(item) <= 10
 
 
+# S11
 def test_a_task_whose_home_is_full_gets_a_slot_elsewhere_and_keeps_it_when_it_is_retried(store: TaskStore) -> None:
     first, second = keys_of(1, TWO_SHARDS, 2)
     store.reserve(first, TWO_SHARDS, START_OF_TIME)
@@ -97,7 +99,7 @@ def test_a_task_whose_home_is_full_gets_a_slot_elsewhere_and_keeps_it_when_it_is
     assert store.reserve(second, TWO_SHARDS, START_OF_TIME) == shard
 
 
-# T27
+# T27, S10
 @pytest.mark.parametrize("free", [0, 1, 3])
 def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, free: int) -> None:
     store, limits = on_store(), Limits(active=MOST_IN_THE_FIRST + 9, per_minute=60_000)
@@ -117,6 +119,7 @@ def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, 
     assert {len(list(one.slots())) for one in refusals if isinstance(one, TooManyActive)} == {limits.active}
 
 
+# S13
 def test_what_an_earlier_version_has_counted_stays_counted(aws: None) -> None:
     """It had a limit of at most a thousand, in one item; and while both versions run, it fills that item."""
     store = on_store()
@@ -133,6 +136,7 @@ def test_what_an_earlier_version_has_counted_stays_counted(aws: None) -> None:
     assert shard == 2
 
 
+# S11
 def test_a_slot_is_freed_in_the_shard_that_counts_it(store: TaskStore) -> None:
     first, second, third = keys_of(1, TWO_SHARDS, 3)
     store.reserve(first, TWO_SHARDS, START_OF_TIME)

@@ -6,12 +6,13 @@ from stepwire.background.execution_events import ExecutionProgress, ExecutionSta
 from stepwire.tasks.outcomes import ExecutionFailed, Succeeded
 from stepwire.tasks.task import Progress
 from tests.faults.boundary import Fault, Injection, ProcessDied
-from tests.faults.seen import LARGE, LARGE_ARGUMENTS, Act, Seen, modern, seen_in, taken
+from tests.faults.seen import LARGE, LARGE_ARGUMENTS, LARGEST, Act, Seen, modern, seen_in, taken
 from tests.faults.site import DELAY, SWEEP, Site
 from tests.faults.tasks_at_hand import (
     created,
     expired,
     failed,
+    left,
     never_begun,
     question_of,
     raced,
@@ -173,6 +174,19 @@ def arrange_end_without_output(site: Site) -> Act:
     return taken(lambda: site.process.events.record(ExecutionStatusChange(task.execution, Succeeded(None))))
 
 
+def arrange_end_too_large_for_an_item(site: Site) -> Act:
+    task = created(site)
+    site.succeed(LARGEST)
+    return taken(lambda: site.process.events.record(ExecutionStatusChange(task.execution, Succeeded(None))))
+
+
+def arrange_end_in_s3(site: Site) -> Act:
+    """The workflow has left its output in S3."""
+    task = left(site)
+    end = site.state(execution_arn_of(task.execution))
+    return taken(lambda: site.process.events.record(ExecutionStatusChange(task.execution, end)))
+
+
 def ends_are_recorded(site: Site) -> list[str]:
     """Return the ends of executions that their tasks do not show."""
     states, tasks = site.executions(), site.tasks()
@@ -208,6 +222,19 @@ def arrange_sweep(site: Site) -> Act:
 def arrange_sweep_end(site: Site) -> Act:
     created(site)
     site.succeed(OUTPUT)
+    site.clock.time += SWEEP
+    return arrange_sweep(site)
+
+
+def arrange_sweep_end_too_large_for_an_item(site: Site) -> Act:
+    created(site)
+    site.succeed(LARGEST)
+    site.clock.time += SWEEP
+    return arrange_sweep(site)
+
+
+def arrange_sweep_end_in_s3(site: Site) -> Act:
+    left(site)
     site.clock.time += SWEEP
     return arrange_sweep(site)
 

@@ -22,12 +22,13 @@ from stepwire.aws.clients import (
     events_client,
     patient_dynamodb_client,
     patient_step_functions_client,
+    s3_client,
     secrets_manager_client,
     sqs_client,
     step_functions_client,
 )
 from stepwire.subscriptions.ports import Answer, NotReached
-from tests.simulated.wire import answered, subject_of
+from tests.simulated.wire import answered, refused_by_s3, subject_of
 
 Service: TypeAlias = Callable[[str, AWSPreparedRequest], AWSResponse | None]
 """Answers a call by the name of its operation; None passes it on to moto."""
@@ -69,6 +70,12 @@ _CODES: Final = {
     Fault.EXPIRED: (400, "ExpiredTokenException"),
     Fault.INTERNAL: (500, "InternalServerError"),
 }
+_CODES_OF_S3: Final = {
+    Fault.THROTTLED: (503, "SlowDown"),
+    Fault.DENIED: (403, "AccessDenied"),
+    Fault.EXPIRED: (400, "ExpiredToken"),
+    Fault.INTERNAL: (500, "InternalError"),
+}
 
 
 @dataclass
@@ -96,6 +103,7 @@ class Boundary:
         self.secrets = self._watched(secrets_manager_client())
         self.events = self._watched(events_client())
         self.queue = self._watched(sqs_client())
+        self.objects = self._watched(s3_client())
 
     @contextmanager
     def watch(self, injection: Injection | None = None) -> Generator[None]:
@@ -193,5 +201,7 @@ def without_retry_delays() -> Generator[None]:
 
 
 def _refusal(fault: Fault, request: AWSPreparedRequest) -> AWSResponse:
+    if ".s3." in request.url:
+        return refused_by_s3(request, *_CODES_OF_S3[fault])
     status, code = _CODES[fault]
     return answered(request, status, {"__type": code, "message": "a fault of the tests"})

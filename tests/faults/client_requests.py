@@ -6,6 +6,7 @@ from tests.faults.seen import (
     CONFIRMED_ANSWER,
     LARGE,
     LARGE_ARGUMENTS,
+    LARGEST,
     Act,
     Seen,
     legacy,
@@ -15,7 +16,7 @@ from tests.faults.seen import (
     seen_of_stream,
 )
 from tests.faults.site import INTERVALS, Site
-from tests.faults.tasks_at_hand import about, asked, created, making_tasks, never_begun, raced, told
+from tests.faults.tasks_at_hand import about, asked, created, left, making_tasks, never_begun, raced, told
 from tests.kits import ALICE, ARGUMENTS, OUTPUT
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -112,9 +113,19 @@ def arrange_get_never_begun_large(site: Site) -> Act:
     return lambda: seen_in(modern(site).task("get", task.task_id))
 
 
-def arrange_get_end_untold(site: Site) -> Act:
+def arrange_get_end_untold(site: Site, output: Json = OUTPUT) -> Act:
     task = created(site)
-    site.succeed(OUTPUT)
+    site.succeed(output)
+    site.clock.time += INTERVALS.repair
+    return lambda: seen_in(modern(site).task("get", task.task_id))
+
+
+def arrange_get_end_too_large_for_an_item(site: Site) -> Act:
+    return arrange_get_end_untold(site, LARGEST)
+
+
+def arrange_get_end_in_s3(site: Site) -> Act:
+    task = left(site)
     site.clock.time += INTERVALS.repair
     return lambda: seen_in(modern(site).task("get", task.task_id))
 
@@ -132,6 +143,10 @@ def arrange_result_kept(site: Site) -> Act:
 
 def arrange_result_fetched(site: Site) -> Act:
     return arrange_result(site, LARGE)
+
+
+def arrange_result_too_large_for_an_item(site: Site) -> Act:
+    return arrange_result(site, LARGEST)
 
 
 def arrange_listen(site: Site) -> Act:
@@ -162,11 +177,15 @@ def arrange_resume(site: Site) -> Act:
     return act
 
 
-def arrange_resume_large(site: Site) -> Act:
+def arrange_resume_large(site: Site, output: Json = LARGE) -> Act:
     act = arrange_stream(site)
-    site.succeed(LARGE)
+    site.succeed(output)
     site.deliver()
     return act
+
+
+def arrange_resume_too_large_for_an_item(site: Site) -> Act:
+    return arrange_resume_large(site, LARGEST)
 
 
 def arrange_resume_end_untold(site: Site) -> Act:

@@ -19,7 +19,9 @@ from tests.faults.aws_events import (
     arrange_ask_nobody,
     arrange_cancel_between,
     arrange_end,
+    arrange_end_in_s3,
     arrange_end_of_large_terms,
+    arrange_end_too_large_for_an_item,
     arrange_end_without_output,
     arrange_expire,
     arrange_failure,
@@ -30,6 +32,8 @@ from tests.faults.aws_events import (
     arrange_restart,
     arrange_status_change,
     arrange_sweep_end,
+    arrange_sweep_end_in_s3,
+    arrange_sweep_end_too_large_for_an_item,
     arrange_sweep_expired,
     arrange_sweep_losers,
     arrange_sweep_never_begun,
@@ -66,6 +70,8 @@ from tests.faults.client_requests import (
     arrange_create_where_home_is_full,
     arrange_create_with_key,
     arrange_get,
+    arrange_get_end_in_s3,
+    arrange_get_end_too_large_for_an_item,
     arrange_get_end_untold,
     arrange_get_never_begun,
     arrange_get_never_begun_large,
@@ -73,9 +79,11 @@ from tests.faults.client_requests import (
     arrange_listen,
     arrange_result_fetched,
     arrange_result_kept,
+    arrange_result_too_large_for_an_item,
     arrange_resume,
     arrange_resume_end_untold,
     arrange_resume_large,
+    arrange_resume_too_large_for_an_item,
 )
 from tests.faults.operators import (
     arrange_end_after_a_redrive,
@@ -144,6 +152,8 @@ _LARGE_CREATION: Final = ("UpdateItem usage", "PutItem terms", "PutItem task", "
 _QUERIES: Final = ("GetItem bookmark", *("Query neglected",) * 4, "BatchGetItem tasks")
 _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "StartExecution", "GetItem task")
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
+_FOUND_TOO_LARGE: Final = (*_FOUND[:2], "PutObject result", *_FOUND[2:])
+_FOUND_IN_S3: Final = (*_FOUND[:2], "GetObject output", *_FOUND[2:])
 _FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", "PutItem task")
 _OPENED: Final = ("GetItem events", "UpdateItem events")
 _DELIVERED: Final = ("Query change", "UpdateItem events")
@@ -234,10 +244,41 @@ OPERATIONS: Final = (
         last=3,
     ),
     Operation("get, end unreported", Caller.CLIENT, _FOUND, arrange_get_end_untold, ends_are_recorded),
+    Operation(
+        "get, end unreported, too large for an item",
+        Caller.CLIENT,
+        (*_FOUND_TOO_LARGE, "GetObject result"),
+        arrange_get_end_too_large_for_an_item,
+        ends_are_recorded,
+        first=2,
+    ),
+    Operation(
+        "get, end unreported, output in S3",
+        Caller.CLIENT,
+        _FOUND_IN_S3,
+        arrange_get_end_in_s3,
+        ends_are_recorded,
+        first=2,
+        last=2,
+    ),
     Operation("tasks/result", Caller.CLIENT, ("GetItem task",), arrange_result_kept),
     Operation("tasks/result, large", Caller.CLIENT, ("GetItem task", "GetItem result"), arrange_result_fetched),
+    Operation(
+        "tasks/result, too large for an item",
+        Caller.CLIENT,
+        ("GetItem task", "GetObject result"),
+        arrange_result_too_large_for_an_item,
+        first=1,
+    ),
     Operation("resume", Caller.RESUMING, ("BatchGetItem tasks",), arrange_resume),
     Operation("resume, large", Caller.RESUMING, ("BatchGetItem tasks", "GetItem result"), arrange_resume_large),
+    Operation(
+        "resume, too large for an item",
+        Caller.RESUMING,
+        ("BatchGetItem tasks", "GetObject result"),
+        arrange_resume_too_large_for_an_item,
+        first=1,
+    ),
     Operation(
         "resume, end unreported",
         Caller.RESUMING,
@@ -294,6 +335,23 @@ OPERATIONS: Final = (
         ("GetItem task", "DescribeExecution", "PutItem result", "PutItem task", "UpdateItem usage"),
         arrange_end_without_output,
         ends_are_recorded,
+    ),
+    Operation(
+        "end, too large for an item",
+        Caller.EVENTBRIDGE,
+        _FOUND_TOO_LARGE,
+        arrange_end_too_large_for_an_item,
+        ends_are_recorded,
+        first=2,
+    ),
+    Operation(
+        "end, output in S3",
+        Caller.EVENTBRIDGE,
+        ("GetItem task", "GetObject output", "PutItem task", "UpdateItem usage"),
+        arrange_end_in_s3,
+        ends_are_recorded,
+        first=1,
+        last=1,
     ),
     Operation(
         "failure, retried later",
@@ -413,6 +471,24 @@ OPERATIONS: Final = (
     ),
     Operation("expiry", Caller.STREAM, ("StopExecution", "UpdateItem usage"), arrange_expire),
     Operation("sweep, end unreported", Caller.SCHEDULE, (*_QUERIES, *_FOUND), arrange_sweep_end, ends_are_recorded),
+    Operation(
+        "sweep, end unreported, too large for an item",
+        Caller.SCHEDULE,
+        (*_QUERIES, *_FOUND_TOO_LARGE),
+        arrange_sweep_end_too_large_for_an_item,
+        ends_are_recorded,
+        first=8,
+        last=9,
+    ),
+    Operation(
+        "sweep, end unreported, output in S3",
+        Caller.SCHEDULE,
+        (*_QUERIES, *_FOUND_IN_S3),
+        arrange_sweep_end_in_s3,
+        ends_are_recorded,
+        first=8,
+        last=8,
+    ),
     Operation("sweep, never restarted", Caller.SCHEDULE, (*_QUERIES, *_BEGUN_AGAIN), arrange_sweep_restart, first=6),
     Operation(
         "sweep, never redriven",

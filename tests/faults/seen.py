@@ -12,6 +12,8 @@ from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClie
 ANSWER: Final[Json] = {"action": Action.ACCEPT.value, "content": {"amount": 7}}
 LARGE: Final[Json] = {"text": "x" * 120_000}
 """An output whose result gets an item of its own."""
+LARGEST: Final[Json] = {"text": "x" * 220_000}
+"""An output whose result is too large for an item."""
 LARGE_ARGUMENTS: Final[Json] = {"text": "x" * 5_000}
 """Arguments that get an item of their own."""
 CONFIRMED_ANSWER: Final[Json] = {"action": "accept", "content": {}}

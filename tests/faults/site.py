@@ -23,8 +23,10 @@ from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.publishing.outbox import StatusChangesHandler
 from stepwire.aws.publishing.wake_ups import SqsWakeUps, arm_to_wake, task_to_wake
+from stepwire.aws.s3 import Objects
 from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.storage.items import USAGE, item_key, task_of
+from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
@@ -40,6 +42,7 @@ from stepwire.engine.polls import PollLimit
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Intervals, Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter, WaitLimits
+from stepwire.json_text import write
 from stepwire.server.kit import Kit, Patience
 from stepwire.server.mcp_server import McpServer
 from stepwire.subscriptions.subscribing import Events
@@ -47,6 +50,7 @@ from stepwire.tasks.outcomes import ExecutionState
 from stepwire.tasks.retries import Retry
 from stepwire.tasks.task import Execution, Task
 from stepwire.tasks.usage import Limits
+from tests.buckets import delete_objects_in, new_bucket
 from tests.fakes import FixedClock, counting
 from tests.faults.boundary import Boundary, without_retry_delays
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, catalog_of, signed_url, state_machine_arn
@@ -68,6 +72,10 @@ RETRY: Final = Retry(3, ("OutOfStock",), delay=DELAY, backoff=1.0)
 RESTARTED: Final = replace(OPTIONAL, name="restarted", retry=RETRY)
 AT_ONCE: Final = replace(OPTIONAL, name="at_once", retry=replace(RETRY, delay=timedelta()))
 REDRIVEN: Final = replace(OPTIONAL, name="redriven", retry=replace(RETRY, redrives=True))
+LEFT: Final = {"text": "é" * 100}
+"""What a workflow leaves in S3 as its output."""
+LEAVING: Final = replace(OPTIONAL, name="leaving", output_shape=write({"object": "left"}))
+"""Its workflow leaves its output in S3."""
 WEBHOOK_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/123456789012/webhooks"
 RACING: Final = racing(2)
 DELAYED: Final = replace(racing(2, 0, DELAY.total_seconds()), name="delayed")
@@ -83,7 +91,9 @@ class Account:
 
     def __post_init__(self) -> None:
         self.tables: Any = aws_client("dynamodb", REGION)
+        self.objects: Any = aws_client("s3", REGION)
         self.table = new_table()
+        self.large_results, self.reports = new_bucket(), new_bucket("reports")
         secret = {"Name": "faults", "SecretString": "a secret of the tests"}
         self.secret: str = aws_client("secretsmanager", REGION).create_secret(**secret)["ARN"]
 
@@ -104,10 +114,12 @@ class Process:
 
     def __init__(self, site: "Site", limits: Limits) -> None:
         boundary = site.account.boundary
-        store = DynamoDbTaskStore(site.table, lambda: boundary.dynamodb)
+        large_results = LargeResults(site.account.large_results, boundary.objects)
+        objects = Objects(lambda: boundary.objects)
+        store = DynamoDbTaskStore(site.table, lambda: boundary.dynamodb, lambda: large_results)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
         report = site.troubles.append
-        self.recorder = Recorder(store, site.clock)
+        self.recorder = Recorder(store, site.clock, read_object=objects)
         wake_ups = SqsWakeUps("https://sqs.eu-central-1.amazonaws.com/123456789012/wake-ups", lambda: boundary.queue)
         upkeep = Upkeep(self.recorder, workflows, INTERVALS, report, wake_ups=wake_ups)
         wait_slots = DynamoDbWaitSlots(site.table, lambda: boundary.dynamodb)
@@ -129,8 +141,8 @@ class Process:
             report,
         )
         self.server = McpServer(kit, frozenset(), report)
-        patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb)
-        patient_recorder = Recorder(patient_store, site.clock)
+        patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb, lambda: large_results)
+        patient_recorder = Recorder(patient_store, site.clock, read_object=objects)
         patient_workflows = StepFunctionsWorkflows(lambda: boundary.patient_step_functions)
         self.events = ExecutionEvents(patient_recorder, patient_workflows, report, wake_ups, site.randomness)
         self.requests = InputRequests(
@@ -185,7 +197,8 @@ class Site:
         self.randomness = counting()
         self.heard = set[str]()
         """The ids of the tasks of which the event bus has been told something."""
-        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN)
+        leaving = replace(LEAVING, result_bucket=self.account.reports)
+        own = (OPTIONAL, CONFIRMED, RESTARTED, AT_ONCE, REDRIVEN, leaving)
         races = [replace(tool, ttl=TTL) for tool in (RACING, DELAYED)]
         tools = [*(replace(tool, state_machine_arn=self.machine, ttl=TTL) for tool in own), *races]
         self.catalog = catalog_of(*tools)
@@ -215,6 +228,8 @@ class Site:
     def close(self) -> None:
         """Delete everything from the account."""
         self._table.items.clear()
+        for bucket in (self.account.large_results, self.account.reports):
+            delete_objects_in(bucket)
 
     # The state of the account; these calls get no faults.
 
@@ -309,6 +324,12 @@ class Site:
         """End every waiting workflow with an output."""
         for arn in self.step_functions.running():
             self.step_functions.end(arn, "SUCCEEDED", {"output": json.dumps(output)})
+
+    def leave_and_succeed(self, task: Task) -> None:
+        """End a waiting workflow that has left its output in S3."""
+        bucket, key = self.account.reports, f"{task.execution.name}/out.json"
+        self.account.objects.put_object(Bucket=bucket, Key=key, Body=json.dumps(LEFT))
+        self.succeed({"left": f"s3://{bucket}/{key}"})
 
     def _record_published(self, operation: str, request: AWSPreparedRequest) -> AWSResponse:
         """Record what the function publishes to the event bus."""

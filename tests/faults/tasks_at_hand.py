@@ -22,6 +22,14 @@ def created(site: Site) -> Task:
     return site.task()
 
 
+def left(site: Site) -> Task:
+    """Create a task whose workflow has left its output in S3, and ended; the end is not recorded."""
+    site.handles.add(modern(site).start("leaving"))
+    task = site.task()
+    site.leave_and_succeed(task)
+    return task
+
+
 def never_begun(site: Site, large: Json | None = None) -> Task:
     """Create a task whose process died before it started the execution; the next check of it is due."""
     start = 2 if large is None else 3

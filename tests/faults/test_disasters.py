@@ -6,16 +6,17 @@ from contextlib import contextmanager
 import pytest
 
 from stepwire.background.execution_events import ExecutionStatusChange
+from stepwire.errors import LargeResultsDenied
 from stepwire.tasks.outcomes import Succeeded
 from stepwire.tasks.task import Task, Working
 from tests.faults.boundary import Fault
 from tests.faults.cases import settle, wrongs
-from tests.faults.seen import ANSWER, Seen, modern, seen_in, taken
+from tests.faults.seen import ANSWER, LARGEST, Seen, modern, seen_in, taken
 from tests.faults.site import INTERVALS, Account, Site
 from tests.faults.tasks_at_hand import asked, created
 from tests.kits import OUTPUT
 
-DYNAMODB, STEP_FUNCTIONS, SECRETS = "dynamodb", "sfn", "secrets-manager"
+DYNAMODB, STEP_FUNCTIONS, SECRETS, S3 = "dynamodb", "sfn", "secrets-manager", "s3"
 EVERYTHING = (DYNAMODB, STEP_FUNCTIONS, SECRETS)
 KINDS = (Fault.INTERNAL, Fault.TIMEOUT_BEFORE, Fault.TIMEOUT_AFTER, Fault.THROTTLED)
 
@@ -158,6 +159,42 @@ def test_without_dynamodb_an_end_event_is_delivered_again(site: Site) -> None:
     assert seen == [Seen.ERROR, Seen.RESULT]
     assert stored(site, task).has_ended
     assert settle(site, client_returns=True) == ()
+
+
+@pytest.mark.parametrize("fault", [*KINDS, Fault.DENIED], ids=lambda fault: fault.value)
+def test_without_s3_a_task_with_a_large_result_goes_on_until_its_end_can_be_recorded(site: Site, fault: Fault) -> None:
+    task = created(site)
+    site.succeed(LARGEST)
+    site.clock.time += INTERVALS.repair
+
+    with out(site, fault, S3):
+        bring = taken(lambda: site.process.events.record(ExecutionStatusChange(task.execution, Succeeded(None))))
+        seen = bring()
+        meanwhile = modern(site).task("get", task.task_id).result["status"]
+    site.sweep()
+
+    assert (seen, meanwhile) == (Seen.ERROR, "working")
+    assert isinstance(site.troubles[0], LargeResultsDenied) is (fault is Fault.DENIED)
+    assert modern(site).task("get", task.task_id).result["result"]["structuredContent"] == LARGEST
+    assert settle(site, client_returns=False) == ()
+
+
+@pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)
+def test_without_s3_a_large_result_is_a_retryable_error_and_everything_else_works(site: Site, fault: Fault) -> None:
+    task = created(site)
+    site.succeed(LARGEST)
+    site.deliver()
+    client = modern(site)
+
+    with out(site, fault, S3):
+        seen = seen_in(client.task("get", task.task_id))
+        site.handles.add(other := client.start())
+        site.succeed(OUTPUT)
+        site.deliver()
+        small = client.task("get", other).result["result"]["structuredContent"]
+
+    assert (seen, small) == (Seen.ERROR, OUTPUT)
+    assert client.task("get", task.task_id).result["result"]["structuredContent"] == LARGEST
 
 
 def test_a_broken_deployment_is_rolled_back_and_its_tasks_continue(site: Site) -> None:

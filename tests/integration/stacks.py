@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import boto3
 from botocore.model import OperationModel
+from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from local import EventPolicy, LocalStack, never
+from local.account.engine import ACCOUNT
 from local.lambdas import asynchronous
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.adopted import ADOPTER
@@ -187,6 +189,17 @@ def deployed_without_events() -> Generator[Deployed]:
     template, more = ROOT / "template.yaml", {"RepairAfterSeconds": "600", "StateAfterSeconds": "0"}
     with deployed(template, never, **no_waiting, **more) as stack:
         yield stack
+
+
+def executions_with(arn: str) -> list[Any]:
+    """Return moto's list of the executions of the state machine that an execution belongs to."""
+    backend: Any = stepfunctions_parser_backends[ACCOUNT][arn.split(":")[3]]
+    (executions,) = [
+        machine.executions
+        for machine in backend.state_machines
+        if any(one.execution_arn == arn for one in machine.executions)
+    ]
+    return executions
 
 
 def event_of(request: HttpRequest) -> Event:

@@ -9,7 +9,9 @@ import pytest
 
 from local import at_once
 from stepwire.aws.storage.parts import LARGEST_ENDED_HEAD
-from tests.integration.stacks import Deployed, deployed
+from tests.buckets import delete_objects_in
+from tests.integration.stacks import Deployed, body_of, deployed, executions_with
+from tests.recorded import recorded
 from tests.server.clients import LegacyClient, ModernClient
 
 SMALL = {"text": "hello"}
@@ -28,7 +30,7 @@ def stack() -> Iterator[Deployed]:
 
 @pytest.mark.parametrize(
     ("output", "more"),
-    [(SMALL, []), (TOO_LARGE_FOR_THE_HEAD, ["GetItem"]), (TOO_LARGE_FOR_THE_EVENT, ["DescribeExecution", "GetItem"])],
+    [(SMALL, []), (TOO_LARGE_FOR_THE_HEAD, ["GetItem"]), (TOO_LARGE_FOR_THE_EVENT, ["GetObject"])],
     ids=["small", "too large for the head", "too large for the event"],
 )
 def test_a_large_result_is_returned_completely(stack: Deployed, output: dict[str, Any], more: list[str]) -> None:
@@ -84,16 +86,90 @@ def test_arguments_that_are_too_large_start_nothing(stack: Deployed) -> None:
     assert stack.executions() == before
 
 
-@pytest.mark.parametrize(("parts", "at_each"), [(1, []), (9, ["DescribeExecution", "GetObject"])])
-def test_an_output_in_s3_is_returned_completely(stack: Deployed, parts: int, at_each: list[str]) -> None:
-    """Beyond the 256 KiB of Step Functions. What an item holds is read from S3 once, the rest for each request."""
-    part = "x" * 100_000
-    task_id = ModernClient(stack).call("leaver", {"part": part, "parts": parts}).id_in()
-    stack.wait_for_its_record(task_id)
+# S1, S6
+@pytest.mark.parametrize(("parts", "place"), [(1, "GetItem"), (9, "GetObject")])
+def test_an_output_in_s3_is_returned_completely(stack: Deployed, parts: int, place: str) -> None:
+    """Beyond the 256 KiB of Step Functions. It is read from where the workflow left it once, at the end."""
+    task_id, output = left(stack, parts)
     stack.calls.forget()
 
     in_modern = ModernClient(stack).task("get", task_id).result["result"]
     in_legacy = LegacyClient(stack).task("result", task_id).result
 
-    assert in_modern["structuredContent"] == in_legacy["structuredContent"] == {"text": part * parts, "parts": parts}
-    assert [made for made in stack.calls.made if made != "GetItem"] == at_each * 2
+    assert in_modern["structuredContent"] == in_legacy["structuredContent"] == output
+    assert json.loads(in_modern["content"][0]["text"]) == output
+    assert stack.calls.made == ["GetItem", place] * 2
+
+
+# S5
+def test_the_end_of_a_large_result_is_one_object_and_then_the_task(stack: Deployed) -> None:
+    stack.calls.forget()
+
+    left(stack, 9)
+
+    # Before it, there is the creation; the part of the arguments is read for the output's shape.
+    assert stack.calls.made[-4:] == ["GetObject", "PutObject", "PutItem", "UpdateItem"]
+    assert "DescribeExecution" not in stack.calls.made
+
+
+# S6
+def test_polls_of_a_large_result_read_one_item(stack: Deployed) -> None:
+    """In 2025-11-25, `tasks/get` and `tasks/list` show no result."""
+    task_id, _ = left(stack, 9)
+    legacy = LegacyClient(stack)
+    stack.calls.forget()
+
+    legacy.task("get", task_id)
+    legacy.ask("tasks/list")
+
+    assert stack.calls.made == ["GetItem", "Query"]
+
+
+# S6
+def test_a_large_result_outlives_its_execution_and_what_the_workflow_left(stack: Deployed) -> None:
+    task_id, output = left(stack, 9)
+    forget_the_execution(stack, task_id)
+
+    result = LegacyClient(stack).task("result", task_id).result
+
+    assert result["structuredContent"] == output
+
+
+# S7, X28
+def test_a_large_result_is_its_caller_s_alone(stack: Deployed) -> None:
+    task_id, _ = left(stack, 9)
+    event = recorded("http_post_jwt")
+    event["requestContext"]["authorizer"]["jwt"]["claims"]["sub"] = "somebody else"
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": {"taskId": task_id}}
+    stack.calls.forget()
+
+    answer = body_of(stack.stack.invoke("McpFunction", {**event, "body": json.dumps(message)}))
+
+    assert answer["error"]["code"] == -32602
+    assert stack.calls.made == ["GetItem"]
+
+
+# S6
+def test_a_result_that_is_small_enough_needs_no_client_of_s3(stack: Deployed) -> None:
+    stack.calls.forget()
+    task_id = ModernClient(stack).call("parrot", TOO_LARGE_FOR_THE_HEAD).id_in()
+    stack.wait_for_its_record(task_id)
+
+    ModernClient(stack).task("get", task_id)
+
+    assert "s3" not in stack.calls.clients
+
+
+def left(stack: Deployed, parts: int) -> tuple[str, dict[str, Any]]:
+    """Return a task whose workflow has left a text of so many parts in S3, and its output."""
+    part = "x" * 100_000
+    task_id = ModernClient(stack).call("leaver", {"part": part, "parts": parts}).id_in()
+    stack.wait_for_its_record(task_id)
+    return task_id, {"text": part * parts, "parts": parts}
+
+
+def forget_the_execution(stack: Deployed, task_id: str) -> None:
+    """Remove an execution, as Step Functions does after 90 days, and the object that its workflow left."""
+    executions = executions_with(arn := stack.execution_of(task_id))
+    executions[:] = [one for one in executions if one.execution_arn != arn]
+    delete_objects_in("left-results")

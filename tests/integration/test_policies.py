@@ -18,7 +18,7 @@ from local.iam.permissions import Call, Role, Statement, watched
 from stepwire.background.sweep import MOST_SINGLE_CHECKS
 from tests.grants import Grant, roles_of, unused
 from tests.integration.clock import Clock
-from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed
+from tests.integration.stacks import ROOT, SIGN_IN, Deployed, deployed, executions_with
 from tests.recorded import recorded
 from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
@@ -138,15 +138,26 @@ def let_every_workflow_end_unreported_and_look(stack: Watched, modern: ModernCli
     ids = [modern.call(tool, arguments).id_in() for tool, arguments in FAST.items()]
     # It fails before it reports progress: only then is its state read from the history.
     ids.append(modern.call("wait_and_echo", {"message": "hello", "error": "OnPurpose"}).id_in())
+    ids.append(with_a_large_output(stack, modern))
     for task_id in ids:
         until(ended(stack, task_id))
     clock.move(seconds=1)  # then they are overdue
     assert [modern.task("get", task_id).result["status"] for task_id in ids] == ["completed"] * len(ids)
 
 
+def with_a_large_output(stack: Watched, modern: ModernClient) -> str:
+    """Return a task whose workflow has ended with as much as Step Functions allows."""
+    task_id = modern.call("wait_and_echo", FAST["wait_and_echo"]).id_in()
+    until(ended(stack, task_id))
+    arn = stack.deployed.execution_of(task_id)
+    (execution,) = [one for one in executions_with(arn) if one.execution_arn == arn]
+    execution.output = {"message": "x" * 250_000, "waited_seconds": 0}
+    return task_id
+
+
 def report_every_end_without_its_output(stack: Watched, modern: ModernClient) -> None:
-    for tool, arguments in FAST.items():
-        task_id = modern.call(tool, arguments).id_in()
+    ids = [modern.call(tool, arguments).id_in() for tool, arguments in FAST.items()]
+    for task_id in (*ids, with_a_large_output(stack, modern)):
         until(ended(stack, task_id))
         event = stack.deployed.status_event(task_id, "execution_succeeded_output_left_out")
         stack.deployed.stack.invoke("ExecutionEventsFunction", event)
@@ -214,6 +225,7 @@ def leave_work_behind(stack: Watched, modern: ModernClient, clock: Clock) -> Non
     for tool, arguments in FAST.items():
         until(ended(stack, modern.call(tool, arguments).id_in()))
         modern.call(tool, arguments)
+    with_a_large_output(stack, modern)
     table, items = open_tasks(stack)
     newest = {item["tool"]["S"]: item for item in sorted(items, key=lambda item: item["sk"]["S"])}
     for item in newest.values():

@@ -8,6 +8,7 @@ back. So the same moves give the same run.
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Final, TypeAlias
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -131,10 +132,26 @@ def calls_made() -> list[str]:
     return [] if handler is None else handler.made
 
 
-class Boundary:
-    """The clients of handlers: DynamoDB is moto's, and a test sets what answers for Step Functions."""
+class Objects:
+    """S3 in memory, as its client."""
 
     def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+
+    def put_object(self, **given: Any) -> None:
+        pause("PutObject result")
+        self.contents[given["Key"]] = given["Body"]
+
+    def get_object(self, **given: Any) -> dict[str, Any]:
+        pause("GetObject result")
+        return {"Body": BytesIO(self.contents[given["Key"]])}
+
+
+class Boundary:
+    """The clients of handlers: DynamoDB is moto's, S3 is in memory, and a test sets what answers for Step Functions."""
+
+    def __init__(self) -> None:
+        self.objects: Any = Objects()
         self.dynamodb = self._watched(dynamodb_client())
         self.step_functions = self._watched(step_functions_client())
         self.answer_for_step_functions: Callable[[str, AWSPreparedRequest], AWSResponse] | None = None

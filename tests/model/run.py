@@ -20,6 +20,8 @@ from tests.server.answers import Json
 
 LARGE = "x" * 100_001
 """Makes an output too large for a task's item and for an event."""
+LARGEST = "x" * 220_000
+"""Makes a result too large for any item."""
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.items import TASK_PREFIX, task_of
+from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
@@ -113,6 +114,7 @@ class Stack:
 
     def __post_init__(self) -> None:
         self.step_functions = StepFunctions(self.clock)
+        self.account.boundary.objects.contents.clear()
         self.account.boundary.answer_for_step_functions = self.step_functions.answer
         self.randomness = counting()
         self.messages = Messages()
@@ -121,7 +123,8 @@ class Stack:
     def limit(self, most_active: int) -> None:
         """Build the functions, with a limit of active tasks per caller."""
         boundary, report = self.account.boundary, self.faults.append
-        store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb)
+        large_results = LargeResults("large-results", boundary.objects)
+        store = DynamoDbTaskStore(self.account.table, lambda: boundary.dynamodb, lambda: large_results)
         workflows = StepFunctionsWorkflows(lambda: boundary.step_functions)
         recorder = Recorder(store, self.clock)
         upkeep = Upkeep(recorder, workflows, Intervals(), report, wake_ups=self.messages)

@@ -15,7 +15,7 @@ from tests.model.ends import End
 from tests.model.handlers import Done, Handler, Outcome
 from tests.model.moves import few, has_handlers, has_news, has_running, has_tasks, move
 from tests.model.reference import Question
-from tests.model.run import LARGE, News, Run
+from tests.model.run import LARGE, LARGEST, News, Run
 from tests.model.stack import TTL
 from tests.simulated.step_functions import Waiting
 
@@ -60,7 +60,7 @@ class WorldMoves(Run):
         3,
         lambda run: run.world.running(),
         which=few,
-        how=st.sampled_from(["well", "large", "badly", "protocol error", "timed out", "stopped"]),
+        how=st.sampled_from(["well", "large", "largest", "badly", "protocol error", "timed out", "stopped"]),
     )
     def end(self, which: int, how: str) -> None:
         """Let a workflow end."""
@@ -74,6 +74,7 @@ class WorldMoves(Run):
         status, end, known = {
             "well": ("SUCCEEDED", {"output": json.dumps({"said": words})}, End("output", words)),
             "large": ("SUCCEEDED", {"output": json.dumps({"said": words, "more": LARGE})}, End("output", words)),
+            "largest": ("SUCCEEDED", {"output": json.dumps({"said": words, "more": LARGEST})}, End("output", words)),
             "badly": ("FAILED", {"error": "Some.Error", "cause": words}, End("error", words)),
             "protocol error": ("FAILED", {"error": "Stepwire.ProtocolError", "cause": cause}, End("protocol", words)),
             "timed out": ("TIMED_OUT", {}, End("error", "States.Timeout")),

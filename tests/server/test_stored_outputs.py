@@ -44,6 +44,7 @@ def result_of(world: World, task_id: str) -> Json:
     return ModernClient(world).task("get", task_id).result["result"]
 
 
+# S1
 @pytest.mark.parametrize("as_parts", [False, True])
 def test_the_object_is_the_output_for_both_eras(world: World, as_parts: bool) -> None:
     output = {"text": "é" * 300_000}
@@ -57,6 +58,7 @@ def test_the_object_is_the_output_for_both_eras(world: World, as_parts: bool) ->
     assert not in_modern["isError"]
 
 
+# S1
 def test_an_object_of_the_largest_size_is_returned_and_fits_into_what_lambda_returns(world: World) -> None:
     content = b'"' + b'\\"' * ((LARGEST_OBJECT - 2) // 2) + b'"'
     task_id = left(world, content)
@@ -67,6 +69,7 @@ def test_an_object_of_the_largest_size_is_returned_and_fits_into_what_lambda_ret
     assert len(json.dumps({"body": json.dumps(response.body)})) < 6 * 1024 * 1024
 
 
+# S1
 def test_a_tool_with_a_shape_shapes_the_object(world: World) -> None:
     result = result_of(world, left(world, b'{"rows": [1, 2, 3]}', "shaped"))
 
@@ -81,6 +84,7 @@ def test_an_output_that_names_no_object_is_the_output_itself(world: World) -> No
     assert world.objects.read == []
 
 
+# S1
 def test_the_object_keeps_the_promise_of_the_output_schema(world: World) -> None:
     kept = result_of(world, left(world, write(OUTPUT).encode(), "promising"))
     broken = result_of(world, left(world, b'{"answer": "none"}', "promising"))
@@ -90,6 +94,7 @@ def test_the_object_keeps_the_promise_of_the_output_schema(world: World) -> None
     assert "output schema" in broken["content"][0]["text"]
 
 
+# S4
 def test_an_earlier_version_does_not_serve_such_a_tool() -> None:
     assert format_of({"output": {"object": "result"}, "retry": {}}) == OBJECT_FORMAT > RETRY_FORMAT
 
@@ -104,6 +109,7 @@ def test_an_object_is_read_once_at_the_end(world: World) -> None:
 
 
 # What a caller or a document may make a workflow name: Stepwire must not become its deputy.
+# S2
 @pytest.mark.parametrize(
     "named",
     [
@@ -135,6 +141,7 @@ def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, name
     assert "the object that it left as its output cannot be returned" in result["content"][0]["text"]
 
 
+# S2
 def test_a_tool_without_a_bucket_reads_nothing(world: World) -> None:
     task_id = left(world, b"{}", "nowhere")
 
@@ -142,6 +149,7 @@ def test_a_tool_without_a_bucket_reads_nothing(world: World) -> None:
     assert world.objects.read == []
 
 
+# S3
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -164,6 +172,7 @@ def test_an_object_that_cannot_be_a_result_is_an_error_with_words(world: World, 
     assert "reports" not in in_modern["content"][0]["text"]
 
 
+# S3
 def test_an_object_that_is_not_there_is_an_error_that_the_operator_reads_too(world: World) -> None:
     task_id = ModernClient(world).start("leaving")
     world.succeed(task_id, {"result": f"s3://reports/{world.workflows.execution_of(task_id).name}/out.json"})
@@ -174,6 +183,7 @@ def test_an_object_that_is_not_there_is_an_error_that_the_operator_reads_too(wor
     ]
 
 
+# S3
 def test_while_s3_does_not_answer_the_end_is_not_recorded_and_a_later_poll_records_it(world: World) -> None:
     world.objects.is_available = False
     task_id = ModernClient(world).start("leaving")

@@ -1,4 +1,4 @@
-"""Requests to AWS as botocore sends them, and answers as it reads them, for services with JSON protocols."""
+"""Requests to AWS as botocore sends them, and answers as it reads them: with JSON, and errors of S3."""
 
 import json
 from collections.abc import Generator, Mapping
@@ -17,13 +17,22 @@ def answered(request: AWSPreparedRequest, status: int, body: Mapping[str, Any]) 
     return AWSResponse(request.url, status, headers, cast(Any, _Body(json.dumps(body).encode())))
 
 
+def refused_by_s3(request: AWSPreparedRequest, status: int, code: str) -> AWSResponse:
+    """Return an error of S3, which answers with XML."""
+    body = f"<Error><Code>{code}</Code><Message>a fault of the tests</Message></Error>"
+    headers = HTTPHeaders.from_dict({"content-type": "application/xml"})
+    return AWSResponse(request.url, status, headers, cast(Any, _Body(body.encode())))
+
+
 class _Body(BytesIO):
     def stream(self, **_: object) -> Generator[bytes]:
         yield self.read()
 
 
 def subject_of(request: AWSPreparedRequest) -> str:
-    """Return the subject of a call to the table: a task, an idempotency key, a caller's usage."""
+    """Return the subject of a call to the table or to S3: a task, an idempotency key, a caller's usage, a result."""
+    if ".s3." in request.url:
+        return "result" if "large-results" in request.url else "output"
     body: Mapping[str, Any] = json.loads(cast(Any, request.body) or b"{}")
     if "RequestItems" in body:
         return "tasks"

@@ -272,10 +272,16 @@ def test_a_customer_managed_key_encrypts_everything_that_is_stored() -> None:
             name: table["SSESpecification"]["KMSMasterKeyId"]
             for name, table in made.all_of("AWS::DynamoDB::Table").items()
         },
+        **{name: _key_of_bucket(bucket) for name, bucket in made.all_of("AWS::S3::Bucket").items()},
     }
 
-    assert {"TasksTable", "DeadLetters", "RequestStateSecret", "McpLogs", "AccessLogs"} <= set(keys)
+    assert {"TasksTable", "LargeResults", "DeadLetters", "RequestStateSecret", "McpLogs", "AccessLogs"} <= set(keys)
     assert set(keys.values()) == {KEY}
+
+
+def _key_of_bucket(bucket: dict[str, Any]) -> str:
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    return rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]
 
 
 def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
@@ -288,8 +294,18 @@ def test_a_function_that_uses_the_table_or_the_queue_may_use_the_key() -> None:
 
     policy = made.properties("UseOfTheKey")
 
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    services = statement["Condition"]["StringEquals"]["kms:ViaService"]
     assert set(policy["Roles"]) == needing
+    assert {name.partition(".")[0] for name in services} == {"dynamodb", "s3", "secretsmanager", "sqs"}
     assert not stack("none").has("UseOfTheKey")
+
+
+# S8
+def test_without_a_key_of_its_own_the_bucket_is_encrypted_by_s3() -> None:
+    (rule,) = stack("none").properties("LargeResults")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+
+    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
 
 
 def test_keys_of_state_machines_may_be_used_through_step_functions_only() -> None:

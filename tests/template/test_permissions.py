@@ -25,6 +25,10 @@ ROLE: Final = "AWS::IAM::Role"
 
 # Permissions with a wildcard, and why they cannot be narrower.
 WILDCARDS: Final = {
+    "McpFunction.ReadLargeResults": "each result is an object of its own name",
+    "McpFunction.KeepLargeResults": "the same",
+    "ExecutionEventsFunction.KeepLargeResults": "the same",
+    "SweepFunction.KeepLargeResults": "the same",
     "McpFunction.StartWorkflows": "the tag says which; the endpoint's stack does not know them",
     "SweepFunction.StartWorkflowsThatNeverBegan": "the same",
     "InputRequestsFunction.FindTheTaskOfANestedExecution": "the tag says which; they have names of any kind",
@@ -66,11 +70,32 @@ def test_only_state_machines_with_the_tag_or_named_by_a_parameter_may_be_started
     assert [part.name for part in allowed if part not in by_tag and part not in by_arn] == []
 
 
+# S8
+def test_only_functions_that_record_ends_write_large_results_and_one_reads_them() -> None:
+    objects = {"Fn::Sub": "${LargeResults.Arn}/*"}
+
+    holders = {(part.name, *part.actions) for part in statements() if part.resources == [objects]}
+
+    assert holders == {
+        ("McpFunction.ReadLargeResults", "s3:GetObject"),
+        ("McpFunction.KeepLargeResults", "s3:PutObject"),
+        ("ExecutionEventsFunction.KeepLargeResults", "s3:PutObject"),
+        ("SweepFunction.KeepLargeResults", "s3:PutObject"),
+    }
+    told = {one.logical_id for one in resources(FUNCTION) if "LARGE_RESULTS_BUCKET" in json.dumps(one.properties)}
+    assert told == {"McpFunction", "ExecutionEventsFunction", "SweepFunction"}
+
+
 def test_roles_may_read_only_the_objects_that_a_parameter_names_so_a_manifest_opens_nothing() -> None:
     """A link is as good as its signer: whoever operates the endpoint allows s3:GetObject on the objects of results."""
     policies = [policy for one in resources(FUNCTION) for policy in listed(one.properties.get("Policies") or [])]
 
-    of_s3 = [part for part in statements() for action in part.actions if action.lower().startswith(("s3:", "*"))]
+    of_s3 = [
+        part
+        for part in statements()
+        for action in part.actions
+        if action.lower().startswith(("s3:", "*")) and references(part.resources) != {"LargeResults"}
+    ]
 
     assert {tuple(part.actions) for part in of_s3} == {("s3:GetObject",)}
     assert [part.name for part in of_s3 if part.resources != [{"Ref": "ResultObjectArns"}]] == []

@@ -1,12 +1,14 @@
 """The promises of the template: no event is lost, nothing is public by mistake, and limits are respected."""
 
 import json
+from datetime import timedelta
 from typing import Final
 
 import pytest
 
 from local.cloudformation.intrinsics import resolve
 from stepwire.engine.waiting import TIME_TO_ANSWER
+from stepwire.tasks.task import LONGEST_TTL
 from tests.template.chosen import stack
 from tests.template.document import (
     FUNCTION,
@@ -55,6 +57,7 @@ NAMELESS: Final = {
     "AWS::IAM::Policy",
     "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Permission",
+    "AWS::S3::BucketPolicy",
     "AWS::SQS::QueuePolicy",
 }
 
@@ -143,6 +146,32 @@ def test_items_expire_by_ttl_and_the_table_is_protected_from_deletion() -> None:
     assert properties["SSESpecification"]["SSEEnabled"] is True
     assert properties["BillingMode"] == "PAY_PER_REQUEST"
     assert (table.body["DeletionPolicy"], table.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+# S8
+def test_a_large_result_outlives_its_task_and_the_stack_and_then_expires() -> None:
+    """A result is written at the end of its task, which can be read for its `ttl` or `keep_result` from then on."""
+    bucket = resource("LargeResults")
+
+    (rule,) = bucket.properties["LifecycleConfiguration"]["Rules"]
+
+    assert timedelta(days=rule["ExpirationInDays"]) == LONGEST_TTL + timedelta(days=1)
+    assert rule["Status"] == "Enabled"
+    assert "Prefix" not in rule, "of whatever name"
+    assert "VersioningConfiguration" not in bucket.properties, "what has expired is gone"
+    assert (bucket.body["DeletionPolicy"], bucket.body["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+# S8
+def test_large_results_are_open_to_nobody_else_and_over_tls_only() -> None:
+    bucket = resource("LargeResults").properties
+    (statement,) = resource("LargeResultsPolicy").properties["PolicyDocument"]["Statement"]
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+    assert (statement["Effect"], statement["Action"], statement["Principal"]) == ("Deny", "s3:*", "*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert references(resource("LargeResultsPolicy").properties) == {"LargeResults"}
 
 
 # A schedule has no events that could be lost: the next run does what the last one left.

@@ -29,6 +29,7 @@ MANIFESTS: Final[dict[str, JsonObject]] = {
     },
     "racing_with_slots": {"race": {"arms": [{"name": "a"}, {"name": "b"}], "slots": "each"}},
     "retried": {"retry": {"attempts": 3, "errors": ["OutOfStock"]}},
+    "leaving": {"result_bucket": "my-reports", "output": {"object": "result"}},
     "elsewhere": {"state_machine": "arn:aws:states:us-west-2:222222222222:stateMachine:Settle", "role": ROLE},
 }
 """What each tool's manifest has beside the necessary."""

@@ -7,19 +7,23 @@ deterministic:
 the same version records the same.
 """
 
+import base64
 import hashlib
 import json
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
 from local.account.engine import shared_account
+from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.catalog.additions import Additions, Context
 from stepwire.errors import StopRefused
@@ -54,6 +58,8 @@ from tests.upgrades.catalogs import catalog_shards
 FOLDER: Final = Path(__file__).parent / "recorded"
 LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
 """An output that was too large for the task's item, and whose result has an item of its own since version 14."""
+LARGEST_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 220_000}
+"""An output whose result is an object in the bucket of the stack since version 20."""
 LARGE_ARGUMENTS: Final[Json] = {"text": "x" * 5_000}
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice"}]}
@@ -104,18 +110,41 @@ class Scene:
     """What the client keeps, and sends to whichever version answers next."""
 
 
+@dataclass(frozen=True)
+class Bucket:
+    """The bucket of large results, as a client of S3."""
+
+    contents: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    def put_object(self, **given: Any) -> None:
+        """Write an object."""
+        self.contents[given["Key"]] = given["Body"]
+
+    def get_object(self, **given: Any) -> Json:
+        """Read an object."""
+        return {"Body": BytesIO(self.contents[given["Key"]])}
+
+
 class Table(DynamoDbTaskStore):
-    """The table of a `World`. All scenarios share one and start with it empty, because creating it is slow."""
+    """The table of a `World`, and its bucket. All scenarios share one and start with it empty: creating it is slow."""
 
     calls: ClassVar[list[str]] = []
+    bucket: ClassVar[Bucket] = Bucket()
 
     def items(self) -> list[Json]:
         """Return all items."""
         found = (item.to_json()["Attributes"] for item in table_behind(self.table_name).all_items())
         return sorted((_plain(item) for item in found), key=lambda item: str(item["sk"]))
 
-    def fill(self, items: list[Json]) -> None:
-        """Replace all items."""
+    def objects(self) -> Json:
+        """Return all objects of the bucket, compressed."""
+        return {key: base64.b64encode(zlib.compress(one)).decode() for key, one in self.bucket.contents.items()}
+
+    def fill(self, items: list[Json], objects: Json | None = None) -> None:
+        """Replace all items and objects."""
+        self.bucket.contents.clear()
+        for key, content in (objects or {}).items():
+            self.bucket.contents[key] = zlib.decompress(base64.b64decode(content))
         table_behind(self.table_name).items.clear()
         for item in items:
             table_behind(self.table_name).put_item(deepcopy(item))
@@ -125,7 +154,8 @@ class Table(DynamoDbTaskStore):
 def simulated_table() -> Generator[Table]:
     """Create a table in the simulated account."""
     with shared_account():
-        yield Table(new_table(), quick_dynamodb_client)
+        bucket: Any = Table.bucket
+        yield Table(new_table(), quick_dynamodb_client, lambda: LargeResults("large-results", bucket))
 
 
 def world_on(table: Table) -> World:
@@ -346,6 +376,12 @@ def completed_in_execution(world: World) -> Scene:
     return Scene(task_id)
 
 
+def completed_in_bucket(world: World) -> Scene:
+    task_id = _begun(world)
+    world.succeed(task_id, LARGEST_OUTPUT)
+    return Scene(task_id)
+
+
 def failed(world: World) -> Scene:
     task_id = _begun(world)
     world.fail(task_id, "Stepwire.ProtocolError", write(PROTOCOL_ERROR))
@@ -390,6 +426,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     completed,
     completed_with_error,
     completed_in_execution,
+    completed_in_bucket,
     failed,
     cancelled,
     second_page,
@@ -407,11 +444,12 @@ def record(scenario: Callable[[World], Scene], table: Table) -> Json:
     at = world.clock.now().isoformat()
     if scene.task_id is None:
         return {"at": at, "carried": scene.carried}
-    items = table.items()
+    items, objects = table.items(), table.objects()
     return {
         "at": at,
         "task_id": scene.task_id,
         "items": items,
+        **({"objects": objects} if objects else {}),
         "carried": scene.carried,
         "answers": answers(world, scene.task_id),
     }

@@ -29,6 +29,7 @@ from tests.upgrades.recording import (
     CONFIRMED,
     KEY,
     LARGE_OUTPUT,
+    LARGEST_OUTPUT,
     TOOL,
     Table,
     answers,
@@ -84,7 +85,7 @@ class Old:
 def left_by(version: str, name: str, table: Table) -> Old:
     """Store the items of an older version for this one; its workflow is still running."""
     scene = VERSIONS[version]["scenarios"][name]
-    table.fill(scene.get("items", []))
+    table.fill(scene.get("items", []), scene.get("objects"))
     world = world_on(table)
     world.clock.time = datetime.fromisoformat(scene["at"])
     old = Old(name, scene, world, table)
@@ -93,12 +94,12 @@ def left_by(version: str, name: str, table: Table) -> Old:
     return old
 
 
-def go_on(world: World, task: Task) -> None:
+def go_on(world: World, task: Task, large_output: Json = LARGE_OUTPUT) -> None:
     """Restore the execution of a task in the fake of Step Functions."""
     waiting = {one.destination.token for one in task.input_requests if isinstance(one.destination, Callback)}
     world.workflows.waiting |= waiting | {one.token for one in task.inputs.undelivered}
     if isinstance(task.status, Completed) and isinstance(task.status.result, ResultInExecution):
-        world.workflows.states[task.execution] = Succeeded(write(LARGE_OUTPUT))
+        world.workflows.states[task.execution] = Succeeded(write(large_output))
     elif not (task.has_ended or task.awaits_confirmation):
         world.workflows.states |= dict.fromkeys(task.running_at(world.clock.now()).values(), Running())
         world.workflows.redrive_counts[task.execution] = task.attempt.redrives if task.attempt else 0
@@ -328,6 +329,19 @@ def test_tasks_that_a_client_of_an_older_version_made_are_asked_about(old: Old) 
     named = {method: one["params"]["taskId"] for method, one in asked.items()}
     assert named == {"tasks/get": "task-of-1", "tasks/result": "task-of-2", "tasks/cancel": "task-of-3"}
     assert answers_of(old.world)["token of second"] == ACCEPT
+
+
+@left_in("completed_in_bucket")
+def test_a_large_result_that_no_version_has_put_into_the_bucket_is_fetched_from_step_functions(old: Old) -> None:
+    """Versions 14 to 19 left results above 400,000 bytes there; so does one that drops the name of the object."""
+    item = {name: value for name, value in old.item().items() if name not in {"result_object", "result_bytes"}}
+    old.table.fill([item])
+    go_on(old.world, old.task(), LARGEST_OUTPUT)
+
+    shown = answers(old.world, old.task_id)
+
+    assert isinstance(old.task().status, Completed)
+    assert meaning(shown) == meaning(old.scene["answers"])
 
 
 @left_in("call_in_rounds")

@@ -61,6 +61,8 @@
     ├── WorkflowsUnavailable           port: Step Functions does not answer
     │   ├── KeyDenied                      ... because of the state machine's key (NeedsOperator)
     │   ├── RoleDenied                     ... because of its role elsewhere (NeedsOperator)
+    │   ├── ObjectsUnavailable             port: S3 does not answer
+    │   │   └── LargeResultsDenied             ... because the bucket of large results is denied (NeedsOperator)
     │   └── WorkflowsThrottled             ... because of a quota (AtQuota)
     └── AtQuota                        port: a quota of Step Functions is exhausted; not a fault
         └── StopThrottled                  the execution was not stopped
@@ -442,7 +444,7 @@ class StoreBusy(StepwireError):
 
 
 class PartMissing(StepwireError):
-    """A part of a task is gone that its head names: somebody deleted it from the table."""
+    """A part of a task is gone that its head names: somebody deleted it from the table, or from the bucket."""
 
 
 class StartRefused(StepwireError):
@@ -513,6 +515,10 @@ class NeedsOperator(StepwireError):
 
 class KeyDenied(WorkflowsUnavailable, NeedsOperator):
     """The key that encrypts a state machine may not be used, or is disabled: its operator must mend that."""
+
+
+class LargeResultsDenied(ObjectsUnavailable, NeedsOperator):
+    """The bucket of large results, or its key, may not be used, or is gone: the stack's operator must mend that."""
 
 
 class ForeignQuestion(StepwireError):

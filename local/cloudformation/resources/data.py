@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local.cloudformation.resources.kinds import Created, Kind, Resource, World, keep, picked
+from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, keep, picked
 
 _TABLE = (
     "AttributeDefinitions",
@@ -39,6 +39,10 @@ def _bucket(resource: Resource, world: World) -> Created:
     return Created(name, {"Arn": f"arn:aws:s3:::{name}", "DomainName": domain, "RegionalDomainName": regional})
 
 
+def _bucket_policy(resource: Resource, world: World) -> Created:
+    return Created(world.name(resource))
+
+
 def _log_group(resource: Resource, world: World) -> Created:
     name: str = resource.properties.get("LogGroupName", world.name(resource))
     world.client("logs").create_log_group(logGroupName=name)
@@ -57,6 +61,7 @@ KINDS = {
         served=("BucketName",),
         harmless=("BucketEncryption", "OwnershipControls", "PublicAccessBlockConfiguration", "LifecycleConfiguration"),
     ),
+    "AWS::S3::BucketPolicy": Kind(_bucket_policy, harmless=("Bucket", "PolicyDocument"), note=NOT_ENFORCED),
     "AWS::Logs::LogGroup": Kind(
         _log_group,
         served=("LogGroupName",),

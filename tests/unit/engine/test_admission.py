@@ -163,6 +163,7 @@ def calls_until_each_slot_had_its_turn(world: World) -> int:
     return admitted
 
 
+# S11
 def test_a_task_knows_which_shard_counts_it_and_its_end_frees_that() -> None:
     world = World(limits=GATEWAY)
     first, second = call_of_a_gateway(world), call_of_a_gateway(world)

@@ -29,6 +29,7 @@ from stepwire.aws.secrets_manager import Secret
 from stepwire.aws.settings import (
     McpSettings,
     check_scopes,
+    read_large_results_bucket,
     read_mcp_settings,
 )
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
     from mypy_boto3_stepfunctions import SFNClient
 
+    from stepwire.aws.storage.large_results import LargeResults
     from stepwire.engine.express import ExpressCalls
     from stepwire.subscriptions.subscribing import Events
 
@@ -203,7 +205,15 @@ class McpHandler:
 
 def recorder_of(table_name: str, build_client: Callable[[], Any], audit: Audit = write_audit_entry) -> Recorder:
     """Return a recorder over the task table, with the system's clock and the audit log."""
-    return Recorder(DynamoDbTaskStore(table_name, build_client), SystemClock(), audit, Objects(s3_client))
+    store = DynamoDbTaskStore(table_name, build_client, large_results)
+    return Recorder(store, SystemClock(), audit, Objects(s3_client))
+
+
+def large_results() -> "LargeResults":
+    """Return the results in the bucket of the stack; most functions never need them."""
+    from stepwire.aws.storage.large_results import LargeResults  # noqa: PLC0415 - few results are so large
+
+    return LargeResults(read_large_results_bucket(os.environ), s3_client())
 
 
 def wake_ups() -> WakeUps:

@@ -134,6 +134,15 @@ def read_table_name(environment: Mapping[str, str]) -> str:
     return _text(environment, "TABLE_NAME")
 
 
+def read_large_results_bucket(environment: Mapping[str, str]) -> str:
+    """Return the name of the bucket with the results that are too large for an item of the table.
+
+    Raises:
+        SettingsError: it is missing.
+    """
+    return _text(environment, "LARGE_RESULTS_BUCKET")
+
+
 @dataclass(frozen=True)
 class CatalogSettings:
     """What function catalog is told."""

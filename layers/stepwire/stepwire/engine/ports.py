@@ -160,6 +160,7 @@ class TaskStore(Protocol):
 
         Raises:
             PartMissing: somebody deleted it.
+            ObjectsUnavailable: the store has it in S3, which does not answer.
         """
         ...
 
@@ -190,6 +191,7 @@ class TaskStore(Protocol):
 
         Raises:
             SaveConflict: another writer saved or deleted it.
+            ObjectsUnavailable: a large result belongs in S3, which does not answer; nothing is saved.
         """
         ...
 

@@ -53,7 +53,10 @@ class ResultElsewhere:
 
 @dataclass(frozen=True)
 class ResultInExecution:
-    """A result that is nowhere stored: it stays in Step Functions and is fetched on demand."""
+    """A result that is nowhere stored: it stays in Step Functions and is fetched on demand.
+
+    So is one whose output a denied key kept from being read, and one above 400,000 bytes of an earlier version.
+    """
 
     is_error: bool
 

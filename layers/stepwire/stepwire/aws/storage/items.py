@@ -5,7 +5,8 @@
     open  the sweep's shard, only while an execution may run or start: with checked_at, the key of the index `neglected`
 
 This item is the head of the task: small, because every poll reads it and every change writes it. Large terms and a
-large result are beside it (`parts`), and the head names their places: `terms_at`, `result_at`.
+large result are beside it (`parts`), and the head names their places: `terms_at`, `result_at`; `result_object` is the
+place of a result in S3.
 
 Attributes that a later version added are lost when an earlier version saves the item; attributes that an earlier
 version did not write are optional. docs/upgrades.md has the rules for changing the format.
@@ -84,6 +85,8 @@ SHARDS: Final = ("0", "1", "2", "3")
 """The values of `open`: each is a partition of the index, and a partition accepts 1,000 writes per second."""
 CHECKED_AT_STEP: Final = timedelta(minutes=5)
 """`checked_at` is the time of the last check in these steps, rounded down; `looked_at` is exact."""
+IN_BUCKET: Final = "s3#"
+"""Begins the place of a result that is in the bucket, and not in the table."""
 _UNKNOWN_BEFORE: Final[JsonObject] = {"mode": "url", "message": "", "url": ""}
 """Stands in `requests` for a question that earlier versions cannot ask."""
 
@@ -249,7 +252,8 @@ def _texts_of_result(result: StoredResult) -> Mapping[str, str | None]:
         case ToolResult(text):
             return {"result": text}
         case ResultElsewhere(_, place):
-            return {"result_at": place}
+            # An earlier version does not know `result_object`, so it asks Step Functions for the result.
+            return {"result_object" if place.startswith(IN_BUCKET) else "result_at": place}
         case ResultInExecution():
             return {}
 
@@ -265,8 +269,9 @@ def _numbers_of(status: Status) -> Mapping[str, int]:
 def _stored_result_of(item: Item, *, is_error: bool) -> StoredResult:
     if "result" in item:
         return ToolResult(_text(item, "result"), is_error)
-    if "result_at" in item:
-        return ResultElsewhere(is_error, _text(item, "result_at"), _number(item, "result_bytes"))
+    for name in ("result_at", "result_object"):
+        if name in item:
+            return ResultElsewhere(is_error, _text(item, name), _number(item, "result_bytes"))
     return ResultInExecution(is_error)
 
 

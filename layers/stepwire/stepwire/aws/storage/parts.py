@@ -2,6 +2,7 @@
 
     pk  the owner's principal    sk  "terms#" or "result#" + the task's id + "#" + a digest of the content
 
+A result that is too large for an item is an object in S3 (`large_results`).
 The task's own item, its head, names the place of each. The rule: a part is written before the head that names it, and
 an item of a place never changes its content. So writers that race, and a crash between any two writes, leave at worst
 a part that no head names, which expires like the others.
@@ -11,22 +12,32 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from stepwire.aws.storage.items import Item, item_of, terms_of, texts_of_terms
+from stepwire.aws.storage.items import IN_BUCKET, Item, item_of, terms_of, texts_of_terms
 from stepwire.aws.storage.times import seconds_of
 from stepwire.errors import PartMissing
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.task import Completed, ResultElsewhere, ResultInExecution, Task, Terms, TermsElsewhere, ToolResult
+from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from stepwire.aws.storage.large_results import LargeResults
+
 LARGEST_NEW_HEAD: Final = 1_536  # bytes; leaves room for a message, so that most heads stay below the next limit
 LARGEST_HEAD: Final = 2_048  # bytes of a task that runs: a change of it costs two write units
 LARGEST_ENDED_HEAD: Final = 4_096  # bytes: a read costs one read unit, and no change follows
-LARGEST_PART: Final = 400_000  # bytes of a result; an item of DynamoDB has at most 409,600
+LARGEST_PART: Final = 400_000  # bytes of a result in an item; an item of DynamoDB has at most 409,600
 LARGEST_INSIDE: Final = 256  # bytes of a part that no head is too large for: an item of its own would cost more
 _MOST_OF_A_NUMBER: Final = 21  # bytes
+
+
+@dataclass(frozen=True)
+class LargeResult:
+    """A result that is too large for an item."""
+
+    digest: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,8 @@ class Divided:
     """The item of the head."""
     parts: tuple[Item, ...] = ()
     """The items to write before the head."""
+    large_result: LargeResult | None = None
+    """What to write to the bucket before the head."""
 
 
 def divided(task: Task) -> Divided:
@@ -49,8 +62,13 @@ def divided(task: Task) -> Divided:
         taken = take(done.head)
         if taken.size > LARGEST_INSIDE and size_of(done.item) > most:
             parts = (*done.parts, taken.part) if taken.part else done.parts
-            done = Divided(taken.head, item_of(taken.head), parts)
+            done = Divided(taken.head, item_of(taken.head), parts, taken.large_result or done.large_result)
     return done
+
+
+def no_large_results() -> "LargeResults":
+    """Stand for the bucket in a function that has none."""
+    raise NotImplementedError("this function neither records ends nor returns results")
 
 
 def size_of(item: Item) -> int:
@@ -74,11 +92,18 @@ class Parts:
 
     table_name: str
     client: "Callable[[], DynamoDBClient]"
+    large_results: "Callable[[], LargeResults]"
 
     def write(self, divided: Divided) -> None:
-        """Write the parts of a task. Idempotent."""
+        """Write the parts of a task. Idempotent.
+
+        Raises:
+            ObjectsUnavailable: S3 does not answer, or the bucket is denied.
+        """
         for item in divided.parts:
             self.client().put_item(TableName=self.table_name, Item=item)
+        if divided.large_result is not None:
+            self.large_results().write(divided.head.key, divided.large_result.digest, divided.large_result.text)
 
     def terms_of(self, task: Task) -> Terms:
         """Return the terms of a task.
@@ -94,7 +119,11 @@ class Parts:
 
         Raises:
             PartMissing: somebody deleted it.
+            ObjectsUnavailable: it is in S3, which does not answer.
         """
+        if kept.place.startswith(IN_BUCKET):
+            text = self.large_results().read(task.key, kept.place.removeprefix(IN_BUCKET))
+            return ToolResult(text, kept.is_error)
         return result_of(self._read(result_key(task.key, kept)), kept)
 
     def _read(self, key: Item) -> Item:
@@ -127,6 +156,8 @@ class _Taken:
     part: Item
     size: int
     """Bytes of the part; 0 if the task does not hold it."""
+    large_result: LargeResult | None = None
+    """The part, if it is too large for an item."""
 
 
 _Take: TypeAlias = Callable[[Task], _Taken]
@@ -150,14 +181,16 @@ def _without_result(task: Task) -> _Taken:
     if not (isinstance(status, Completed) and isinstance(status.result, ToolResult)):
         return _Taken(task, {}, 0)
     text = status.result.text
-    if len(text.encode()) > LARGEST_PART:
-        in_execution = ResultInExecution(status.result.is_error)
-        return _Taken(replace(task, status=replace(status, result=in_execution)), {}, len(text.encode()))
-    texts = {"result": text}
-    elsewhere = ResultElsewhere(status.result.is_error, _digest(texts), len(text.encode()))
+    texts, size = {"result": text}, len(text.encode())
+    digest = _digest(texts)
+    if size > LARGEST_PART:
+        in_bucket = ResultElsewhere(status.result.is_error, IN_BUCKET + digest, size)
+        head = replace(task, status=replace(status, result=in_bucket))
+        return _Taken(head, {}, size, LargeResult(digest, text))
+    elsewhere = ResultElsewhere(status.result.is_error, digest, size)
     expires_at = {"N": str(seconds_of(task.expires_at))}
     part = {**result_key(task.key, elsewhere), **_strings(texts), "expires_at": expires_at}
-    return _Taken(replace(task, status=replace(status, result=elsewhere)), part, elsewhere.size)
+    return _Taken(replace(task, status=replace(status, result=elsewhere)), part, size)
 
 
 def _largest_head(task: Task) -> int:

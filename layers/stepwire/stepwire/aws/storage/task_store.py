@@ -22,7 +22,7 @@ from stepwire.aws.storage.items import (
     task_key_from_item,
     task_of,
 )
-from stepwire.aws.storage.parts import Parts, divided
+from stepwire.aws.storage.parts import Parts, divided, no_large_results
 from stepwire.aws.storage.times import milliseconds_of, moment_of, moment_of_seconds, seconds_of
 from stepwire.aws.storage.usage import MOST_TRIES, CallerUsage
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
@@ -35,6 +35,8 @@ from stepwire.tasks.usage import Limits
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from stepwire.aws.storage.large_results import LargeResults
 
 _IS_NEW: Final = "attribute_not_exists(pk)"
 _IS_AS_LOADED: Final = "version = :version"
@@ -51,10 +53,12 @@ _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no princip
 
 @dataclass(frozen=True)
 class DynamoDbTaskStore:
-    """Tasks in a DynamoDB table. The client is built on the first call."""
+    """Tasks in a DynamoDB table. The client is built on the first call, the one of S3 with the first large result."""
 
     table_name: str
     build_client: "Callable[[], DynamoDBClient]"
+    build_large_results: "Callable[[], LargeResults]" = no_large_results
+    """Not set in functions that neither record ends nor return results."""
 
     @cached_property
     def _client(self) -> "DynamoDBClient":
@@ -62,7 +66,11 @@ class DynamoDbTaskStore:
 
     @cached_property
     def _parts(self) -> Parts:
-        return Parts(self.table_name, lambda: self._client)
+        return Parts(self.table_name, lambda: self._client, lambda: self._large_results)
+
+    @cached_property
+    def _large_results(self) -> "LargeResults":
+        return self.build_large_results()
 
     @cached_property
     def _usage(self) -> CallerUsage:

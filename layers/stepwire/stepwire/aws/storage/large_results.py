@@ -1,0 +1,73 @@
+"""The bucket of the stack, with the results that are too large for an item of the table: one object each.
+
+    key  a digest of the owner's principal + "/" + the task's id + "/" + a digest of the content
+
+The rule is that of all parts (`parts`): an object is written before the head that names it, and the object of a key
+never changes its content. The bucket's lifecycle removes objects, whether a head names them or not.
+"""
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stepwire.errors import LargeResultsDenied, ObjectsUnavailable, PartMissing
+from stepwire.lean_dataclasses import dataclass
+from stepwire.tasks.ids import TaskKey
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+# To those who may not list a bucket, S3 says AccessDenied of a missing object too.
+_MISSING: Final = frozenset({"NoSuchKey", "NoSuchBucket", "AccessDenied"})
+_DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "NoSuchBucket"})
+_OF_THE_KEY: Final = "KMS."  # begins the codes of a KMS key that is disabled, deleted or not there
+
+
+@dataclass(frozen=True)
+class LargeResults:
+    """Writes and reads large results."""
+
+    bucket: str
+    client: "S3Client"
+
+    def write(self, key: TaskKey, digest: str, text: str) -> None:
+        """Write a result. Idempotent.
+
+        Raises:
+            LargeResultsDenied: this server may not write to the bucket, or use its key.
+            ObjectsUnavailable: S3 does not answer; it may or may not be written.
+        """
+        try:
+            self.client.put_object(Bucket=self.bucket, Key=_object_key(key, digest), Body=text.encode())
+        except (ClientError, BotoCoreError) as error:
+            raise _unavailable(error) from error
+
+    def read(self, key: TaskKey, digest: str) -> str:
+        """Return a result.
+
+        Raises:
+            PartMissing: somebody deleted it, or this server may not read it.
+            LargeResultsDenied: the bucket's key cannot be used.
+            ObjectsUnavailable: S3 does not answer.
+        """
+        try:
+            found = self.client.get_object(Bucket=self.bucket, Key=_object_key(key, digest))
+            return found["Body"].read().decode()
+        except (ClientError, BotoCoreError) as error:
+            raise (PartMissing() if _code_of(error) in _MISSING else _unavailable(error)) from error
+
+
+def _object_key(key: TaskKey, digest: str) -> str:
+    owner = hashlib.blake2b(key.owner.encode(), digest_size=16).hexdigest()
+    return f"{owner}/{key.task_id}/{digest}"
+
+
+def _unavailable(error: ClientError | BotoCoreError) -> ObjectsUnavailable:
+    code = _code_of(error)
+    return LargeResultsDenied() if code in _DENIED or code.startswith(_OF_THE_KEY) else ObjectsUnavailable()
+
+
+def _code_of(error: ClientError | BotoCoreError) -> str:
+    """Return the code of an answer; empty: S3 did not answer."""
+    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
