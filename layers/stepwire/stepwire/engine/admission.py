@@ -39,7 +39,7 @@ class Admission:
             LimitReached: the owner is at a limit, and too few slots could be reclaimed.
             WorkflowNotStarted: the task needs more slots than a caller has.
         """
-        if task.slots > self.limits.active:
+        if task.slots > max(1, self.limits.active):
             raise WorkflowNotStarted(
                 f"The workflow of {task.work.tool} cannot run here: it counts as {task.slots} active tasks, one for "
                 f"each arm of its race, of at most {self.limits.active} (MostActiveTasks). "
