@@ -163,7 +163,7 @@ class ClientMoves(Run):
                 assert operation.label.startswith("confirmed"), error
             case _:
                 assert "could not be started" in error["message"], error
-        self.reference.calls = [one for one in self.reference.calls if one is not operation]
+        self.reference.is_refused(operation, has_claimed=error["code"] != -31003)
 
     # ---------------------------------------------------------------------------------------------------------- tasks
 

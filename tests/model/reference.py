@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from stepwire.engine.admission import LONGEST_REQUEST
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
@@ -32,6 +33,8 @@ OPEN: Final = frozenset({"open"})
 _LOSSES: Final = frozenset({"FAILED", "TIMED_OUT", "ABORTED"})
 DELAY: Final = timedelta(minutes=1)
 """The time between two attempts."""
+_KEY_OF_REFUSED: Final = 3 * LONGEST_REQUEST
+"""How long a key may stand for a call that was refused: a minute from when it was claimed, within the request."""
 Json = dict[str, Any]
 
 
@@ -135,6 +138,8 @@ class Reference:
     """The questions, by callback token."""
     calls: list[Operation] = field(default_factory=list[Operation])
     """The calls that may have created a task."""
+    refused: list[Operation] = field(default_factory=list[Operation])
+    """The calls that were refused after their key was claimed."""
     accepted: set[str] = field(default_factory=set[str])
     """The labels of calls whose confirmation was sent."""
     given_up: set[str] = field(default_factory=set[str])
@@ -214,7 +219,8 @@ class Reference:
 
     def reuses_a_key(self, operation: Operation) -> None:
         """Check an answer that says that the key belongs to another call."""
-        same = (one for one in self.calls if (one.owner, one.key) == (operation.owner, operation.key))
+        lately = [one for one in self.refused if one.began_at + _KEY_OF_REFUSED >= operation.began_at]
+        same = (one for one in (*self.calls, *lately) if (one.owner, one.key) == (operation.owner, operation.key))
         assert any(one.label != operation.label for one in same), "a new key is refused"
 
     def is_full(self, operation: Operation, most: int, reclaimed_at: datetime | None) -> None:
@@ -227,6 +233,11 @@ class Reference:
             return
         over = [one for one in mine if one.task_id and self._was_over(one.task_id, operation.number)]
         assert _slots(mine) - _slots(over) > most, "a call is refused although a slot is free"
+
+    def is_refused(self, operation: Operation, *, has_claimed: bool) -> None:
+        """Record that a call is refused, whose key is claimed or not."""
+        self.calls = [one for one in self.calls if one is not operation]
+        self.refused += [operation] if has_claimed else []
 
     def is_given_up(self, label: str) -> None:
         """Record that the cancellation of a plain call was acknowledged."""

@@ -10,11 +10,11 @@ from stepwire.background.expirations import Expirations
 from stepwire.background.sweep import CHECK_BURST, LIST_BURST, LISTS_PER_SECOND, MOST_SINGLE_CHECKS, Sweep, Swept
 from stepwire.engine.operations import ToolCall
 from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.errors import StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
+from stepwire.errors import StartRefused, StartUnclear, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import write
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.outcomes import Aborted, ExecutionState, Succeeded
-from stepwire.tasks.task import Completed, Execution, Origin, Task
+from stepwire.tasks.task import Completed, Execution, Failed, Origin, Task
 from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, OUTPUT, World
@@ -124,6 +124,25 @@ def test_an_unconfirmed_task_is_not_checked() -> None:
     world.clock.time += INTERVAL
 
     assert sweep_of(world).run().checked == 0
+
+
+def test_an_execution_that_began_for_one_request_and_was_refused_to_another_is_stopped() -> None:
+    """Permissions do not change everywhere at once: of two requests that start one execution, one may be denied."""
+    world = World()
+    assert CONFIRMED.confirmation is not None
+    task = world.operations.call_after_confirmation(
+        ToolCall(ALICE, CONFIRMED, ARGUMENTS, None, Origin(BOTH_MODES)), CONFIRMED.confirmation
+    )
+    world.workflows.start(task.execution, "{}")  # by the other request
+    world.workflows.start_fault = StartRefused("this server may not start its state machine")
+    world.dialogue.respond(ALICE, task.task_id, {"confirm": {"action": "accept", "content": {"reason": "tidy up"}}})
+    assert isinstance(world.stored(task).status, Failed)
+    world.clock.time += INTERVAL
+
+    sweep_of(world).run()
+
+    assert world.workflows.running() == ()
+    assert not world.stored(task).needs_checks
 
 
 # T23: the caller cancels between the write and the start, when there is nothing to stop.

@@ -26,7 +26,7 @@ class Expirations:
             Exception: Step Functions or the store did not answer; the record must be delivered again.
         """
         if task.may_begin:
-            self._stop(task, "The task was cancelled before its execution began.")
+            self._stop(task, "The task had ended before its execution began.")
         if task.has_ended:
             return
         if not task.awaits_confirmation:

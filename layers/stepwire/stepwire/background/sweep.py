@@ -158,11 +158,11 @@ class _Run:
             self.sweep.upkeep.after_upkeep(as_of(task, now))
 
     def _stop_late_execution(self, task: Task) -> None:
-        """Stop an execution that was started while its task was cancelled; the starting request has finished by now."""
+        """Stop an execution that was started although its task has ended; the starting request has finished by now."""
         if task.race is not None:
             self.sweep.upkeep.attempts.races.stop_losers(task, is_late=True)
             return
-        self.sweep.upkeep.workflows.stop(task.execution, "The task was cancelled before its execution began.")
+        self.sweep.upkeep.workflows.stop(task.execution, "The task had ended before its execution began.")
         with suppress(SaveConflict):
             self.sweep.recorder.store.save(replace(task, may_begin=False))
 

@@ -135,7 +135,7 @@ class Attempts:
         except StartRefusedForNow:
             raise
         except StartRefused as refusal:
-            return self._refused(task, events.WorkFailed(_not_started(refusal)))
+            return self._refused(task, refusal)
 
     def has_begun(self, task: Task, execution: Execution, end: ExecutionEnd) -> bool:
         """Tell whether an execution that has ended did so in the task's attempt, and not before it was redriven."""
@@ -183,16 +183,17 @@ class Attempts:
         except StartRefusedForNow:
             raise
         except StartRefused as refusal:
-            failed = events.WorkFailed(_not_started(refusal))
-            return self._refused(task, failed) if task.race is None else self.record_refusal(task, letter, refusal)
+            return self._refused(task, refusal) if task.race is None else self.record_refusal(task, letter, refusal)
         return self.stop_if_ended(task, letter)
 
     def record_refusal(self, task: Task, letter: str, refusal: StartRefused) -> Task:
         """Record that an arm of a race cannot be started, and return the task."""
         return self.record(task, arm_ended_for_good(task, letter, events.WorkFailed(_not_started(refusal))))
 
-    def _refused(self, task: Task, failed: events.WorkFailed) -> Task:
-        # Only if the task is unchanged: a concurrent reader may have started the execution.
+    def _refused(self, task: Task, refusal: StartRefused) -> Task:
+        # Only if the task is unchanged, and with a mark: a concurrent request may have started the execution, because
+        # permissions do not change everywhere at once. The sweep stops it.
+        failed = events.WorkFailed(_not_started(refusal), may_begin=True)
         return self.recorder.save_if_unchanged(task, failed) or self.recorder.load(task.key) or task
 
     def _redrive(self, task: Task, letter: str, attempt: Attempt) -> Task:

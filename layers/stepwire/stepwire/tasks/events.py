@@ -131,6 +131,8 @@ class WorkFailed:
     """The workflow ended with a JSON-RPC error, or could not be started."""
 
     error: TaskError
+    may_begin: bool = False
+    """Whether its start was refused, so that a concurrent request may have started it all the same."""
 
 
 @dataclass(frozen=True)

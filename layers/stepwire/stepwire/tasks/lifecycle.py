@@ -229,7 +229,7 @@ def _complete(task: Task, event: WorkCompleted, _at: datetime) -> Task:
 
 def _fail(task: Task, event: WorkFailed, _at: datetime) -> Task:
     failed = Failed(event.error, event.error.message[:LONGEST_MESSAGE])
-    return replace(task, status=failed, inputs=Inputs(), may_begin=False)
+    return replace(task, status=failed, inputs=Inputs(), may_begin=event.may_begin)
 
 
 def _stop(task: Task, event: WorkStopped, at: datetime) -> Task:

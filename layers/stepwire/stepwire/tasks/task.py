@@ -292,7 +292,8 @@ class Task:
     progress: Progress | None = None
     may_begin: bool = False
     """Whether work of an ended task may still start or run: a concurrent request may be starting the execution of a
-    cancelled task, and the arms of a decided race are yet to be stopped."""
+    cancelled task, or have started one that was refused to another, and the arms of a decided race are yet to be
+    stopped."""
     client_tasks: tuple[ClientTask, ...] = ()
     """The tasks that clients have made of questions, oldest first. They outlive the questions, to be cancelled."""
     keep_result: timedelta = timedelta()
