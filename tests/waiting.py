@@ -1,7 +1,7 @@
 """Wait for something that happens in another thread or process: always for a condition, never for a fixed time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
 HANG_GUARD: Final = 120.0
@@ -18,8 +18,17 @@ def until(look: Callable[[], Seen]) -> Seen:
     Raises:
         AssertionError: it returned nothing for HANG_GUARD seconds.
     """
+    return next(seen for _ in attempts() if (seen := look()))
+
+
+def attempts() -> Iterator[None]:
+    """Yield whenever it is time to look again.
+
+    Raises:
+        AssertionError: nothing was seen for HANG_GUARD seconds.
+    """
     end = time.monotonic() + HANG_GUARD
-    while not (seen := look()):
+    while True:
+        yield
         assert time.monotonic() < end, f"nothing was seen within {HANG_GUARD} seconds"
         time.sleep(0.01)
-    return seen

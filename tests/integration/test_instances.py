@@ -65,7 +65,7 @@ def test_a_workflow_asks_over_a_legacy_stream(resuming: LegacyClient, kind: str)
     else:
         first = resuming.call("approve_refund", REFUND)
 
-    messages = resuming.follow(first, between=answering(resuming, ACCEPT), limit=20)
+    messages = resuming.follow(first, between=answering(resuming, ACCEPT), limit=None)
 
     assert len(questions(messages)) == 1
     result = messages[-1]["result"]["structuredContent"]
@@ -76,7 +76,7 @@ def test_a_workflow_asks_over_a_legacy_stream(resuming: LegacyClient, kind: str)
 def test_a_workflow_reports_progress_over_a_legacy_stream(resuming: LegacyClient) -> None:
     first = resuming.call("measure_texts", TEXTS, progress_token="t")
 
-    messages = resuming.follow(first, limit=30)
+    messages = resuming.follow(first, limit=None)
 
     assert messages[-1]["result"]["structuredContent"]["characters"] == [6, 5, 4]
     assert progress_of(messages) == sorted(set(progress_of(messages)))
@@ -173,6 +173,6 @@ def test_a_legacy_call_is_confirmed_over_its_stream(own_stack: Deployed, as_task
         first = client.call("confirmed_parrot", {"text": "hello"})
     assert own_stack.executions() == before
 
-    messages = client.follow(first, between=answering(client, {"action": "accept", "content": {}}), limit=20)
+    messages = client.follow(first, between=answering(client, {"action": "accept", "content": {}}), limit=None)
 
     assert json.loads(messages[-1]["result"]["content"][0]["text"]) == {"text": "hello", "confirmation": {}}

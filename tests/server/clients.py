@@ -18,6 +18,7 @@ from stepwire.principal import Principal
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.kits import ALICE, ARGUMENTS, World
 from tests.server.answers import Answer, Json, judge
+from tests.waiting import attempts
 from tests.wire_oracle import LEGACY, MODERN, StreamJudge
 
 Changes = Mapping[str, Any]
@@ -157,20 +158,20 @@ class LegacyClient:
         return RawSender(self.endpoint, self.owner).get(known, opened_by=opened_by, version=self.version)
 
     def follow(
-        self, answer: Answer, *, between: Callable[[Sequence[Json]], object] | None = None, limit: int = 10
+        self, answer: Answer, *, between: Callable[[Sequence[Json]], object] | None = None, limit: int | None = 10
     ) -> list[Json]:
         """Resume until the response is complete or `limit` bodies are read; return the messages of all bodies.
 
         Args:
             answer: the first body, or an answer without a stream, which is returned alone.
             between: called before each resume with the messages of the last body, to change the world.
-            limit: the largest number of bodies, including the first.
+            limit: the largest number of bodies, including the first; None: as many as real work takes.
         """
         if not answer.is_stream:
             return answer.messages
         stream = StreamJudge(answer.request, self.version)
         latest = stream.check(answer.response.body)
-        for _ in range(limit - 1):
+        for _ in range(limit - 1) if limit else attempts():
             if stream.response is not None:
                 break
             if between is not None:
