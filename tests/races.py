@@ -7,8 +7,9 @@ from typing import Final
 from stepwire.catalog.additions import Additions
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import write
+from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded
-from stepwire.tasks.races import LETTERS, Arm, Race
+from stepwire.tasks.races import Arm, Race
 from stepwire.tasks.retries import Attempt, Retry
 from tests.kits import OPTIONAL, OUTPUT, state_machine_arn
 

@@ -30,7 +30,7 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.ids import TaskId, new_task_id
+from stepwire.tasks.ids import LETTERS, TaskId, new_task_id
 from stepwire.tasks.inputs import (
     Action,
     Answer,
@@ -48,7 +48,7 @@ from stepwire.tasks.inputs import (
     UrlElicitation,
     WorkflowInput,
 )
-from stepwire.tasks.races import LETTERS, NO_RETRY, Arm, ArmEnd, Race, Standing
+from stepwire.tasks.races import NO_RETRY, Arm, ArmEnd, Race, Standing
 from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import (
     Cancelled,

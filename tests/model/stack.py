@@ -174,10 +174,13 @@ class Stack:
         """Return all items of the table."""
         return [item.to_json()["Attributes"] for item in self._table.all_items()]
 
+    def _heads(self) -> Iterator[dict[str, Any]]:
+        """Yield the items of the tasks."""
+        return (item for item in self.items if item["sk"]["S"].startswith(TASK_PREFIX))
+
     def tasks(self) -> dict[TaskId, Task]:
         """Return the tasks, by id."""
-        found = (task_of(item) for item in self.items if item["sk"]["S"].startswith("task#"))
-        return {task.task_id: task for task in found}
+        return {task.task_id: task for task in map(task_of, self._heads())}
 
     def has(self, task_id: str) -> bool:
         """Tell whether a task is there and has not expired."""
@@ -187,16 +190,14 @@ class Stack:
     def ends(self) -> dict[str, dict[str, Any]]:
         """Return the stored end of each ended task, by id."""
         names = ("status", "result", "error")
-        tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
-        ended = (item for item in tasks if item["status"]["S"] not in _OPEN)
+        ended = (item for item in self._heads() if item["status"]["S"] not in _OPEN)
         return {item["sk"]["S"]: {name: item.get(name) for name in names} for item in ended}
 
     def settled(self) -> set[str]:
         """Return the ids of the ended tasks of which no reader and no sweep expects that work begins or goes on."""
-        tasks = (item for item in self.items if item["sk"]["S"].startswith("task#"))
         return {
             item["sk"]["S"].removeprefix(TASK_PREFIX)
-            for item in tasks
+            for item in self._heads()
             if "open" not in item and item["status"]["S"] not in _OPEN and "followed_by_redrive" not in item
         }
 

@@ -332,7 +332,8 @@ def _retry(entry: JsonObject | None) -> Retry | None:
 def _race(entry: JsonObject, retry: Retry | None, state_machines: Mapping[str, str]) -> "Race | None":
     if "race" not in entry:
         return None
-    from stepwire.tasks.races import LETTERS, NO_RETRY, Arm, Race  # noqa: PLC0415 - few tools race
+    from stepwire.tasks.ids import LETTERS  # noqa: PLC0415 - few tools race
+    from stepwire.tasks.races import NO_RETRY, Arm, Race  # noqa: PLC0415 - few tools race
 
     arms = tuple(
         Arm(

@@ -23,8 +23,9 @@ ID_LENGTH: Final = 36
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_PATTERN: Final = re.compile(f"[{_ALPHABET}]{{36}}")
 _BEFORE_LETTER: Final = "#"  # in the name of a slot
-_ARMS: Final = "abcde"  # the letters of the arms of a race, as in the names of their executions
 _PRINCIPALS: Final = 1 << 128  # 26 characters have room for more
+LETTERS: Final = "abcde"
+"""Of the arms of a race, in the order of the manifest. An execution's name has room for one letter."""
 LONGEST_PREFIX: Final = 12
 """Characters of an execution prefix. Name and prefix leave 5 of Step Functions' 80 to a suffix."""
 _OWNER_AND_ID: Final = 63  # characters of a name behind its prefix
@@ -59,7 +60,7 @@ def created_at_of(task_id: TaskId) -> datetime:
 
 def slot_names(task_id: TaskId, count: int = 1) -> frozenset[str]:
     """Return the names of the slots that a task holds. The first is its id; of each other one, the id and a letter."""
-    return frozenset({task_id, *(f"{task_id}{_BEFORE_LETTER}{letter}" for letter in _ARMS[1:count])})
+    return frozenset({task_id, *(f"{task_id}{_BEFORE_LETTER}{letter}" for letter in LETTERS[1:count])})
 
 
 def task_id_of_slot(name: str) -> TaskId:

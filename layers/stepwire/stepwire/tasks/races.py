@@ -12,10 +12,9 @@ from typing import Final
 
 from stepwire.json_text import JsonObject, load_json, write
 from stepwire.lean_dataclasses import dataclass, replace
+from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.retries import Attempt, Retry, next_attempt
 
-LETTERS: Final = "abcde"
-"""Of the arms, in the order of the manifest. An execution's name has room for one letter."""
 MOST_ARMS: Final = len(LETTERS)
 LARGEST_CONSTANTS: Final = 1_024
 """Bytes of JSON of the constants of all arms: they are in the head of each task."""

@@ -120,8 +120,13 @@ def _metrics(entry: AuditEntry) -> dict[str, float]:
 
 def _shown(entry: AuditEntry) -> dict[str, str]:
     source = entry.source.value if entry.source else None
-    told = {**_named(entry.task_id), "outcome": entry.outcome, "source": source, "client": entry.client}
-    told["winner"] = entry.winner
+    told = {
+        **_named(entry.task_id),
+        "outcome": entry.outcome,
+        "source": source,
+        "client": entry.client,
+        "winner": entry.winner,
+    }
     if entry.follow_up is not None:
         told |= {f"follow_up_{name}": named for name, named in _named(entry.follow_up).items()}
         told["operator"] = entry.operator
