@@ -1,7 +1,8 @@
 # `make demo` and `make test` set up their environments; `make help` lists all targets.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run logs services test browser screenshots repeat e2e load check docs scan explore fuzz model conformance hosts catalog build deploy deploy-examples replay lock bench clean
+.PHONY: help demo run logs services test browser screenshots repeat e2e load check docs scan explore fuzz model conformance hosts catalog \
+	build account deploy deploy-examples replay lock bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,30 +18,35 @@ SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin
 # Targets and tests start many interpreters; without cached bytecode, each would compile every module it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-help:  ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+USER_TARGETS := demo|run|logs|test|build|deploy|replay|clean
 
-demo: .venv/ready  ## run the example workflows as MCP tasks on the local stack; ALL=1 with retries and races; ARGS=--yes answers questions
+help:  ## list the targets
+	@echo "For users:"; grep -hE '^($(USER_TARGETS)):.*## ' $(MAKEFILE_LIST) | sed -E 's/^/  /; s/:.*## /\t/' | expand -t 20
+	@echo "For contributors:"; grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | grep -vE '^($(USER_TARGETS)):' \
+		| sed -E 's/^/  /; s/:.*## /\t/' | expand -t 20
+
+demo: .venv/ready  ## run the examples as MCP tasks on the local stack; ALL=1 with races; ARGS=--yes answers
+	@test -d examples || { echo "The demo runs the workflows of examples/, which this checkout no longer has. Serve your own: make run" >&2; exit 1; }
 	@$(BIN)/python -m examples.demo $(if $(ALL),--all) $(ARGS)
 
-run: .venv/ready  ## serve TEMPLATE (the endpoint's and the examples') on 127.0.0.1:PORT (3000) until Ctrl-C; LOG=json, ISSUER=cognito, ARGS=--verbose
+run: .venv/ready  ## serve TEMPLATE on 127.0.0.1:PORT (3000); LOG=json, ISSUER=cognito, ARGS=--verbose
 	@$(BIN)/python -m local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(if $(ISSUER),--issuer $(ISSUER)) $(ARGS)
 
-logs: .venv/ready  ## show the functions' log of the last `make demo` or `make run`; ARGS=--follow shows new lines too
+logs: .venv/ready  ## show the functions' log of the last demo or run; ARGS=--follow
 	@$(BIN)/python -m local.terminal.logs $(ARGS)
 
-services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566 until Ctrl-C; ARGS are those of `python -m local`
+services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566
 	@$(BIN)/python -m local --services $(addprefix --template ,$(TEMPLATE)) $(ARGS)
 
-# --dist loadfile: the tests of a file share a stack, so one worker runs them. Three workers for two cores: many tests
+# --dist loadfile: the tests of a file share a stack, so one worker runs them. Four workers for two cores: many tests
 # wait for a workflow. A fixed hash seed keeps the order of sets the same in each run.
 test: .venv/ready .venv-legacy/ready .venv-sam/ready $(if $(ALL),.venv-fastmcp/ready)  ## run the tests; ALL=1 adds the long ones; ARGS are pytest's
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(ALL),-m 'not deployed' --hypothesis-profile=full) $(ARGS)
 
-browser: .venv/ready  ## make this machine ready for the tests in a browser: install Chromium, or say how
+browser: .venv/ready  ## install Chromium for the tests in a browser, or say how
 	@$(BIN)/python -m tests.browser
 
-screenshots: .venv/ready  ## make the documents' pictures of the card, the console and Claude Code; ARGS='--only console'
+screenshots: .venv/ready  ## make the documents' pictures; ARGS='--only console'
 	@$(BIN)/python -m tests.pictures $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
@@ -52,13 +58,13 @@ FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
 e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an emulated AWS and run scenarios, or run them against ENDPOINT
 	$(BIN)/python -m pytest -m deployed tests/deployed -rs --durations=5 $(ARGS)
 
-load: .venv/ready  ## run 2,000 tasks of 200 clients on the local stack and check that none is lost; ARGS=--tasks=100 ...
+load: .venv/ready  ## run 2,000 tasks of 200 clients and check that none is lost; ARGS=--tasks=100
 	$(BIN)/python -m tests.load $(ARGS)
 
 # One environment for each peer. Figures, not tests: nothing fails because a machine is slow.
 BENCH_READY := $(addsuffix /ready,$(addprefix .venv-bench-,awslabs mcp-1 mcp-2 fastmcp stdio))
 
-bench: .venv/ready $(BENCH_READY)  ## measure cold starts beside other MCP servers, poll hints and delays, and write docs/performance.md; ARGS=--rounds=3 ...
+bench: .venv/ready $(BENCH_READY)  ## measure cold starts, poll hints and delays; write docs/performance.md
 	$(BIN)/python -m benchmarks.cold --update $(ARGS)
 	$(BIN)/python -m benchmarks.hints --update
 	$(BIN)/python -m benchmarks.end_to_end --update
@@ -75,6 +81,7 @@ check: .venv/ready .venv-sam/ready docs  ## format, lint, types, import rules, t
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint
+	@echo "All checks passed. Next: make test"
 
 # A link or an anchor that leads nowhere fails the build. Nothing is fetched but the packages of the lock and Mermaid, from npm.
 docs: .venv/ready .venv-docs/ready  ## build the documentation as a site with search, into .site/
@@ -86,20 +93,20 @@ scan: .venv/ready .venv-checkov/ready  ## check the template against checkov's r
 	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated template.yaml > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
 
-explore: .venv/ready  ## run all property tests and the model with new examples for SECONDS (600); keeps the seeds of failures
+explore: .venv/ready  ## run the property tests and the model with new examples for SECONDS (600)
 	$(BIN)/python -m tests.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
-fuzz: .venv-fuzz/ready  ## run a coverage-guided fuzzer for SECONDS (600); TARGET=requests runs only that one; docs/fuzzing.md
+fuzz: .venv-fuzz/ready  ## run a coverage-guided fuzzer for SECONDS (600); TARGET=requests runs only that one
 	PYTHONPATH=layers/stepwire .venv-fuzz/bin/python -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(TARGET) $(ARGS)
 
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
 
-# By hand, and not in CI: it installs a gigabyte from npm, and takes a quarter of an hour.
-hosts: .venv/ready  ## drive Claude Code, opencode and Gemini CLI with a scripted model against the local stack; ARGS='--host=opencode --case=fetch'
+# By hand, and not in CI: it installs some gigabytes, and takes more than half an hour.
+hosts: .venv/ready  ## drive MCP hosts with a scripted model; ARGS='--host=opencode --case=fetch'
 	$(BIN)/python -m tests.hosts $(ARGS)
 
-model: .venv/ready  ## run clients, workflows, faults and the sweep in random order, checked by the model; docs/reliability.md; ARGS=--steps=N
+model: .venv/ready  ## run clients, workflows and faults in random order, checked by the model; ARGS=--steps=N
 	$(BIN)/python -m tests.model $(ARGS)
 
 catalog: .venv/ready  ## compile the manifests as `sam build` does
@@ -107,27 +114,32 @@ catalog: .venv/ready  ## compile the manifests as `sam build` does
 
 build: .venv/ready .venv-sam/ready  ## build the artifacts for `make deploy` and print their sizes; needs no Docker
 	$(SAM) build
-	$(BIN)/python layers/artifacts.py .aws-sam/build
+	@$(BIN)/python layers/artifacts.py .aws-sam/build
+	@echo "Built. Next: make deploy"
 
-deploy: build  ## deploy to AWS with the settings CONFIG (dev, prod) of samconfig.toml; ARGS are those of `sam deploy`
+deploy: account build  ## deploy to AWS with CONFIG (dev, prod) of samconfig.toml; ARGS are `sam deploy`'s
 	$(SAM) deploy --config-env $(CONFIG) $(ARGS)
+
+# The build takes a minute: what a deployment lacks is said before it.
+account: .venv/ready
+	@$(BIN)/python layers/account.py $(CONFIG) $(ARGS)
 
 ENDPOINT_STACK ?= stepwire-dev
 
-deploy-examples: .venv/ready .venv-sam/ready  ## deploy the examples' stack beside the endpoint's stack ENDPOINT_STACK (stepwire-dev)
+deploy-examples: .venv/ready .venv-sam/ready  ## deploy the examples' stack beside the stack ENDPOINT_STACK (stepwire-dev)
 	$(SAM) build --template examples/template.yaml --build-dir .aws-sam/examples
 	$(BIN)/python layers/artifacts.py .aws-sam/examples --budget ProfileDatasetLayer=25
 	$(SAM) deploy --template-file .aws-sam/examples/template.yaml --config-env examples --stack-name $(ENDPOINT_STACK)-examples \
 		--parameter-overrides Endpoint=$(ENDPOINT_STACK) $(ARGS)
 
-replay: .venv/ready  ## redeliver the messages in the dead-letter queue of STACK; ARGS=--dry-run only shows them
+replay: .venv/ready  ## redeliver what is in the dead-letter queue of STACK; ARGS=--dry-run only shows it
 	@$(BIN)/python -m stepwire_cli replay $(STACK) $(ARGS)
 
-lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 takes the newest versions that it allows
+lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 takes the newest versions
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:  ## remove everything that these targets create
-	rm -rf .venv .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
+	rm -rf .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules \

@@ -248,8 +248,7 @@ def next_steps(endpoint: Endpoint) -> Sequence[str]:
         *(("  make run",) if endpoint.logs else ()),
         f"  claude mcp add --transport http stepwire {url}",
         "",
-        "Wrap your own state machine:",
-        "  sed -n '/^## Wrap/,/^## Deploy/p' README.md",
+        "Wrap your own state machine: docs/adopting.md",
     )
 
 

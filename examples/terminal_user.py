@@ -102,7 +102,10 @@ def _suggested(field: Json) -> Any:
 
 
 def _number(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no number.") from None
     return int(value) if value.is_integer() else value
 
 

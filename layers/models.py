@@ -18,8 +18,8 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "resourcegroupstaggingapi": ("GetResources",),
     "s3": ("GetObject", "PutObject"),
     "secretsmanager": ("GetSecretValue",),
-    "sqs": ("ChangeMessageVisibility", "DeleteMessage", "ReceiveMessage", "SendMessage", "SendMessageBatch"),
-    "ssm": ("GetParametersByPath",),
+    "sqs": ("DeleteMessage", "ReceiveMessage", "SendMessage", "SendMessageBatch"),
+    "ssm": ("DescribeParameters", "GetParametersByPath"),
     "stepfunctions": (
         "DescribeExecution",
         "DescribeMapRun",
@@ -30,6 +30,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "ListTagsForResource",
         "RedriveExecution",
         "SendTaskFailure",
+        "SendTaskHeartbeat",
         "SendTaskSuccess",
         "StartExecution",
         "StartSyncExecution",

@@ -90,16 +90,22 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
         stub_seconds=options.stub_seconds,
         services_at=host,
         local_webhooks=options.local_webhooks,
+        make_up_parameters=options.make_up_parameters,
     )
     console = WebConsole(stack, issuer.token if issuer else None)
     stack.watcher, stack.front = Watchers(screen, console), console.in_front_of
     with kept_in(options.logs, "run") as output:
         logging.basicConfig(handlers=[Warnings(screen, output)], force=True)
         with issuer.server if issuer else nullcontext(), stack:
+            written = stack.write_stubs(every=options.write_stubs == "all") if options.write_stubs else []
             if options.services:
                 write_env_vars(stack, options.env_vars)
             words = services_welcome(stack, options) if options.services else welcome(stack, issuer)
-            notes = [*told(stack), *not_served(stack, few=not options.verbose)]
+            notes = [
+                *_section("Written:", list(map(str, written))),
+                *told(stack),
+                *not_served(stack, few=not options.verbose),
+            ]
             where = f"Logs of the functions: {output.path} (make logs shows them)"
             text = "\n".join([words, "", *notes, where, ""])
             shown = {} if options.services else {"console": console.url}
@@ -157,6 +163,11 @@ def _parser() -> argparse.ArgumentParser:
         help="value of a parameter, for each template that declares it; may be repeated",
     )
     parser.add_argument(
+        "--make-up-parameters",
+        action="store_true",
+        help="make up the values of parameters that have no default, and say so",
+    )
+    parser.add_argument(
         "--expire-after",
         type=float,
         default=60.0,
@@ -194,6 +205,15 @@ def _add_stubs(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE",
         help="a .json answer or a .py script for what cannot run here: a function, a state, an action such as "
         "sns:publish, or a state machine; may be repeated. Files in the folder `stubs` beside a template count too",
+    )
+    parser.add_argument(
+        "--write-stubs",
+        nargs="?",
+        choices=("missing", "all"),
+        const="missing",
+        metavar="missing|all",
+        help="write the missing stubs into the folder `stubs` beside each template, with made-up answers; with `all`, "
+        "of tasks that run here too. No file is overwritten",
     )
     parser.add_argument(
         "--stub-seconds",
@@ -256,6 +276,7 @@ def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
     """Return the text that the terminal shows when the stack is ready."""
     snippet = json.dumps({"mcpServers": {"stepwire": {"type": "http", "url": stack.url}}})
     given = f"--client-id {_CLIENT_ID} --callback-port 8080 " if issuer else ""
+    signing_in = f"--auth oauth {given}" if issuer else ""
     lines = [
         f"Serving {stack.url} (Ctrl-C stops; data are not kept)",
         f"Console: {stack.base_url}/ (start, watch and answer tasks in a browser)",
@@ -264,6 +285,9 @@ def welcome(stack: LocalStack, issuer: _Issuer | None = None) -> str:
         "Connect an MCP client:",
         f"  claude mcp add --transport http {given}stepwire {stack.url}",
         f"  {snippet}",
+        "",
+        "Or from another terminal:",
+        f"  .venv/bin/stepwire --url {stack.url} {signing_in}tools",
     ]
     return "\n".join(lines)
 
@@ -296,7 +320,9 @@ def told(stack: LocalStack) -> list[str]:
     """Return what to know of the workflows: what cannot run, what stubs answer for, what tools miss."""
     found = stack.coverage
     return [
+        *_section("Made up (--parameter gives others):", [f"{name}={value}" for name, value in stack.made_up.items()]),
         *_section("Cannot run here; a stub answers, given as below or as a file in stubs/:", found.missing),
+        *_section("Waits for you; a stub answers instead:", found.awaited),
         *_section("Stubs:", found.stubbed),
         *_section("Stubs that answer for nothing:", found.unmatched),
         *_section("Tools:", stack.faults),
@@ -305,7 +331,7 @@ def told(stack: LocalStack) -> list[str]:
 
 def facts(stack: LocalStack) -> dict[str, object]:
     """Return the same for programs."""
-    return {**asdict(stack.coverage), "tools": stack.faults}
+    return {**asdict(stack.coverage), "tools": stack.faults, "made_up": stack.made_up}
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:

@@ -22,9 +22,10 @@ from local.account.moto_patches.executions import stop
 from local.account.services import CONTAINER_HOST, Services
 from local.account.status_events import EventPolicy, at_once, courier, never
 from local.cloudformation.deployment import Deployment
+from local.cloudformation.parameters import asked_for, made_up
 from local.cloudformation.resources.kinds import World
 from local.cloudformation.template import Template
-from local.errors import FunctionLoadError, LocalStackError
+from local.errors import FunctionLoadError, LocalStackError, TemplateError
 from local.gateway.exchanges import Exchange
 from local.gateway.http_api import HttpApi
 from local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
@@ -41,6 +42,7 @@ from local.stubs import owners
 from local.stubs.book import Book, Given
 from local.stubs.scripts import LIMIT, Scripts
 from local.survey.coverage import Coverage, coverage
+from local.survey.stub_files import write_stubs
 from local.survey.tools import faults
 
 _numbers = itertools.count(1)
@@ -98,6 +100,7 @@ class LocalStack:
             API, which another program serves: `sam local start-api`, on its default port.
         local_webhooks: Let callers subscribe with plain HTTP addresses of this machine. The public internet is not
             reached from tests: without it, nothing is delivered.
+        make_up_parameters: Make up the values of parameters that have neither a default nor a given one.
 
     Raises:
         LocalStackError: on entering the block, with one line that says why the template cannot be served.
@@ -118,6 +121,7 @@ class LocalStack:
         stub_seconds: float = LIMIT,
         services_at: str | None = None,
         local_webhooks: bool = False,
+        make_up_parameters: bool = False,
     ) -> None:
         self._paths = [Path(template), *map(Path, others)]
         self._name = name
@@ -128,6 +132,8 @@ class LocalStack:
         self._scripts = Scripts(stub_seconds)
         self._services_at = services_at
         self._variables = {"LOCAL_WEBHOOKS": "on"} if local_webhooks else {}
+        self._makes_up = make_up_parameters
+        self.made_up: dict[str, str] = {}  # values of parameters that nobody gave
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
         self.front: Callable[[Application], Application] = lambda api: api  # what stands before the API; likewise
         self.events = events
@@ -240,6 +246,16 @@ class LocalStack:
             self._look()
         return list(dict.fromkeys(changed))
 
+    def write_stubs(self, *, every: bool = False) -> list[Path]:
+        """Write files of stubs for what cannot run here, or for every task, and take them over; return the new files.
+
+        Raises:
+            StubError: a file cannot be written.
+        """
+        written = [path for one in self.deployments for path in write_stubs(one.world, every=every)]
+        self.update_stubs()
+        return written
+
     def drain(self, *, within: float = 120.0) -> None:
         """Wait until each stream record has been processed or given up.
 
@@ -264,6 +280,7 @@ class LocalStack:
         self.deployments = tuple(Deployment(path, world) for (_, path), world in zip(paths, worlds, strict=True))
         undo.callback(self._forget)
         self._stand_in()
+        self._look_for_parameters(name)
         for deployment in self.deployments:
             deployment.create(self._defaults() | {"Endpoint": name}, self._given_to(deployment))
         self._follow()
@@ -302,6 +319,16 @@ class LocalStack:
     def _look(self) -> None:
         worlds = [one.world for one in self.deployments]
         self.coverage, self.faults = coverage(worlds), tuple(faults(worlds))
+
+    def _look_for_parameters(self, endpoint: str) -> None:
+        """Ask for all parameters that have no value, of all templates at once, or make their values up."""
+        known = {**self._defaults(), "Endpoint": endpoint, **self._given}
+        missing = {name: one for each in self.deployments for name, one in each.without_value(known).items()}
+        found = {name: made_up(name, one) for name, one in missing.items()} if self._makes_up else {}
+        self.made_up = {name: value for name, value in found.items() if value is not None}
+        self._given |= self.made_up
+        if unknown := {name: one for name, one in missing.items() if name not in self.made_up}:
+            raise TemplateError(asked_for(unknown))
 
     def _given_to(self, deployment: Deployment) -> dict[str, str]:
         """Return the parameters that a template declares; the first one gets, and refuses, those that none declares."""

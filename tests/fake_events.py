@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Final
 
 from stepwire.json_text import Json
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
-from stepwire.subscriptions.event_types import Filter
-from stepwire.subscriptions.ports import Answer, Busy, NotReached, Recorded
+from stepwire.subscriptions.ports import CARRIED, Answer, Busy, Listener, NotReached, Recorded
 from stepwire.subscriptions.positions import SLACK, Head
 from stepwire.subscriptions.subscription import RESERVATION, Subscription
 
@@ -55,20 +55,58 @@ class InMemoryEventStore:
         del self._records[owner].changes[:count]
 
 
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass
+class _Message:
+    """The message of a subscription."""
+
+    until: datetime
+    has_news: bool = False
+    asked_for: str | None = None
+
+
 class InMemorySubscriptionStore:
     """Subscriptions in a dictionary."""
 
     def __init__(self) -> None:
         self.all: dict[tuple[Principal, str], Subscription] = {}
         self._busy_until: dict[tuple[Principal, str], datetime] = {}
+        self._busy_by: dict[tuple[Principal, str], str] = {}
         self._verified: dict[tuple[Principal, str], datetime] = {}
         self._places: dict[Principal, dict[str, datetime]] = {}
+        self._messages: dict[tuple[Principal, str], _Message] = {}
 
     def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
         return self.all.get((owner, subscription_id))
 
-    def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
-        return {key[1]: one.wanted for key, one in self.all.items() if key[0] == owner and one.expires_at > at}
+    def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
+        found: dict[str, Listener] = {}
+        for key, one in self.all.items():
+            if key[0] == owner and one.expires_at > at:
+                message = self._message(key, at)
+                found[key[1]] = (
+                    Listener(one.wanted, message.has_news, message.asked_for) if message else Listener(one.wanted)
+                )
+        return found
+
+    def _message(self, key: tuple[Principal, str], at: datetime) -> _Message | None:
+        found = self._messages.get(key)
+        return found if found is not None and found.until > at else None
+
+    def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
+        needed = list[str]()
+        for one, change in changes.items():
+            subscription, message = self.all.get((owner, one)), self._message((owner, one), at)
+            if subscription is None or subscription.expires_at <= at:
+                continue
+            if message is None or message.asked_for == change:
+                self._messages[owner, one] = _Message(at + CARRIED, has_news=True, asked_for=change)
+                needed.append(one)
+            else:
+                message.has_news = True
+        return needed
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
         live = self.live(owner, at)
@@ -80,33 +118,56 @@ class InMemorySubscriptionStore:
         return True
 
     def begin(self, subscription: Subscription) -> None:
-        self.all[subscription.owner, subscription.id] = subscription
-        self._busy_until.pop((subscription.owner, subscription.id), None)
+        key = (subscription.owner, subscription.id)
+        self.all[key] = subscription
+        self._busy_until.pop(key, None)
+        self._messages.pop(key, None)
 
     def refresh(self, subscription: Subscription) -> None:
         key = (subscription.owner, subscription.id)
         self.all[key] = replace(subscription, position=self.all.get(key, subscription).position)
+        if key in self._messages:
+            self._messages[key] = _Message(_NEVER, self._messages[key].has_news)
 
     def delete(self, owner: Principal, subscription_id: str) -> bool:
         return self.all.pop((owner, subscription_id), None) is not None
 
     def claim(
-        self, owner: Principal, subscription_id: str, at: datetime, until: datetime
+        self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
     ) -> Subscription | Busy | None:
         key = (owner, subscription_id)
         found = self.all.get(key)
         if found is None or found.expires_at <= at:
             return None
-        if self._busy_until.get(key, at) > at:
+        is_its_own = (self._busy_until.get(key), self._busy_by.get(key)) == (until, carrier)
+        if self._busy_until.get(key, at) > at and not is_its_own:
             return Busy()
-        self._busy_until[key] = until
+        self._busy_until[key], self._busy_by[key] = until, carrier
+        self._messages[key] = _Message(until + CARRIED)
         return found
 
-    def finish(self, subscription: Subscription, until: datetime) -> None:
+    def finish(self, subscription: Subscription, until: datetime) -> bool:
         key = (subscription.owner, subscription.id)
-        if self._busy_until.get(key) == until and key in self.all:
-            del self._busy_until[key]
-            self.all[key] = replace(self.all[key], position=subscription.position, standing=subscription.standing)
+        message = self._messages.get(key)
+        if message is not None and message.has_news and self._busy_until.get(key) == until:
+            message.has_news, message.asked_for = False, None
+            return False
+        if self._save(subscription, until):
+            self._messages.pop(key, None)
+        return True
+
+    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
+        key = (subscription.owner, subscription.id)
+        if self._save(subscription, until) and key in self._messages:
+            self._messages[key].until = resumes_at + CARRIED
+
+    def _save(self, subscription: Subscription, until: datetime) -> bool:
+        key = (subscription.owner, subscription.id)
+        if self._busy_until.get(key) != until or key not in self.all:
+            return False
+        del self._busy_until[key]
+        self.all[key] = replace(self.all[key], position=subscription.position, standing=subscription.standing)
+        return True
 
     def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
         return (owner, url) in self._verified and self._verified[owner, url] > at

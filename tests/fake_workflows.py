@@ -190,8 +190,15 @@ class FakeWorkflows:
         for start in range(0, len(names), self.listed_at_once):
             yield frozenset(names[start : start + self.listed_at_once])
 
-    def complete_callback(self, token: str, output: str) -> None:
+    def waits(self, token: str) -> bool:
+        if not self.is_available:
+            raise WorkflowsUnavailable
+        return token in self.waiting
+
+    def complete_callback(self, token: str, output: str) -> bool:
+        is_waiting = token in self.waiting
         self._answer(Resumption(token, output=output))
+        return is_waiting
 
     def fail_callback(self, token: str, error: str, cause: str) -> None:
         self._answer(Resumption(token, error=error, cause=cause))

@@ -327,7 +327,7 @@ class InMemoryWaitSlots:
 
     def acquire(self, pool: str, lease: Lease, most: int, at: datetime) -> bool:
         held = {one for one in self.pools.get(pool, set[Lease]()) if one.until >= at}
-        if len(held) >= most:
+        if len(held - {lease}) >= most:
             return False
         self.pools[pool] = held | {lease}
         self.most_held = max(self.most_held, len(held) + 1)

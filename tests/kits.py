@@ -10,6 +10,7 @@ from stepwire.aws.publishing.signatures import sign
 from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress
 from stepwire.background.input_requests import InputRequests, Question
 from stepwire.catalog.tools import Catalog, Confirmation, TaskSupport, Tool
+from stepwire.engine import waiting
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.express import ExpressCalls
 from stepwire.engine.operations import Operations, ToolCall
@@ -210,10 +211,16 @@ class World:
             EXECUTION_PREFIX,
         )
         self.express = ExpressCalls(
-            self.operations, InMemoryCallRate(self.store), self.sync_workflows, self.patience.unresumable_request
+            self.operations,
+            InMemoryCallRate(self.store),
+            self.sync_workflows,
+            replace(limiter, limits=self.waits.of_express(), kind=waiting.EXPRESS),
+            self.patience.unresumable_request,
         )
         self.dialogue = Dialogue(self.recorder, self.upkeep, self.troubles.append)
-        self.events = ExecutionEvents(self.recorder, self.workflows, self.troubles.append, self.wake_ups, randomness)
+        self.events = ExecutionEvents(
+            self.recorder, self.workflows, self.troubles.append, self.wake_ups, randomness, self.limits
+        )
         self.requests = InputRequests(self.recorder, self.workflows, self.workflows)
         self.subscribing = Subscribing(
             self.event_store,
@@ -223,6 +230,7 @@ class World:
             self.queue.ring,
             counting(),
             self.verifications.append,
+            replace(limiter, limits=self.waits.of_proofs(), kind=waiting.PROOFS),
         )
         self.recording = Recording(self.event_store, self.subscriptions, self.queue.ring, self.clock.now)
         self.delivering = Delivering(self.event_store, self.subscriptions, self.endpoints, sign, self.clock, counting())
@@ -279,6 +287,7 @@ class World:
         token: str = "",
         seconds: float = 0,
         other: JsonObject | None = None,
+        entered: str | None = None,
     ) -> str:
         """Let a task's workflow ask a question; return the callback token of the waiting state.
 
@@ -288,7 +297,8 @@ class World:
         self.workflows.waiting.add(token)
         timeout = seconds or None
         execution = self.workflows.execution_of(task_id)
-        self.requests.record(Question(execution, token, key, None if other else elicitation, timeout, **(other or {})))
+        asked = None if other else elicitation
+        self.requests.record(Question(execution, token, key, asked, timeout, state_entered=entered, **(other or {})))
         return token
 
     def progress(self, task_id: str, done: float, total: float | None = 100, message: str | None = None) -> None:

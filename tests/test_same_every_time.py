@@ -83,4 +83,7 @@ def test_the_files_that_take_longest_come_first_and_each_keeps_its_order() -> No
 
 
 def test_each_file_with_a_known_time_exists() -> None:
-    assert [file for file in SECONDS if not (Path(__file__).parents[1] / file).is_file()] == []
+    root = Path(__file__).parents[1]
+    deleted = () if (root / "tests/examples").exists() else ("tests/examples/",)  # the reader's to delete
+
+    assert [file for file in SECONDS if not file.startswith(deleted) and not (root / file).is_file()] == []

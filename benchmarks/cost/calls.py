@@ -56,7 +56,7 @@ REMOVAL: Final[tuple[str, ...]] = ()
 
 SWEEP: Final = ("GetItem", *("Query",) * 4)
 """A run of the sweep that finds nothing to do."""
-COMPILE: Final = ("GetItem", "GetParametersByPath", "GetItem", "PutItem")
+COMPILE: Final = ("GetItem", "GetParametersByPath", "GetItem", "GetItem", "PutItem")
 """A run of function catalog on its schedule, where no tool is registered."""
 
 INDEX_WRITES: Final = {CREATE: 1, LOOK: 2, REPAIR: 1, END: 1}

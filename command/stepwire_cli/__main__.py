@@ -13,8 +13,17 @@ VALUED: Final = frozenset(
     f"--{name}" for name in ("url", "token", "token-file", "auth", "profile", "region", "client-id", "callback-port")
 )
 FLAGS: Final = frozenset({"--json", "--version"})
+# The commands that talk to a server; its URL may be their first word.
+_AT_A_SERVER: Final = (
+    ("tools",),
+    ("call",),
+    *(("tasks", name) for name in ("list", "show", "watch", "answer", "cancel")),
+)
+_SCHEMES: Final = ("https://", "http://")
 INTERRUPTED: Final = 130
 DEBUG: Final = "STEPWIRE_DEBUG"
+LAYER: Final = "stepwire"
+"""What only the commands need that read manifests or an account."""
 
 
 def main() -> None:
@@ -29,6 +38,11 @@ def main() -> None:
         code = 0
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except ModuleNotFoundError as error:
+        if error.name is None or os.environ.get(DEBUG):
+            raise
+        sys.stderr.write(f"error: {_lacking(error.name.partition('.')[0])}\n")
+        code = 2
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
@@ -39,6 +53,13 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _lacking(package: str) -> str:
+    """Say which package is not installed, and how to install it. It is not on an index: only the repository has it."""
+    if package == LAYER:
+        return f"This needs the package {package} too. In the repository: pip install . './command[command]'"
+    return f"The command needs the package {package}. In the repository: pip install './command[command]'"
 
 
 def _fault(error: Exception) -> str:
@@ -62,7 +83,16 @@ def in_front(arguments: Sequence[str]) -> list[str]:
             front += [word, *([value] if (value := next(words, None)) is not None else [])]
         else:
             rest.append(word)
-    return [*front, *rest]
+    return _with_url([*front, *rest], len(front))
+
+
+def _with_url(words: list[str], at: int) -> list[str]:
+    """Return the words with a URL that stands behind the command's name as an option."""
+    for command in _AT_A_SERVER:
+        behind = at + len(command)
+        if tuple(words[at:behind]) == command and words[behind : behind + 1] and words[behind].startswith(_SCHEMES):
+            return ["--url", words[behind], *words[:behind], *words[behind + 1 :]]
+    return words
 
 
 if __name__ == "__main__":

@@ -2,17 +2,48 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
+# A paragraph that begins with \b keeps its lines.
+_EPILOG: Final = """The options above may stand anywhere in the line, and the server's URL behind the command.
+
+\b
+Examples:
+  stepwire tools http://127.0.0.1:3000/mcp
+  export STEPWIRE_URL=http://127.0.0.1:3000/mcp
+  stepwire call approve_refund order_id=A-1042 amount=249
+  stepwire tasks watch ID
+
+\b
+Exit codes:
+  0  done
+  1  the tool or the task failed, or something was found to be wrong
+  2  the command line, an argument or a file is wrong
+  3  no server was reached, or it refused
+  4  a sign-in is needed, or a right is missing
+  5  there is no such task, tool, host, state machine or stack
+  6  the task waits for an answer that nobody gave
+  130  Ctrl-C; the task runs on, unless you chose to cancel it"""
+_CALL_EPILOG: Final = """\b
+Examples:
+  stepwire call approve_refund order_id=A-1042 amount=249
+  stepwire call get_quote closed:='["swift"]'
+  stepwire call profile_dataset csv=@data.csv --detach"""
+_ANSWER_EPILOG: Final = """\b
+Examples:
+  stepwire tasks answer ID                 at the terminal
+  stepwire tasks answer ID approve=yes     with values
+  stepwire tasks answer ID --decline"""
+
 app = typer.Typer(
     name="stepwire",
     help="Run tools of MCP servers as tasks: call, watch, answer, cancel.",
-    epilog="The options of the first group may stand anywhere in the line. Exit codes: docs/cli.md.",
+    epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -35,6 +66,15 @@ EndpointName = Annotated[
 ]
 
 
+def _names_of_tools(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the tools whose names begin so, for a shell that completes a line."""
+    from stepwire_cli import running
+
+    options = context.find_root().params
+    settings = Settings(options["url"], options["token"], options["token_file"], options["auth"])
+    return [name for name in running.names_of_tools(settings) if name.startswith(incomplete)]
+
+
 class StackTool(StrEnum):
     """What makes the stack of a state machine."""
 
@@ -42,6 +82,14 @@ class StackTool(StrEnum):
     CDK = "cdk"
     TERRAFORM = "terraform"
     SERVERLESS = "serverless"
+
+
+def _print_version(*, is_asked: bool) -> None:
+    if is_asked:
+        from stepwire_cli.settings import version
+
+        typer.echo(version())
+        raise typer.Exit
 
 
 @app.callback()
@@ -67,14 +115,11 @@ def common(  # noqa: PLR0913 - one for each option
     client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
     callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[  # noqa: ARG001 - the callback prints it
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
     """Keep what all commands need."""
-    if version:
-        from stepwire_cli.settings import version as own_version
-
-        typer.echo(own_version())
-        raise typer.Exit
     context.obj = Settings(url, token, token_file, auth, profile, region, client_id, callback_port, as_json)
 
 
@@ -86,10 +131,10 @@ def list_tools(context: typer.Context) -> None:
     _end(running.list_tools(context.obj))
 
 
-@app.command()
+@app.command(epilog=_CALL_EPILOG)
 def call(
     context: typer.Context,
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.", autocompletion=_names_of_tools)],
     arguments: Pairs = None,
     *,
     input_file: Annotated[
@@ -128,7 +173,7 @@ def watch(context: typer.Context, task_id: TaskId) -> None:
     _end(running.watch(context.obj, task_id))
 
 
-@tasks.command()
+@tasks.command(epilog=_ANSWER_EPILOG)
 def answer(
     context: typer.Context,
     task_id: TaskId,
@@ -153,7 +198,13 @@ def cancel(context: typer.Context, task_id: TaskId) -> None:
 @app.command()
 def wrap(  # noqa: PLR0913 - one for each option
     context: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME_OR_ARN]...", help="State machines.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME_OR_ARN|PATH]...",
+            help="State machines of an account; or definitions, SAM templates and folders of them, without an account.",
+        ),
+    ] = None,
     *,
     tag: Annotated[str | None, typer.Option(metavar="KEY=VALUE", help="All state machines with this tag.")] = None,
     stack: Annotated[str | None, typer.Option(metavar="NAME", help="All state machines of this stack.")] = None,
@@ -170,7 +221,10 @@ def wrap(  # noqa: PLR0913 - one for each option
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what --apply would do.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Replace without asking.")] = False,
 ) -> None:
-    """Write manifests of state machines, and register them."""
+    """Write manifests of state machines, and register them.
+
+    A definition, a SAM template or a folder is read without an account, with the code of its functions.
+    """
     from stepwire_cli import wrapping
 
     chosen = None if snippet is None else snippet.value
@@ -181,7 +235,10 @@ def wrap(  # noqa: PLR0913 - one for each option
 @app.command()
 def doctor(
     context: typer.Context,
-    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="The folder with the manifests.")] = None,
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PATH]", help="Manifests, definitions, SAM templates: a file, or a folder of them."),
+    ] = None,
     *,
     endpoint: Annotated[
         str | None, typer.Option(metavar="NAME", help="The endpoint's stack: check what is registered with it.")
@@ -189,18 +246,18 @@ def doctor(
 ) -> None:
     """Say what is wrong with manifests, or would go wrong.
 
-    Checks a folder, or what is registered with an endpoint.
+    Checks files without an account, or what is registered with an endpoint.
     """
-    if (folder is None) is (endpoint is None):
-        raise CommandError("Check what? Write a FOLDER with manifests, or --endpoint NAME for what is registered.")
+    if (path is None) is (endpoint is None):
+        raise CommandError("Check what? Write a PATH of manifests, or --endpoint NAME for what is registered.")
     if endpoint is not None:
         from stepwire_cli import wrapping
 
         _end(wrapping.doctor(context.obj, endpoint))
-    elif folder is not None:
+    elif path is not None:
         from stepwire_cli import examining
 
-        _end(examining.doctor(context.obj, folder))
+        _end(examining.doctor(context.obj, path))
 
 
 @app.command()
@@ -259,9 +316,10 @@ OfPrincipal = Annotated[
 def redrive(
     context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
 ) -> None:
-    """Let the workflow of an ended task go on where it failed, as a new task.
+    """Continue an ended task where its workflow failed.
 
-    For an operator. The new task is its caller's, and the two name each other. Repeating it changes nothing.
+    For an operator. The workflow goes on as a new task, which is its caller's, and the two name each other.
+    Repeating it changes nothing.
     """
     from stepwire_cli import continuing
 
@@ -272,9 +330,10 @@ def redrive(
 def restart(
     context: typer.Context, task_id: OneTask, *, stack: OfStack = "stepwire", principal: OfPrincipal = None
 ) -> None:
-    """Start the work of an ended task again with its input, as a new task.
+    """Start the work of an ended task again.
 
-    For an operator. The new task is its caller's, and the two name each other. Repeating it changes nothing.
+    For an operator. It begins with the same input as a new task, which is its caller's, and the two name each other.
+    Repeating it changes nothing.
     """
     from stepwire_cli import continuing
 
@@ -299,7 +358,10 @@ def configure_clients(
     *,
     host: Annotated[str | None, typer.Option(metavar="NAME", help="Only this host, such as codex.")] = None,
 ) -> None:
-    """Print the configuration of each host for a server, and its callbacks. --client-id ID writes an id into them."""
+    """Print the configuration of each host, and its callbacks.
+
+    --client-id ID writes an id into them.
+    """
     from stepwire_cli.sign_in import commands
 
     _end(commands.clients(context.obj, url, host))
@@ -318,7 +380,10 @@ def set_up_sign_in(
     ),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
-    """Let hosts sign in to a stack's user pool by their metadata documents. Repeating it changes nothing."""
+    """Let hosts sign in to the user pool of a stack.
+
+    The pool accepts their metadata documents. Repeating it changes nothing.
+    """
     from stepwire_cli.account import sign_in as account
 
     _end(account.set_up(context.obj, account.Wanted(stack, document or (), exactly, dry_run)))

@@ -4,6 +4,7 @@ The rule: what is typed is read as the type that the schema says; without one, i
 """
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -62,7 +63,14 @@ def value_of(text: str, schema: object, key: str) -> Any:
             return value
     if not kinds or "string" in kinds:
         return text
-    raise CommandError(f"{key}: {text!r} is no {' or '.join(kinds)}.")
+    raise CommandError(f"{key}: {text!r} is no {' or '.join(kinds)}.{_written(key, text, schema, kinds)}")
+
+
+def missing(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """Return the required arguments that are not given, and that no default fills in."""
+    properties: Json = schema.get("properties") or {}
+    optional = {name for name, one in properties.items() if isinstance(one, dict) and "default" in one}
+    return [name for name in schema.get("required") or () if name not in arguments and name not in optional]
 
 
 def parsed(text: str, what: str) -> Any:
@@ -79,6 +87,15 @@ def parsed(text: str, what: str) -> Any:
 
 
 _NO_VALUE: Final = object()
+
+
+def _written(key: str, text: str, schema: object, kinds: list[str]) -> str:
+    """Return how an array or an object is written, if it may be one; empty if not."""
+    if "array" in kinds:
+        items = _kinds_of(cast(Json, schema).get("items"))
+        item = next((value for kind in items if (value := _read(text, kind)) is not _NO_VALUE), text)
+        return f" Write {key}:={shlex.quote(json.dumps([item], ensure_ascii=False))}."
+    return f""" Write {key}:='{{"name": "value"}}'.""" if "object" in kinds else ""
 
 
 def _kinds_of(schema: object) -> list[str]:

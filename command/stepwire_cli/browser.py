@@ -20,9 +20,10 @@ from stepwire_client import SignInNeeded
 
 _PUBLIC: Final = "none"  # this client has no secret
 _SECONDS: Final = 300  # for the person to sign in
-_DONE: Final = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nSigned in. You may close this page.\n"
-)
+_HEAD: Final = "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+_DONE: Final = f"{_HEAD.format(status='200 OK')}Signed in. You may close this page.\n"
+_REFUSED: Final = f"{_HEAD.format(status='200 OK')}The sign-in failed. The terminal says why.\n"
+_STRANGE: Final = f"{_HEAD.format(status='404 Not Found')}No sign-in of stepwire waits for this page.\n"
 
 
 class TokenFile:
@@ -77,7 +78,9 @@ class TokenFile:
             return {}
 
     def _write(self, changes: dict[str, Any]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = self._path.parent
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)  # one that was there may be open to others
         new = self._path.with_suffix(f".{os.getpid()}")
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             json.dump({"url": self._url, **self._read(), **changes}, file)
@@ -89,6 +92,7 @@ class Callback:
 
     def __init__(self, port: int) -> None:
         self.port = port
+        self._state: str | None = None
         self._server: asyncio.Server | None = None
         self._answer: asyncio.Future[AuthorizationCodeResult] | None = None
 
@@ -97,8 +101,9 @@ class Callback:
         """Its address, as the issuer knows it."""
         return f"http://localhost:{self.port}/callback"
 
-    async def listen(self) -> None:
-        """Begin to listen."""
+    async def listen(self, state: str | None) -> None:
+        """Begin to listen for the answer to the request of this `state`. Any page can send the browser here."""
+        self._state = state
         self._answer = asyncio.get_running_loop().create_future()
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
@@ -124,18 +129,23 @@ class Callback:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = await reader.readline()
         target = line.decode("latin-1").split(" ")[1] if line.count(b" ") > 1 else ""
-        writer.write(_DONE)
+        writer.write(self._taken(target).encode())
         await writer.drain()
         writer.close()
-        if self._answer is None or self._answer.done() or not target.startswith("/callback"):
-            return
-        query = {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}
+
+    def _taken(self, target: str) -> str:
+        """Take the answer of the issuer, and return the page for the person."""
+        query = _query_of(target)
+        is_asked = self._answer is not None and not self._answer.done() and query.get("state") == self._state
+        if self._answer is None or not is_asked or not target.startswith("/callback"):
+            return _STRANGE
         if "code" in query:
             self._answer.set_result(
                 AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
             )
-        else:
-            self._answer.set_exception(SignInNeeded(f"The issuer refused: {query.get('error', 'no code')}."))
+            return _DONE
+        self._answer.set_exception(SignInNeeded(f"The issuer refused: {query.get('error', 'no code')}."))
+        return _REFUSED
 
 
 def in_the_browser(settings: Settings, *, is_interactive: bool) -> OAuthClientProvider:
@@ -148,7 +158,7 @@ def in_the_browser(settings: Settings, *, is_interactive: bool) -> OAuthClientPr
     async def open_browser(address: str) -> None:
         if not is_interactive:
             raise SignInNeeded("The server wants a sign-in, and there is no terminal.")
-        await callback.listen()
+        await callback.listen(_query_of(address).get("state"))
         sys.stderr.write(f"Sign in in the browser. If it does not open:\n  {address}\n")
         webbrowser.open(address)
 
@@ -159,6 +169,10 @@ def in_the_browser(settings: Settings, *, is_interactive: bool) -> OAuthClientPr
     if storage.has_expired:
         provider.context.token_expiry_time = 1.0  # long ago: the library does not keep when tokens expire
     return provider
+
+
+def _query_of(address: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
 
 
 def _free_port() -> int:

@@ -1,89 +1,216 @@
-"""`stepwire doctor FOLDER`: each manifest and definition in a folder, one line a finding."""
+"""`stepwire doctor PATH`: each manifest, definition and template in a file or a folder, one line a finding.
 
-import json
-from collections.abc import Iterator
+The rule: a file is what its contents say. A template is none of our manifests, whatever its name; those that it
+registers are judged with the state machines beside them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import yaml
-
-from stepwire.catalog.manifests import compile_directory, read_manifest
+from stepwire.catalog.manifests import Manifest, compile_directory, read_manifest
 from stepwire.errors import CatalogError
-from stepwire.json_text import as_object
+from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.files.finding import Contents, contents_of, is_definition
+from stepwire_cli.files.handlers import Reader
+from stepwire_cli.files.templates import FoundMachine, Template, is_template
+from stepwire_cli.files.texts import Unreadable, value_of
+from stepwire_cli.files.walking import walked
+from stepwire_cli.files.wrapping import machine_of, start_fault, title_of
 from stepwire_cli.findings import Finding, findings_in
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
+from stepwire_cli.wrap.drafts import History
+from stepwire_cli.wrap.findings import findings_of as findings_of_tool
+from stepwire_cli.wrap.hints import questions_of
 from stepwire_cli.wrap.questions import bad_questions
+from stepwire_cli.wrap.retrying import unretried
 
 _DEFINITIONS: Final = ("*.asl.json", "*.asl.yaml", "*.asl.yml")
+_MANIFEST: Final = frozenset({"input_schema", "state_machine", "race"})
+_REFERENCE: Final = re.compile(r"\$\{(\w+)(?:\.\w+)*\}")
 
 
-def doctor(settings: Settings, folder: Path) -> int:
+@dataclass
+class _Looked:
+    """What there is to look at."""
+
+    manifests: list[Path] = field(default_factory=list[Path])
+    folders: list[Path] = field(default_factory=list[Path])
+    """Where the manifests are, if these are folders of manifests."""
+    contents: Contents = field(default_factory=Contents)
+    more: list[Path] = field(default_factory=list[Path])
+    """Definitions that their names alone tell."""
+
+    @property
+    def files(self) -> int:
+        """How many files there are."""
+        found = {*self.manifests, *self.more, *(one.path for one in self.contents.machines)}
+        templates = {path for one in self.contents.templates for path in one.files()}
+        return len(found | templates | {Path(one.where.partition(": ")[0]) for one in self.contents.faults})
+
+
+def doctor(settings: Settings, path: Path) -> int:
     """Print the findings.
 
     Raises:
-        CommandError: there is no such folder, or nothing in it.
+        CommandError: there is no such file or folder, or nothing in it.
     """
-    if not folder.is_dir():
-        raise CommandError(f"{folder} is no folder.")
-    if not [*folder.glob("*.yml"), *_manifests(folder), *_definitions(folder)]:
-        raise CommandError(f"{folder} has no manifest (*.yaml) and no definition (*.asl.json, *.asl.yaml).")
+    looked = _looked_at(path)
+    if not looked.files and not (path.is_dir() and [*path.glob("*.yml")]):
+        raise CommandError(
+            f"{path} has no manifest (*.yaml), no definition (*.asl.json, *.asl.yaml, or any with StartAt) and no "
+            f"template with a state machine."
+        )
     screen = Screen(as_json=settings.as_json)
-    found = list(findings_of(folder))
+    found = list(_findings(looked))
     if settings.as_json:
-        screen.json([{"where": one.where, "what": one.what, "fix": one.fix} for one in found])
-        return Exit.FAILED if found else Exit.DONE
+        names = ("where", "what", "fix", "lines")
+        screen.json([{name: getattr(one, name) for name in names} for one in found])
+        return _exit(found)
     for finding in found:
         screen.result(str(finding))
-    looked_at = len(_manifests(folder)) + len(_definitions(folder))
-    screen.say(f"{_count(looked_at, 'file')}, {_count(len(found), 'finding')}.", "bad" if found else "good")
-    return Exit.FAILED if found else Exit.DONE
+    screen.say(f"{_count(looked.files, 'file')}, {_count(len(found), 'finding')}.", "bad" if found else "good")
+    return _exit(found)
 
 
-def findings_of(folder: Path) -> Iterator[Finding]:
+def _exit(found: list[Finding]) -> int:
+    return Exit.DONE if all(one.is_advice for one in found) else Exit.FAILED
+
+
+def findings_of(path: Path) -> Iterator[Finding]:
     """Yield what the compiler refuses, then what would go wrong later, file by file."""
-    yield from _refusals(folder)
-    for path in _manifests(folder):
+    yield from _findings(_looked_at(path))
+
+
+def _looked_at(path: Path) -> _Looked:
+    try:
+        contents = contents_of([path])
+    except Unreadable:
+        raise CommandError(f"{path} does not exist: write the path of a file or a folder.") from None
+    if not path.is_dir():
+        return _file(path, contents)
+    known = {*(one.path for one in contents.machines), *(one for found in contents.templates for one in found.files())}
+    known |= {Path(one.where) for one in contents.faults}
+    is_project = bool(contents.templates)
+    candidates = walked(path) if is_project else sorted(path.glob("*.yaml"))
+    manifests = [
+        one
+        for one in candidates
+        if one.suffix == ".yaml" and one not in known and not one.name.endswith(".asl.yaml")
+        and (_is_manifest(one) if is_project else not _is_other(one))
+    ]  # fmt: skip
+    more = [one for pattern in _DEFINITIONS for one in sorted(path.glob(pattern)) if one not in known]
+    folders = list(dict.fromkeys([path, *(one.parent for one in manifests)]))
+    return _Looked(manifests, folders, contents, more)
+
+
+def _file(path: Path, contents: Contents) -> _Looked:
+    if contents.machines or contents.templates or path.name.endswith(tuple(one[1:] for one in _DEFINITIONS)):
+        return _Looked(contents=contents, more=[] if contents.machines or contents.faults else [path])
+    return _Looked([path])
+
+
+def _value(path: Path) -> JsonObject:
+    try:
+        return as_object(value_of(path))
+    except Unreadable:
+        return {}
+
+
+def _is_manifest(path: Path) -> bool:
+    return not _MANIFEST.isdisjoint(_value(path))
+
+
+def _is_other(path: Path) -> bool:
+    value = _value(path)
+    return is_template(value) or is_definition(value)
+
+
+def _findings(looked: _Looked) -> Iterator[Finding]:
+    reader = Reader()
+    machines = [(one, machine_of(one, title_of(one), reader)) for one in looked.contents.machines]
+    named = {name: machine for one, machine in machines for name in (one.logical_id, one.name) if name}
+    yield from (Finding(one.where, one.what) for one in looked.contents.faults)
+    yield from _refusals(looked)
+    for path in looked.manifests:
+        manifest = _read(path)
+        if manifest is not None:
+            yield from _renamed(str(path), findings_in(manifest))
+    for template in looked.contents.templates:
+        for name, text in template.manifests():
+            yield from _registered(template, name, text, named)
+    for one, _ in machines:
+        yield from _of_a_machine(one)
+    for path in looked.more:
+        yield from _questions(str(path), _value(path))
+
+
+def _refusals(looked: _Looked) -> Iterator[Finding]:
+    """Yield what the compiler refuses of folders, where two manifests may have one name, or of single files."""
+    own = {str(one) for one in looked.manifests}
+    for folder in looked.folders:
         try:
-            manifest = read_manifest(path.read_text(encoding="utf-8"))
-        except (CatalogError, OSError, UnicodeDecodeError):
-            continue  # told above
-        for finding in findings_in(manifest):
-            yield Finding(f"{path}: {finding.where}", finding.what, finding.fix)
-    for path in _definitions(folder):
-        yield from _of_a_definition(path)
+            compile_directory(folder)
+        except CatalogError as error:
+            for line in str(error).split("\n"):
+                where, _, what = line.partition(": ")
+                if where in own or (where.endswith(".yml") and not looked.contents.templates):
+                    yield Finding(where, what)
+    for path in looked.manifests if not looked.folders else []:
+        try:
+            read_manifest(path.read_text(encoding="utf-8"))
+        except CatalogError as error:
+            yield from (Finding(str(path), line) for line in str(error).split("\n"))
+        except (OSError, UnicodeDecodeError):
+            yield Finding(str(path), "it cannot be read: it is not UTF-8")
 
 
-def _refusals(folder: Path) -> Iterator[Finding]:
-    if not [*folder.glob("*.yml"), *_manifests(folder)]:
-        return
+def _read(path: Path) -> Manifest | None:
     try:
-        compile_directory(folder)
+        return read_manifest(path.read_text(encoding="utf-8"))
+    except (CatalogError, OSError, UnicodeDecodeError):
+        return None  # told above
+
+
+def _registered(template: Template, name: str, text: str, machines: JsonObject) -> Iterator[Finding]:
+    """Yield what is wrong with a manifest in a template, held against its state machine if that is there too."""
+    where = f"{template.path}: {name}"
+    try:
+        manifest = read_manifest(_REFERENCE.sub(r"\1", text))
     except CatalogError as error:
-        for line in str(error).split("\n"):
-            where, _, what = line.partition(": ")
-            if not where.endswith(".asl.yaml"):  # a definition is no manifest
-                yield Finding(where, what)
-
-
-def _of_a_definition(path: Path) -> Iterator[Finding]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        definition: Any = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        yield Finding(str(path), f"it cannot be read: {' '.join(str(error).split())}")
+        yield from (Finding(where, line) for line in str(error).split("\n"))
         return
-    for one in bad_questions(as_object(definition)):
-        yield Finding(f"{path}: {one.where}", f"the question is refused: {one.fault}")
+    machine = machines.get(manifest.machines[0].name)
+    if machine is None:
+        yield from _renamed(where, findings_in(manifest))
+        return
+    found = findings_of_tool(where, manifest, machine, History())
+    yield from (Finding(one.where, f"{one.what.rstrip('.')}.", f"{one.fix.rstrip('.')}.") for one in found)
 
 
-def _manifests(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob("*.yaml")) if not path.name.endswith(".asl.yaml")]
+def _renamed(where: str, found: Iterable[Finding]) -> Iterator[Finding]:
+    yield from (Finding(f"{where}: {one.where}", one.what, one.fix) for one in found)
 
 
-def _definitions(folder: Path) -> list[Path]:
-    return sorted(path for pattern in _DEFINITIONS for path in folder.glob(pattern))
+def _of_a_machine(found: FoundMachine) -> Iterator[Finding]:
+    if (fault := start_fault(found.definition)) is not None:
+        yield Finding(str(found.path), fault)
+    where = f"{found.path}: {found.logical_id}" if found.logical_id else str(found.path)
+    yield from _questions(where, found.definition)
+
+
+def _questions(where: str, definition: JsonObject) -> Iterator[Finding]:
+    for one in bad_questions(definition):
+        yield Finding(f"{where}: {one.where}", f"the question is refused: {one.fault}")
+    for place, what, fix in unretried(definition):
+        yield Finding(f"{where}: {place.where}", f"its question may be lost: the state {what}.", f"{fix}.")
+    for hint in questions_of(definition):
+        if hint.lines:
+            yield Finding(where, f"{hint.what}.", f"{hint.fix}, with these lines.", hint.lines, is_advice=True)
 
 
 def _count(number: int, name: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from stepwire.catalog.manifests import Manifest
+from stepwire_cli.wording import RIGHT, fault_of
 
 Json = dict[str, Any]
 
@@ -21,17 +22,20 @@ class Finding:
     """The file, and the field in it."""
     what: str
     fix: str = ""
+    lines: tuple[str, ...] = ()
+    """What to write instead, where it can be told."""
+    is_advice: bool = False
+    """Whether nothing goes wrong, and it may only be better."""
 
     def __str__(self) -> str:
-        """Return it as a line."""
-        return f"{self.where}: {self.what}" + (f" Fix: {self.fix}" if self.fix else "")
+        """Return it as a line, and what to write instead below it."""
+        line = f"{self.where}: {self.what}" + (f" Fix: {self.fix}" if self.fix else "")
+        return "\n    ".join((line, *self.lines))
 
 
-SHORTEST: Final = 20  # characters; less says no more than the name
 LONGEST: Final = 1_024  # characters; several hosts cut or refuse more
 LONGEST_NAME: Final = 64
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
-_PLACEHOLDERS: Final = re.compile(r"\b(todo|tbd|fixme|lorem ipsum|description here|no description)\b", re.IGNORECASE)
 _MACHINE: Final = re.compile(
     r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/]{1,80}"
     r"|arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:[^:\s]{1,80}(:[A-Za-z0-9_.-]{1,80})?"
@@ -58,16 +62,8 @@ def _of_the_name(manifest: Manifest) -> Iterator[Finding]:
 
 def _of_the_description(manifest: Manifest) -> Iterator[Finding]:
     text = " ".join(manifest.description.split())
-    if _PLACEHOLDERS.search(text):
-        yield Finding(
-            "description", "it is a placeholder.", "say what the tool does, when to use it, how long it takes."
-        )
-    elif len(text) < SHORTEST or _letters(text) == _letters(manifest.name):
-        yield Finding(
-            "description",
-            "a model cannot tell from it when to use the tool.",
-            "say what the tool does, when to use it, how long it takes.",
-        )
+    if (fault := fault_of(text, manifest.name)) is not None:
+        yield Finding("description", fault, RIGHT)
     if len(text) > LONGEST:
         yield Finding(
             "description",
@@ -156,7 +152,3 @@ def _keywords(value: object) -> set[str]:
         return set()
     members = cast(Json, value)
     return set(members).union(*map(_keywords, members.values()))
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -5,10 +5,13 @@ The rule: nothing is lost. The task runs on, and its id is printed with the comm
 
 import asyncio
 from dataclasses import dataclass
+from typing import Final
 
-from stepwire_cli.screen import Screen
+from stepwire_cli.screen import Screen, spoken
 from stepwire_cli.settings import Settings
-from stepwire_client import Task
+from stepwire_client import Completed, Failed, Pace, Task
+
+_LONGEST: Final = Pace().longest
 
 
 @dataclass
@@ -27,15 +30,26 @@ class Watched:
     wanted: str | None = None
     """The task that the command is about, and has not seen yet."""
     retry: str = ""
-    """The command that finds, or begins, the task of the call that is on its way."""
+    """The command that finds, or begins, the task of the call that is on its way; empty for a tool without tasks."""
     main: "asyncio.Task[object] | None" = None
     is_unanswered: bool = False
+    """Whether nobody answered a question."""
+    is_asked: bool = False
+    """Whether the task waits for an answer."""
+    is_slow: bool = False
+    """Whether the server wants polls that are too rare, and it was said."""
 
     def show(self, task: Task) -> None:
         """Show a state; the first time, the id."""
         if self.task_id is None:
             self.begin(task.task_id)
-        self.screen.progress(task.status, task.status_message)
+        if not self.is_slow and (task.poll_interval or _LONGEST) > _LONGEST:
+            self.is_slow = True
+            kept = spoken(_LONGEST)
+            self.screen.say(f"The server asks for more than {kept} between two polls; it is asked every {kept}.")
+        is_error = isinstance(task, Failed) or (isinstance(task, Completed) and task.result.is_error)
+        if not is_error:  # its words are printed as the error
+            self.screen.progress(task.status, task.status_message)
 
     def begin(self, task_id: str) -> None:
         """Take note of the task, and print its id."""
@@ -59,9 +73,18 @@ class Watched:
 
     def tell(self) -> None:
         """Say where the task can be found again."""
-        if self.task_id is not None:
+        if self.task_id is not None and self.is_asked:
+            self.screen.say(f"The task {self.task_id} waits for an answer. Answer it at a terminal, or with values:")
+            self.screen.say(f"  {self.settings.command('tasks', 'answer', self.task_id)}")
+        elif self.is_unanswered:
+            self.screen.say("Nothing was started.")
+        elif self.task_id is not None:
             self.screen.say(f"The task {self.task_id} runs on. Come back with:")
             self.screen.say(f"  {self.come_back()}")
+        elif self.is_sent and not self.retry:
+            self.screen.say(
+                "The call was sent, and its answer was not waited for. Nothing keeps it: a new call runs anew."
+            )
         elif self.is_sent:
             self.screen.say("The call was sent, and its answer was not waited for. This finds its task, or begins it:")
             self.screen.say(f"  {self.retry}")

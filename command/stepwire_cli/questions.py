@@ -8,24 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-import jsonschema
 from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
-from stepwire_cli.arguments import value_of
 from stepwire_cli.exits import CommandError
+from stepwire_cli.forms import Choice, checked, choices_of, fields_of, required_in
 from stepwire_cli.keyboard import Keyboard, LeftOpen
-from stepwire_cli.screen import Screen, plain
+from stepwire_cli.screen import Screen
 
 Json = Mapping[str, Any]
 _OPENED: Final = ("https://", "http://")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A value that a field may have, and its name."""
-
-    value: str
-    name: str
 
 
 @dataclass(frozen=True)
@@ -52,30 +43,33 @@ class Person:
         raise LeftOpen
 
     def _answer(self, params: ElicitRequestParams) -> ElicitResult:
-        self.screen.say(f"\n? {params.message}", "bold")
+        self.screen.say("")
+        self.screen.say(f"? {params.message}", "bold")
         if isinstance(params, ElicitRequestURLParams):
             return self._page(params.url)
-        match self.choice("Answer, decline, or close the question? [A/d/c]", {"": "a", "a": "a", "d": "d", "c": "c"}):
+        try:
+            fields, options = fields_of(params), "Answer, decline, or close the question? [A/d/c]"
+        except CommandError as error:
+            self.screen.say(f"  {error}", "bad")
+            fields, options = None, "Decline, or close the question? [d/c]"
+        answers = {"d": "d", "c": "c"} if fields is None else {"": "a", "a": "a", "d": "d", "c": "c"}
+        match self.choice(options, answers):
             case "d":
                 return ElicitResult(action="decline")
             case "c":
                 return ElicitResult(action="cancel")
             case _:
-                return ElicitResult(action="accept", content=self._form(params.requested_schema))
+                return ElicitResult(action="accept", content=self._form(fields or {}, required_in(params)))
 
     def _page(self, url: str) -> ElicitResult:
         self.screen.say(f"  {url}")
-        if url.startswith(_OPENED) and self.choice("Open this page? [Y/n]", {"": "y", "y": "y", "n": "n"}) == "y":
+        if _can_be_opened(url) and self.choice("Open this page? [Y/n]", {"": "y", "y": "y", "n": "n"}) == "y":
             webbrowser.open(url)
         done = self.choice("Enter when you are done there, d to decline. ", {"": "y", "d": "n"})
         return ElicitResult(action="accept" if done == "y" else "decline")
 
-    def _form(self, schema: Json) -> dict[str, Any]:
-        required = schema.get("required", ())
-        entered = {
-            name: self._field(name, field, is_required=name in required)
-            for name, field in schema.get("properties", {}).items()
-        }
+    def _form(self, fields: Mapping[str, Json], required: Sequence[str]) -> dict[str, Any]:
+        entered = {name: self._field(name, field, is_required=name in required) for name, field in fields.items()}
         return {name: value for name, value in entered.items() if value is not None}
 
     def _field(self, name: str, field: Json, *, is_required: bool) -> Any:
@@ -122,42 +116,9 @@ class Person:
                 raise
 
 
-def choices_of(field: Json) -> list[Choice]:
-    """Return the values that a field, or each of its items, may have."""
-    source = cast(Json, field.get("items", field)) if field.get("type") == "array" else field
-    for keyword in ("oneOf", "anyOf"):
-        if keyword in source:
-            return [Choice(one["const"], one.get("title", one["const"])) for one in source[keyword]]
-    values = source.get("enum", ())
-    names = source.get("enumNames", values)
-    return [Choice(value, name) for value, name in zip(values, names, strict=False)]
-
-
-def checked(text: str, name: str, field: Json, choices: Sequence[Choice] = ()) -> Any:
-    """Return a typed text as a value of a field.
-
-    Raises:
-        CommandError: it is none; the message says why.
-    """
-    value: Any
-    if field.get("type") == "array":
-        value = [_chosen(part.strip(), choices) for part in text.split(",") if part.strip()]
-    elif choices:
-        value = _chosen(text, choices)
-    else:
-        value = value_of(text, field, name)
-    try:
-        jsonschema.validate(value, dict(field), format_checker=jsonschema.FormatChecker())
-    except jsonschema.ValidationError as error:
-        raise CommandError(f"{name}: {plain(error.message)}.") from None
-    return value
-
-
-def _chosen(text: str, choices: Sequence[Choice]) -> str:
-    """Return the value that a number, a name or the value itself says."""
-    if text.isdecimal() and 1 <= int(text) <= len(choices) and text not in {one.value for one in choices}:
-        return choices[int(text) - 1].value
-    return next((one.value for one in choices if text in (one.value, one.name)), text)
+def _can_be_opened(url: str) -> bool:
+    """Tell whether a browser opens what the person has read: it leaves out line ends, and shows spaces otherwise."""
+    return url.startswith(_OPENED) and url.isascii() and url.isprintable() and " " not in url
 
 
 def _shown(default: Any) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 
 from mcp_types import CallToolResult, ElicitRequest, ElicitRequestURLParams, InputRequest, TextContent, Tool
 
-from stepwire_cli.screen import Screen, moment, plain, spoken
+from stepwire_cli.screen import Screen, moment, spoken
+from stepwire_cli.visible_text import indented, json_text, plain
 from stepwire_client import Completed, Failed, InputRequired, ListedTask, Task
 
 Json = dict[str, Any]
@@ -22,7 +23,7 @@ def result_text(result: CallToolResult) -> str:
     data: Any = result.structured_content
     if data is None or (text and not _says(text, data)):
         return text
-    return json.dumps(data, indent=2, ensure_ascii=False)
+    return json_text(data, indent=2)
 
 
 def task_json(task: Task | ListedTask) -> Json:
@@ -59,7 +60,7 @@ def show_task(screen: Screen, task: Task) -> None:
     if isinstance(task, InputRequired):
         rows += [("asks", _asked(question)) for question in task.questions.values()]
     for name, value in rows:
-        screen.result(f"{name:<9}{value}")
+        screen.result(f"{name:<9}{indented(value, 9)}")
 
 
 def tool_rows(tools: list[Tool]) -> list[tuple[str, str, str]]:

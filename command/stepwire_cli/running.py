@@ -1,30 +1,33 @@
 """What the commands do that talk to a server. Each returns an exit code."""
 
 import asyncio
+import contextlib
 import difflib
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestParams, ElicitResult, Implementation, Tool
 
 from stepwire_cli import rendering
-from stepwire_cli.arguments import from_file, from_pairs
+from stepwire_cli.arguments import from_file, from_pairs, missing
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.forms import checked, choices_of, fields_of, required_in
 from stepwire_cli.keyboard import LeftOpen, signals_wake_the_loop
 from stepwire_cli.leaving import Watched
-from stepwire_cli.questions import Person, checked, choices_of
+from stepwire_cli.questions import Person
 from stepwire_cli.screen import STYLES, Screen, moment
-from stepwire_cli.settings import Settings, version
+from stepwire_cli.settings import Auth, Settings, version
 from stepwire_cli.signing import auth_of
+from stepwire_cli.visible_text import plain
 from stepwire_client import (
     Callbacks,
     CallFailed,
     InputRequired,
     NotConnected,
-    NotOffered,
+    Refused,
     SignInNeeded,
     Task,
     TaskCancelled,
@@ -34,8 +37,12 @@ from stepwire_client import (
     connect,
 )
 from stepwire_client.client import NAME, Mode
+from stepwire_client.pages import all_pages
 
 KEY: Final = "stepwire/idempotencyKey"
+_KEYS: Final = "idempotencyKey"
+"""In the data of a refusal: the tool keeps no key."""
+_PATIENCE_OF_A_SHELL: Final = 3  # seconds for the names that complete a line
 _PATIENCE: Final = 15  # seconds for the answer to a call that Ctrl-C met on its way
 _CODES: Final[tuple[tuple[type[TaskClientError], Exit], ...]] = (
     (SignInNeeded, Exit.SIGN_IN),
@@ -61,30 +68,58 @@ class Given:
         return {**whole, **from_pairs(self.pairs, schema)}
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool, with a key under which it is found again."""
+
+    tool: str
+    arguments: dict[str, Any]
+    key: str
+    is_own_key: bool
+    """Whether the command made the key up."""
+
+
 def list_tools(settings: Settings) -> int:
     """Print the tools."""
 
     async def work(client: TaskClient, watched: Watched) -> Exit:
         tools = await client.tools()
+        if not tools:
+            watched.screen.say("The server has no tools.")
         if settings.as_json:
             watched.screen.json([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
-        else:
+        elif tools:
             watched.screen.table(("tool", "arguments", "what it does"), rendering.tool_rows(tools))
         return Exit.DONE
 
     return _drive(settings, work)
 
 
+def names_of_tools(settings: Settings) -> list[str]:
+    """Return the tools of the server, as far as it is quick and asks nobody anything."""
+
+    async def ask() -> list[str]:
+        auth = auth_of(settings, is_interactive=False)
+        async with asyncio.timeout(_PATIENCE_OF_A_SHELL), connect(settings.endpoint(), auth=auth) as client:
+            return [tool.name for tool in await client.tools()]
+
+    with contextlib.suppress(CommandError, TaskClientError, TimeoutError):
+        return asyncio.run(ask())
+    return []
+
+
 def call(settings: Settings, name: str, given: Given, key: str | None, *, detach: bool) -> int:
     """Call a tool."""
-    key = key or str(uuid.uuid4())
-    again = ["call", name, *given.pairs, *(("--input", given.input_file) if given.input_file else ()), "--key", key]
+    sent = key or str(uuid.uuid4())
+    again = ["call", name, *given.pairs, *(("--input", given.input_file) if given.input_file else ())]
 
     async def work(client: TaskClient, watched: Watched) -> Exit:
         tool = _named(name, await client.tools())
         arguments = given.arguments(tool.input_schema)
-        watched.retry, watched.is_sent, watched.may_start = settings.command(*again), True, False
-        begun = await _begun(client, watched, name, arguments, {KEY: key})
+        if lacking := missing(arguments, tool.input_schema):
+            raise CommandError(f"{name} also needs {', '.join(lacking)}: write {lacking[0]}=VALUE.")
+        watched.retry, watched.is_sent, watched.may_start = settings.command(*again, "--key", sent), True, False
+        begun = await _begun(_created(client, watched, Call(name, arguments, sent, is_own_key=key is None)), watched)
         if isinstance(begun, CallToolResult):
             return _show_result(settings, watched, begun)
         watched.begin(begun.task_id)
@@ -99,11 +134,7 @@ def list_tasks(settings: Settings) -> int:
     """Print the caller's tasks."""
 
     async def work(client: TaskClient, watched: Watched) -> Exit:
-        page = await client.list_tasks()
-        found = list(page.tasks)
-        while page.next_cursor is not None:
-            page = await client.list_tasks(page.next_cursor)
-            found += page.tasks
+        found = [task for page in await all_pages(client.list_tasks) for task in page.tasks]
         if settings.as_json:
             watched.screen.json([rendering.task_json(task) for task in found])
             return Exit.DONE
@@ -146,6 +177,7 @@ def answer(settings: Settings, task_id: str, pairs: tuple[str, ...], *, decline:
     async def work(client: TaskClient, watched: Watched) -> Exit:
         watched.task_id = task_id
         async for task in client.follow_task(task_id):
+            watched.is_asked = isinstance(task, InputRequired)
             if given or not isinstance(task, InputRequired):
                 said = "The answer was taken" if given else "The task asks nothing"
                 watched.screen.say(f"{said}; it is {task.status}.")
@@ -226,11 +258,25 @@ async def _followed(client: TaskClient, watched: Watched, task_id: str) -> Exit:
     return _show_result(watched.settings, watched, result)
 
 
-async def _begun(
-    client: TaskClient, watched: Watched, name: str, arguments: dict[str, Any], meta: dict[str, Any]
-) -> Task | CallToolResult:
+async def _created(client: TaskClient, watched: Watched, call: Call) -> Task | CallToolResult:
+    """Send a call. A tool that keeps no key refuses ours and starts nothing, so it is called without."""
+    try:
+        return await client.create_task(call.tool, call.arguments, meta={KEY: call.key})
+    except Refused as refused:
+        if not (call.is_own_key and _keeps_no_key(refused)):
+            raise
+    watched.retry = ""
+    return await client.create_task(call.tool, call.arguments)
+
+
+def _keeps_no_key(refused: Refused) -> bool:
+    data: object = refused.data
+    return isinstance(data, dict) and cast("dict[str, object]", data).get("unsupported") == _KEYS
+
+
+async def _begun(creating: Coroutine[Any, Any, Task | CallToolResult], watched: Watched) -> Task | CallToolResult:
     """Send the call. Ctrl-C meanwhile waits for the answer, so that no task is begun whose id nobody knows."""
-    creation = asyncio.ensure_future(client.create_task(name, arguments, meta=meta))
+    creation = asyncio.ensure_future(creating)
     try:
         return await asyncio.shield(creation)
     except asyncio.CancelledError:
@@ -290,21 +336,21 @@ def _ready(params: ElicitRequestParams, pairs: tuple[str, ...], *, decline: bool
         return ElicitResult(action="decline")
     if not isinstance(params, ElicitRequestFormParams):
         raise CommandError("The task asks for a page to be opened: answer without values, at the terminal.")
-    fields: dict[str, Any] = params.requested_schema.get("properties", {})
+    fields = fields_of(params)
     content: dict[str, Any] = {}
     for pair in pairs:
         name, _, text = pair.partition("=")
         if name not in fields:
             raise CommandError(f"The question has no field {name}; it has {', '.join(fields) or 'none'}.")
         content[name] = checked(text, name, fields[name], choices_of(fields[name]))
-    if missing := [name for name in params.requested_schema.get("required", ()) if name not in content]:
-        raise CommandError(f"The question also needs {', '.join(missing)}.")
+    if lacking := [name for name in required_in(params) if name not in content]:
+        raise CommandError(f"The question also needs {', '.join(lacking)}.")
     return ElicitResult(action="accept", content=content)
 
 
 def _told(error: CommandError | TaskClientError, watched: Watched) -> Exit:
     """Say what is wrong, and where the task is."""
-    watched.screen.error(str(error) + _advice(error))
+    watched.screen.error(str(error) + _advice(error, watched.settings))
     if isinstance(error, CallFailed | TaskCancelled | UnknownTask):
         watched.is_sent, watched.task_id = False, None
     if watched.task_id is not None or (isinstance(error, NotConnected) and watched.is_sent):
@@ -314,28 +360,39 @@ def _told(error: CommandError | TaskClientError, watched: Watched) -> Exit:
     return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.UNREACHABLE)
 
 
-def _advice(error: Exception) -> str:
+def _advice(error: Exception, settings: Settings) -> str:
     match error:
         case SignInNeeded(status=403):
             return " These credentials lack a right."
+        case SignInNeeded(needs_client_id=True):
+            return " Give --client-id ID, and --callback-port PORT if the issuer compares callbacks whole."
+        case SignInNeeded() if settings.auth is Auth.OAUTH:
+            return " Sign in once at a terminal; later runs use the tokens that are kept."
         case SignInNeeded():
             return " Give --token, or sign in with --auth oauth or --auth sigv4."
-        case UnknownTask():
+        case UnknownTask() if _lists_tasks(settings):
             return " `stepwire tasks list` shows yours."
-        case NotOffered():
-            return ""
         case _:
             return ""
+
+
+def _lists_tasks(settings: Settings) -> bool:
+    """Tell whether the server lists the caller's tasks. It is asked after an error, so what it answers raises none."""
+
+    async def ask() -> bool:
+        async with connect(settings.endpoint(), auth=auth_of(settings, is_interactive=False), mode="legacy") as client:
+            return client.lists_tasks
+
+    with contextlib.suppress(CommandError, TaskClientError):
+        return asyncio.run(ask())
+    return False
 
 
 def _left(watched: Watched) -> Exit:
     """End after Ctrl-C, or without the answer that a task waits for."""
     if watched.is_unanswered:
-        if watched.task_id is None:
-            watched.screen.say("Nothing was started.")
-            return Exit.WAITING
-        watched.screen.say(f"The task {watched.task_id} waits for an answer. Answer it at a terminal, or with values:")
-        watched.screen.say(f"  {watched.settings.command('tasks', 'answer', watched.task_id)}")
+        watched.is_asked = True
+        watched.tell()
         return Exit.WAITING
     if watched.task_id is not None and watched.screen.is_interactive and _is_to_end(watched):
         if cancel(watched.settings, watched.task_id) not in (Exit.DONE, Exit.FAILED):
@@ -357,7 +414,5 @@ def _is_to_end(watched: Watched) -> bool:
 
 def _cell(text: str) -> Any:
     from rich.text import Text
-
-    from stepwire_cli.screen import plain
 
     return Text(plain(text), style=STYLES.get(text, ""))

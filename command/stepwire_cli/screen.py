@@ -1,9 +1,9 @@
 """What people see: results on standard output, all else on standard error. In a pipe there are no colours and no bars.
 
-The rule: no text of a server reaches the terminal as it is; control characters are shown as escapes.
+The rule: no text of a server reaches the terminal as it is: invisible characters are escapes, and the later lines of a
+message are indented.
 """
 
-import json
 import re
 import sys
 import time
@@ -19,7 +19,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-_INVISIBLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+from stepwire_cli.visible_text import indented, json_text, plain
+
 _PERCENT: Final = re.compile(r"(?P<percent>\d{1,3})%(?:: (?P<words>.*))?", re.DOTALL)
 _PIPE_WIDTH: Final = 120
 # Of middle brightness, so that each can be read on a light and on a dark background. The sixteen colours of a terminal
@@ -42,11 +43,6 @@ STYLES: Final = {
 }
 
 
-def plain(text: str) -> str:
-    """Return a text of the server with every character visible."""
-    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
 class Screen:
     """Standard output and standard error."""
 
@@ -65,7 +61,7 @@ class Screen:
     def say(self, text: str, style: str = "") -> None:
         """Print a line for people."""
         self.pause()
-        self.err.print(Text(plain(text), style=style), soft_wrap=True)
+        self.err.print(Text(indented(text), style=style), soft_wrap=True)
 
     def ask(self, prompt: str) -> None:
         """Print a prompt, and leave the cursor behind it."""
@@ -75,12 +71,11 @@ class Screen:
     def error(self, text: str) -> None:
         """Print what is wrong."""
         self.pause()
-        self.err.print(Text.assemble(("error:", "bad"), " ", plain(text)), soft_wrap=True)
+        self.err.print(Text.assemble(("error:", "bad"), " ", indented(text)), soft_wrap=True)
 
     def json(self, value: Any) -> None:
         """Print JSON: indented on a terminal, a line in a pipe."""
-        text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
-        self._write(text)
+        self._write(json_text(value, indent=2 if sys.stdout.isatty() else None))
 
     def result(self, text: str) -> None:
         """Print a result."""
@@ -112,7 +107,7 @@ class Screen:
         """Show where a task stands: a line that changes on a terminal, otherwise a line for each change."""
         if self.as_json:
             return
-        said = plain(message or "")
+        said = indented(message or "")
         if self.err.is_terminal and not self.err.is_dumb_terminal:
             self._moving(status, said)
         elif (line := f"{status}{': ' if said else ''}{said}") != self._last:

@@ -14,10 +14,13 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.machines import Chosen
+from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError
+from stepwire_cli.files import wrapping as files
 from stepwire_cli.keyboard import Keyboard, LeftOpen
-from stepwire_cli.screen import Screen, plain
+from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
+from stepwire_cli.visible_text import plain
 from stepwire_cli.wrap.snippets import Tool
 
 
@@ -47,6 +50,8 @@ def wrap(settings: Settings, given: Given) -> int:
     screen = Screen(as_json=settings.as_json)
     if given.role and not re.fullmatch(ROLE_PATTERN, given.role):
         raise CommandError(f"{given.role[:100]!r} is no ARN of a role: write --role arn:aws:iam::ACCOUNT:role/NAME.")
+    if paths := _paths(given):
+        return files.wrap(paths, Place(given.folder, given.endpoint, _tool(given)), screen)
     chosen = Chosen(given.names, _tag(given.tag), given.stack)
     calls = _connected(settings, given.endpoint)
     with _progress(screen) as watch:
@@ -54,7 +59,7 @@ def wrap(settings: Settings, given: Given) -> int:
             chosen,
             given.folder,
             given.endpoint,
-            None if given.snippet is None else Tool(given.snippet),
+            _tool(given),
             given.samples,
             given.role,
             given.applies,
@@ -77,6 +82,27 @@ def doctor(settings: Settings, endpoint: str) -> int:
     """
     screen = Screen(as_json=settings.as_json)
     return commands.doctor(endpoint, _connected(settings, endpoint), screen)
+
+
+def _paths(given: Given) -> list[Path]:
+    """Return the files and folders that were named; none if state machines of an account were.
+
+    Raises:
+        CommandError: both were, or an option that only an account has.
+    """
+    found = [] if given.tag or given.stack or given.role else [one for one in given.names if files.is_path(one)]
+    if found and (given.applies or given.is_dry):
+        raise CommandError(
+            f"{found[0]} is a file or folder: --apply registers state machines of an account, so name those. "
+            f"--snippet prints the lines for your stack."
+        )
+    if found and len(found) < len(given.names):
+        raise CommandError(f"{found[0]} is a file or folder: name only these, or only state machines of an account.")
+    return [Path(one) for one in found]
+
+
+def _tool(given: Given) -> Tool | None:
+    return None if given.snippet is None else Tool(given.snippet)
 
 
 def _connected(settings: Settings, endpoint: str) -> Calls:

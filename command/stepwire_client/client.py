@@ -66,6 +66,11 @@ class TaskClient:
         """The version that was negotiated."""
         return self._client.protocol_version
 
+    @property
+    def lists_tasks(self) -> bool:
+        """Whether `list_tasks` finds a list. A server without sign-in has none: it cannot tell whose a task is."""
+        return self._era.lists
+
     async def tools(self) -> list[Tool]:
         """Return all tools of the server."""
         return await all_tools(self._client)

@@ -26,6 +26,7 @@ from mcp_types import (
 )
 
 from stepwire_client.errors import NotOffered, NotUnderstood, Refused, UnknownTask
+from stepwire_client.pages import all_pages
 from stepwire_client.refusals import told
 from stepwire_client.states import Completed, Failed, Listing, Task
 from stepwire_client.wire import (
@@ -110,6 +111,11 @@ class ModernRequests:
         """Ask for the end."""
         await _asked_of_a_task(self, task_id, self._session, CancelTask(params=TaskParams(task_id=task_id)))
 
+    @property
+    def lists(self) -> bool:
+        """Whether there is a list: there is none."""
+        return False
+
     async def list(self, cursor: str | None) -> Listing:  # noqa: ARG002 - none here
         """Raise `NotOffered`."""
         raise NotOffered(f"{MODERN_VERSION} has no list of tasks. A connection with mode='legacy' may have one.")
@@ -189,11 +195,18 @@ class LegacyTasks:
         """End it."""
         await _asked_of_a_task(self, task_id, self._session, CancelTask(params=TaskParams(task_id=task_id)))
 
+    @property
+    def lists(self) -> bool:
+        """Whether there is a list."""
+        tasks = self._client.server_capabilities.tasks
+        return tasks is not None and tasks.list is not None
+
     async def list(self, cursor: str | None) -> Listing:
         """Return a page."""
-        tasks = self._client.server_capabilities.tasks
-        if tasks is None or tasks.list is None:
-            raise NotOffered("The server does not list tasks.")
+        if not self.lists:
+            raise NotOffered(
+                "The server does not list tasks: without sign-in, it cannot tell whose they are. A task's id is enough."
+            )
         with told():
             page = await self._session.send_request(ListTasks(params=PaginatedRequestParams(cursor=cursor)), LegacyPage)
         return Listing(tuple(task.listed() for task in page.tasks), page.next_cursor)
@@ -255,15 +268,10 @@ def era_of(client: Client) -> ModernTasks | LegacyTasks:
 
 
 async def all_tools(client: Client) -> list[Tool]:
-    """Return every page of the tools."""
-    found: list[Tool] = []
+    """Return the tools of every page."""
     with told():
-        page = await client.list_tools()
-        found += page.tools
-        while page.next_cursor is not None:
-            page = await client.list_tools(cursor=page.next_cursor)
-            found += page.tools
-    return found
+        pages = await all_pages(lambda cursor: client.list_tools(cursor=cursor))
+    return [tool for page in pages for tool in page.tools]
 
 
 async def _asked_of_a_task(era: Requests, task_id: str, session: ClientSession, request: Any) -> None:

@@ -41,10 +41,12 @@ class Busy(TaskClientError):
 class SignInNeeded(TaskClientError):
     """The server accepts only callers who sign in, or not these credentials."""
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, *, needs_client_id: bool = False) -> None:
         super().__init__(message)
         self.status = status
         """The HTTP status, if there was one: 401, or 403 where the credentials lack a right."""
+        self.needs_client_id = needs_client_id
+        """Whether the issuer registers no clients, so that one with an id is needed."""
 
 
 class NotUnderstood(TaskClientError):

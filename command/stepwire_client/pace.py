@@ -41,6 +41,8 @@ class Pace:
     """Between two polls, if the server gives no hint."""
     shortest: timedelta = timedelta(milliseconds=50)
     """Between two polls, whatever the server says: a hint of 0 would make a busy loop."""
+    longest: timedelta = timedelta(minutes=10)
+    """Between two polls, whatever the server says."""
     longest_pause: timedelta = timedelta(seconds=30)
     """Between two attempts to reach a server."""
     attempts: int = 10
@@ -49,7 +51,7 @@ class Pace:
     async def rest(self, task: Facts) -> None:
         """Wait as long as the server asks for before the next poll."""
         hint = self.default if task.poll_interval is None else task.poll_interval
-        await self.clock.sleep(max(hint, self.shortest).total_seconds())
+        await self.clock.sleep(min(max(hint, self.shortest), self.longest).total_seconds())
 
     async def insist(self, request: Callable[[], Awaitable[T]]) -> T:
         """Send a request that may be repeated, until an answer comes.

@@ -18,7 +18,7 @@ from stepwire_client.errors import (
     TaskClientError,
     UnknownTask,
 )
-from stepwire_client.http import BUSY, KIND, NOT_CONNECTED, NOT_MCP, RETRY_AFTER, SIGN_IN, STATUS
+from stepwire_client.http import BUSY, KIND, NO_CLIENT, NOT_CONNECTED, NOT_MCP, RETRY_AFTER, SIGN_IN, STATUS
 
 _LOST: Final = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 
@@ -71,6 +71,8 @@ def refusal(error: ErrorData, task_id: str | None = None) -> TaskClientError:
     match data.get(KIND):
         case kind if kind == SIGN_IN:
             return SignInNeeded(error.message, data.get(STATUS))
+        case kind if kind == NO_CLIENT:
+            return SignInNeeded(error.message, data.get(STATUS), needs_client_id=True)
         case kind if kind == BUSY:
             return Busy(error.message, data.get(RETRY_AFTER))
         case kind if kind == NOT_CONNECTED:

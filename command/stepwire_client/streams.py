@@ -1,18 +1,22 @@
-"""Streamable HTTP as the library has it, with one repair: answers to task-augmented calls of 2025-11-25 get through.
+"""Streamable HTTP as the library has it, with two repairs of what arrives. The rule: nothing else is changed.
 
-`mcp` 2.3 holds each answer to `tools/call` against the shape of a tool result, also in 2025-11-25, where a server may
-answer with a task. So such an answer gets an empty `content` beside its `task`. The rule: nothing else is changed.
+1. `mcp` 2.3 holds each answer to `tools/call` against the shape of a tool result, also in 2025-11-25, where a server
+   may answer with a task. So such an answer gets an empty `content` beside its `task`.
+2. It holds results against the tool's output schema, with Python's patterns, which may take for ever. So a schema with
+   such a pattern is left out of the list of tools.
 """
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
+
+from stepwire_client.patterns import has_slow_pattern
 
 Item: TypeAlias = SessionMessage | Exception
 
@@ -63,6 +67,15 @@ def _repaired(item: Item) -> Item:
     match item:
         case SessionMessage(message=JSONRPCResponse(result={"task": dict()} as result)) if "content" not in result:
             result["content"] = []
+        case SessionMessage(message=JSONRPCResponse(result={"tools": list()} as result)):
+            for tool in cast("list[object]", result["tools"]):
+                _spared(tool)
         case _:
             pass
     return item
+
+
+def _spared(tool: object) -> None:
+    members = cast("dict[str, Any]", tool) if isinstance(tool, dict) else {}
+    if has_slow_pattern(members.get("outputSchema")):
+        del members["outputSchema"]

@@ -12,7 +12,8 @@ import logging
 from contextlib import closing
 from typing import Any, NamedTuple, cast
 
-_PATIENCE = 1.5  # seconds, for each of the two requests
+_PATIENCE = 3.0  # seconds, for both requests together; the function has five
+_SILENCE = 1.5  # seconds without a byte
 _OK = 200
 _LONGEST = 65_536  # bytes of the pool's metadata
 _NO_ANSWER = (OSError, ValueError, TypeError, AttributeError)
@@ -20,8 +21,10 @@ _NO_ANSWER = (OSError, ValueError, TypeError, AttributeError)
 _log = logging.getLogger(__name__)
 
 
-def pool_does_without_a_mirror(issuer: str, sign_in: str, client_id: str, callback_url: str) -> bool:
-    """Return whether the pool's own metadata must be used.
+def pool_does_without_a_mirror(
+    issuer: str, sign_in: str, client_id: str, callback_url: str, patience: float = _PATIENCE
+) -> bool:
+    """Return whether the pool's own metadata must be used; False if it has not said so in time.
 
     That is so if they list what strict clients demand, or if the pool names itself in its answers (RFC 9207): clients
     compare that name with the issuer of the metadata that they read.
@@ -31,7 +34,22 @@ def pool_does_without_a_mirror(issuer: str, sign_in: str, client_id: str, callba
         sign_in: base URL of its sign-in pages.
         client_id: a public client of the pool; empty if none is known.
         callback_url: a callback URL of that client.
+        patience: how long to wait, in seconds. A pool that sends a byte now and then is left to its thread.
     """
+    from queue import Empty, SimpleQueue
+    from threading import Thread
+
+    found: SimpleQueue[bool] = SimpleQueue()
+    ask = lambda: found.put(_does_without(issuer, sign_in, client_id, callback_url))  # noqa: E731
+    Thread(target=ask, daemon=True).start()
+    try:
+        return found.get(timeout=patience)
+    except Empty:
+        _log.warning("the pool has not answered in time: the metadata mirror is used.")
+        return False
+
+
+def _does_without(issuer: str, sign_in: str, client_id: str, callback_url: str) -> bool:
     says = _metadata(issuer)
     reasons = {
         "its metadata are complete": _is_complete(says),
@@ -90,7 +108,7 @@ def _get(url: str) -> _Answer:
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
-        with closing(kind(parts.netloc, timeout=_PATIENCE)) as connection:
+        with closing(kind(parts.netloc, timeout=_SILENCE)) as connection:
             connection.request("GET", f"{parts.path}?{parts.query}" if parts.query else parts.path)
             answer = connection.getresponse()
             return _Answer(answer.status, answer.getheader("location", ""), answer.read(_LONGEST))

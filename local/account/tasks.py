@@ -4,7 +4,8 @@ The rule: what runs here is what `iam/actions.py` lists, and the functions and s
 else needs a stub. Values that only an execution knows count as served until then.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -15,7 +16,8 @@ from local.iam.actions import SERVED
 from local.lambdas import functions
 from local.stubs.owners import owned
 
-_INTEGRATION: Final = "arn:aws:states:::"
+_INTEGRATION: Final = re.compile(r"arn:aws[\w-]*:states:[\w-]*:\d*:(?!activity:)")
+"""The beginning of an integration's ARN: Step Functions ignores its Region and account."""
 _SDK: Final = "aws-sdk:"
 _NAMED: Final = 7  # parts of the ARN of a function, a state machine or an activity
 _SERVICES: Final = {"sfn": "stepfunctions", "states": "stepfunctions"}  # botocore's names for Step Functions' own
@@ -32,13 +34,25 @@ class Task:
     state: str
     resource: str
     parameters: Mapping[str, Any]
+    is_item_reader: bool = False
+    """Whether it reads the items of a Distributed Map."""
 
     @property
     def action(self) -> str:
         """Return what it calls, as a stub names it: `sns:publish`, `lambda:invoke`, `activity`."""
-        if self.resource.startswith(_INTEGRATION):
-            return self.resource.removeprefix(_INTEGRATION).partition(".")[0]
+        if self.is_integration:
+            return self.whole.partition(".")[0]
         return "activity" if ":activity:" in self.resource else "lambda:invoke"
+
+    @property
+    def is_integration(self) -> bool:
+        """Return whether it calls a service, and neither a function nor an activity by its ARN."""
+        return _INTEGRATION.match(self.resource) is not None
+
+    @property
+    def whole(self) -> str:
+        """Return what it calls in its form: `glue:startJobRun.sync`."""
+        return _INTEGRATION.sub("", self.resource, count=1) if self.is_integration else self.action
 
     @property
     def awaits_token(self) -> bool:
@@ -56,7 +70,7 @@ class Task:
         """Return the ARN of the function that it invokes; None if none, or only an execution knows."""
         if self.operation != "lambda.invoke":
             return None
-        if not self.resource.startswith(_INTEGRATION):
+        if not self.is_integration:
             return ":".join(self.resource.split(":")[:_NAMED])
         return _arn(self.parameters.get("FunctionName"), self.machine, "lambda", "function")
 
@@ -85,8 +99,13 @@ def names_of(task: Task) -> Sequence[str]:
     whose = owned(task.machine)
     machines = whose.names if whose else ()
     target = task.function or (task.resource if task.action == "activity" else None)
-    whole = task.resource.removeprefix(_INTEGRATION) if task.resource.startswith(_INTEGRATION) else task.action
-    return (*(f"{name}/{task.state}" for name in machines), task.state, *names_of_target(target), whole, task.action)
+    return (
+        *(f"{name}/{task.state}" for name in machines),
+        task.state,
+        *names_of_target(target),
+        task.whole,
+        task.action,
+    )
 
 
 def names_of_target(arn: str | None) -> Sequence[str]:
@@ -152,13 +171,33 @@ def found(machine: str) -> Any:
 
 
 def tasks_in(machine: str, definition: Mapping[str, Any]) -> list[Task]:
-    """Return the Task states of a definition, those in Parallel and Map too."""
+    """Return the Task states of a definition, those in Parallel and Map too, and what Distributed Maps read."""
     listed: list[Task] = []
-    for name, state in cast("Mapping[str, Mapping[str, Any]]", definition.get("States", {})).items():
-        if state.get("Type") == "Task":
-            given: Any = state.get("Parameters", state.get("Arguments"))
+    for name, state in states_in(definition):
+        for asking in [state] if state.get("Type") == "Task" else objects_in(state.get("ItemReader")):
+            given: Any = asking.get("Parameters", asking.get("Arguments"))
             parameters = cast("Mapping[str, Any]", given if isinstance(given, Mapping) else {})
-            listed.append(Task(machine, name, str(state.get("Resource", "")), parameters))
-        inner = [*state.get("Branches", ()), state.get("Iterator", {}), state.get("ItemProcessor", {})]
-        listed += [task for one in inner for task in tasks_in(machine, one)]
+            is_reader = asking is not state
+            listed.append(Task(machine, name, str(asking.get("Resource", "")), parameters, is_reader))
     return listed
+
+
+def states_in(definition: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the states of a definition with their names, each before those that it has inside."""
+    states: Any = definition.get("States")
+    for name, state in cast("Mapping[str, Any]", states).items() if isinstance(states, Mapping) else ():
+        if isinstance(state, dict):
+            yield name, cast("dict[str, Any]", state)
+            for inner in programs_inside(cast("dict[str, Any]", state)):
+                yield from states_in(inner)
+
+
+def programs_inside(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the branches of a Parallel, and what a Map does with each item."""
+    return [one for name in ("Branches", "Iterator", "ItemProcessor") for one in objects_in(state.get(name))]
+
+
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list, or the one that a value is; whatever else there is counts as none."""
+    listed = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]

@@ -4,17 +4,23 @@ The rule of a change: it touches only what differs, in place. Where it fails, th
 template that could be served.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from local.cloudformation import template
 from local.cloudformation.files import signature, signature_of
-from local.cloudformation.parameters import ParameterValue, parameter_values
+from local.cloudformation.objects import put_objects
+from local.cloudformation.parameters import ParameterValue, parameter_values, without_value
 from local.cloudformation.provisioner import Made, Provisioner
-from local.cloudformation.resources.kinds import World
+from local.cloudformation.resources.kinds import NOT_SERVED, World
 from local.cloudformation.template import Template
-from local.errors import LocalStackError
+from local.errors import LocalStackError, TemplateError
+
+_LONGEST = 300  # characters of an unforeseen error's words
 
 
 class Deployment:
@@ -61,6 +67,14 @@ class Deployment:
         """
         return template.declared_parameters(self.path)
 
+    def without_value(self, given: Iterable[str]) -> dict[str, Any]:
+        """Return the declarations of the parameters that have neither a default nor a given value.
+
+        Raises:
+            TemplateError: the file is missing, not YAML, or no template.
+        """
+        return without_value(self.declared(), given)
+
     def create(self, defaults: Mapping[str, str], given: Mapping[str, str]) -> None:
         """Create the resources.
 
@@ -72,7 +86,9 @@ class Deployment:
             TemplateError: the template or its parameters cannot be served.
         """
         self._defaults, self._given = dict(defaults), dict(given)
-        self._apply(self._load())
+        with _in_one_line(self.path):
+            self._apply(self._load())
+            put_objects(self.path.parent, self.physical_ids, self.world.client("s3"))
 
     def update(self) -> list[str]:
         """Take over what has changed in the template and in the files that it names; return the logical ids concerned.
@@ -81,15 +97,17 @@ class Deployment:
             LocalStackError: it cannot be served; the last good template goes on serving.
         """
         before = self._template
-        loaded = self._load()
+        with _in_one_line(self.path):
+            loaded = self._load()
         try:
-            return self._apply(loaded)
+            with _in_one_line(self.path):
+                return self._apply(loaded)
         except LocalStackError:
             self._apply(before)
             raise
 
     def _load(self) -> Template:
-        return template.load(self.path, self._defaults | self._given)
+        return template.load(self.path, self._defaults | self._given, without_code=not self.world.is_endpoint)
 
     def _apply(self, loaded: Template) -> list[str]:
         self.world.folders = loaded.folders
@@ -101,4 +119,24 @@ class Deployment:
     def _values(self, loaded: Template) -> dict[str, ParameterValue]:
         declared = loaded.section("Parameters")
         defaults = {name: value for name, value in self._defaults.items() if name in declared}
-        return parameter_values(declared, defaults | self._given)
+        return parameter_values(declared, defaults | self._given, self._stored)
+
+    def _stored(self, name: str) -> str:
+        """Return the value of a Systems Manager parameter that a parameter names."""
+        try:
+            return self.world.client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
+        except ClientError:
+            self.world.notes.append(f"the Systems Manager parameter {name} is not here; its value is made up")
+            return f"{name.rpartition('/')[2]}{NOT_SERVED}"
+
+
+@contextmanager
+def _in_one_line(path: Path) -> Generator[None]:
+    """Let whatever nobody foresaw in a template be one line; its cause is kept for a debugger."""
+    try:
+        yield
+    except LocalStackError:
+        raise
+    except Exception as error:
+        words = " ".join(str(error).split())[:_LONGEST]
+        raise TemplateError(f"{path} cannot be served: {type(error).__name__}: {words}") from error

@@ -1,11 +1,39 @@
-"""What files and folders look like, so that a change is noticed."""
+"""Files and folders of code: what they look like, so that a change is noticed, and what archives hold."""
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from stat import S_ISREG
+from zipfile import BadZipFile, ZipFile, is_zipfile
+
+from local.errors import TemplateError
 
 # What running and compiling leave behind.
 _MADE_HERE = ("__pycache__", "catalog.json", "release_tools.json")
+
+
+def unpacked(path: Path) -> Path:
+    """Return a folder with what a zip archive holds, for as long as this process runs; any other path as it is.
+
+    Raises:
+        TemplateError: the archive is broken.
+    """
+    return _unpacked(path, signature_of([path])) if path.is_file() and is_zipfile(path) else path
+
+
+@cache
+def _unpacked(archive: Path, _signature: str) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="stepwire-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        with ZipFile(archive) as opened:
+            opened.extractall(folder)
+    except (BadZipFile, OSError, RuntimeError) as error:
+        raise TemplateError(f"{archive} cannot be unpacked: {error}") from error
+    return folder
 
 
 def signature(folder: Path) -> str:

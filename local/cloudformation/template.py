@@ -7,29 +7,24 @@ region, so it runs inside the simulated account. AWS::Include is served among re
 
 import logging
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
-from samtranslator import yaml_helper  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.model.exceptions import InvalidDocumentException  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator import translator  # pyright: ignore[reportMissingTypeStubs]
 from samtranslator.translator.transform import transform  # pyright: ignore[reportMissingTypeStubs]
 
-from local.cloudformation.files import signature
+from local.cloudformation.definitions import read_definition
+from local.cloudformation.files import signature, unpacked
+from local.cloudformation.yaml_texts import read_yaml
 from local.errors import TemplateError
 
 _BUCKET = "local"
 _CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
-
-
-# libyaml parses ten times faster than PyYAML's own parser, which would take half of a stack's start. A class of its
-# own, so that CloudFormation's short forms (`!Ref`, `!GetAtt`) are known to no other reader of YAML in this process.
-_Loader: Any = type("_Loader", (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader,), {})
-_Loader.add_multi_constructor("!", cast("Any", yaml_helper).intrinsics_multi_constructor)
 
 
 @dataclass(frozen=True)
@@ -48,15 +43,20 @@ class Template:
         return self.body.get(name) or {}
 
 
-def load(path: Path, parameters: Mapping[str, str]) -> Template:
+def load(path: Path, parameters: Mapping[str, str], *, without_code: bool = False) -> Template:
     """Return a translated template; parts of the translation depend on parameter values.
+
+    Args:
+        path: The template.
+        parameters: Values of parameters.
+        without_code: Accept functions and layers whose code is missing: they are in no folder.
 
     Raises:
         TemplateError: the file is missing, not YAML, or not accepted by SAM.
     """
     source, included = _complete(path)
     definitions = [path.parent / uri for uri in _definition_uris(source)]
-    folders = _localise(source, path.parent)
+    folders = _localise(source, path.parent, without_code=without_code)
     signatures = {name: signature(folder) for name, folder in folders.items()}
     return Template(path, _translate(path, source, parameters), folders, definitions, signatures, included)
 
@@ -85,26 +85,36 @@ def parse(path: Path) -> Any:
     Raises:
         TemplateError: the file is missing, unreadable or not YAML.
     """
+    return _parsed(path, lambda text: pickle.loads(_pickled(text)))  # noqa: S301 - our own
+
+
+def _parsed(path: Path, read: Callable[[str], Any]) -> Any:
     try:
-        return pickle.loads(_pickled(path.read_text(encoding="utf-8")))  # noqa: S301 - our own
+        return read(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise TemplateError(f"{path} does not exist.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path} cannot be read: {error}") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise TemplateError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+        kind = "JSON" if path.suffix == ".json" else "YAML"
+        raise TemplateError(f"{path} is not {kind}: {' '.join(str(error).split())}") from error
 
 
 @lru_cache(maxsize=32)
 def _pickled(text: str) -> bytes:
     """Return the content of YAML as pickle: a start reads a template three times, and changes what it has read."""
-    return pickle.dumps(yaml.load(text, _Loader))  # noqa: S506 - it derives from a safe loader
+    return pickle.dumps(read_yaml(text))
 
 
 def _source(path: Path) -> dict[str, Any]:
     parsed = parse(path)
-    if not isinstance(parsed, dict) or "Resources" not in parsed:
+    resources: Any = cast("dict[str, Any]", parsed).get("Resources") if isinstance(parsed, dict) else None
+    if not isinstance(resources, dict) or not resources:
         raise TemplateError(f"{path} is not a template: it has no Resources.")
+    for name, entry in cast("dict[str, Any]", resources).items():
+        kind: Any = cast("dict[str, Any]", entry).get("Type") if isinstance(entry, dict) else None
+        if name != "Fn::Transform" and not isinstance(kind, str):
+            raise TemplateError(f"{path}: the resource {name} has no Type.")
     return cast("dict[str, Any]", parsed)
 
 
@@ -139,7 +149,7 @@ def _definition_uris(source: Mapping[str, Any]) -> list[str]:
     return [uri for uri in found if _is_here(uri)]
 
 
-def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
+def _localise(source: dict[str, Any], base: Path, *, without_code: bool) -> dict[str, Path]:
     folders: dict[str, Path] = {}
     shared: str | None = source.get("Globals", {}).get("Function", {}).get("CodeUri")
     for name, resource in source["Resources"].items():
@@ -148,7 +158,12 @@ def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
         if kind in _CODE_PROPERTY and _runs_elsewhere(kind, properties, source):
             _leave_out_code(name, properties)
         elif kind in _CODE_PROPERTY:
-            folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
+            try:
+                folders[name] = _take_folder(name, properties, _CODE_PROPERTY[kind], base, shared)
+            except TemplateError:
+                if not without_code:
+                    raise
+                _leave_out_code(name, properties)
         if kind == "AWS::Serverless::StateMachine" and _is_here(properties.get("DefinitionUri")):
             _inline_definition(properties, base)
     return folders
@@ -179,7 +194,7 @@ def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, s
     uri = properties.get(code, shared)
     if not isinstance(uri, str):
         raise TemplateError(f"{name}: the local stack serves code from a folder on this disk; {code} is {uri!r}.")
-    folder = (base / uri).resolve()
+    folder = unpacked((base / uri).resolve())
     if not folder.is_dir():
         raise TemplateError(f"{name}: {code} {uri} is not a folder.")
     properties[code] = f"s3://{_BUCKET}/{name}"
@@ -192,7 +207,7 @@ def _is_here(uri: object) -> bool:
 
 def _inline_definition(properties: dict[str, Any], base: Path) -> None:
     uri = properties.pop("DefinitionUri")
-    properties["Definition"] = parse(base / uri)  # JSON is YAML too
+    properties["Definition"] = _parsed(base / uri, read_definition)
 
 
 class _NoManagedPolicies:

@@ -19,18 +19,26 @@ MOST_BYTES: Final = 8 * 1024 * 1024  # characters of all bodies and headers toge
 MOST: Final = 2_000
 REDACTED: Final = "[redacted]"
 
-_SECRET_HEADERS: Final = frozenset(("authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"))
-_SECRET_NAMES: Final = re.compile(
-    r"(.*[-_])?(tokens?|secret|password|authorization|api[-_]?key)|(access|refresh|id|task)Token|clientSecret", re.I
+# The last words of a name whose value is secret, as in `client_secret`, `x-amz-security-token`, `secretAccessKey`.
+_HIDDEN: Final = (
+    r"tokens?|secrets?|pass(?:word|wd|phrase)s?|pwd|authorization|credentials?|cookies?"
+    r"|(?:api|secret|private|access)[-_ ]?key|request[-_ ]?state"
 )
+_SECRET_NAME: Final = re.compile(rf"(?:.*[-_ ])?(?:{_HIDDEN})", re.I)
+_CAPITALS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_SECRETS: Final = frozenset(("progresstoken",))
 _SECRET_TEXT: Final = re.compile(
     r"(?i:bearer)\s+[\w.~+/=-]{8,}|\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\bwhsec_[\w+/=-]+|(?<=X-Amz-Signature=)[0-9a-f]+"
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[\w-]{35}|\bsk-[\w-]{20,}|\bgh[a-z]_\w{30,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}"
+    r"|\bxox[a-z]-[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
 )
-# A pair in text that is no JSON, such as JSON that is cut off, or a form; `tokens` holds an object, up to its end.
+# A pair in text that is no JSON, such as JSON that is cut off, or a form; its value may be a list or an object.
 _PAIR: Final = re.compile(
-    r"""((?:token|secret|password|authorization|api[-_]?key)s?["']?\s*[:=]\s*)(\{[^}]*|"[^"]*|[^\s&"{]+)""", re.I
+    rf"""((?:{_HIDDEN})\\*["']?\s*[:=]\s*)(\{{[^}}]*|\[[^\]]*|\\*"[^"\\]*|[^\s&"\\{{\[]+)""", re.I
 )
+# The same in words for people, who write `token: ...` of other things too: a secret has a digit.
+_PAIR_IN_WORDS: Final = re.compile(rf"((?:{_HIDDEN})\s*[:=]\s*)((?=\S*\d)[^\s&]{{6,}})", re.I)
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def _message(exchange: Exchange, reader: Reader, number: int) -> Message:
         task=line.task,
         status=line.status,
         milliseconds=line.milliseconds,
-        error=_SECRET_TEXT.sub(REDACTED, line.error),
+        error=_words(line.error),
         request_line=f"{request.method} {request.path}{query}",
         request_headers=_headers(request.headers),
         request=redacted(request.body.decode(errors="replace")),
@@ -124,7 +132,7 @@ def _headers(headers: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
 
 
 def _header(name: str, value: str) -> str:
-    if name in _SECRET_HEADERS:
+    if _SECRET_NAME.fullmatch(name):
         scheme = value.partition(" ")[0] if name == "authorization" and " " in value else ""
         return f"{scheme} {REDACTED}".strip()
     return _SECRET_TEXT.sub(REDACTED, value)
@@ -148,9 +156,9 @@ def _json(text: str) -> str:
     """Return JSON text without secrets; text that is no JSON, without known patterns of them."""
     try:
         value = json.loads(text)
+        cleaned = _clean(value)
     except (ValueError, RecursionError):
         return _PAIR.sub(rf"\1{REDACTED}", _SECRET_TEXT.sub(REDACTED, text))
-    cleaned = _clean(value)
     lead = text[: len(text) - len(text.lstrip())]
     return text if cleaned == value else lead + json.dumps(cleaned, ensure_ascii=False, separators=(",", ":"))
 
@@ -161,13 +169,24 @@ def _clean(value: object) -> Any:
         return {name: _hidden(one) if _is_secret(name, one) else _clean(one) for name, one in pairs}
     if isinstance(value, list):
         return [_clean(one) for one in cast("list[object]", value)]
-    return _SECRET_TEXT.sub(REDACTED, value) if isinstance(value, str) else value
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(value: str) -> str:
+    """Return a text of a message, which may be JSON itself, without secrets."""
+    return _json(value) if value.lstrip()[:1] in ("{", "[") else _words(value)
+
+
+def _words(text: str) -> str:
+    return _PAIR_IN_WORDS.sub(rf"\1{REDACTED}", _SECRET_TEXT.sub(REDACTED, text))
 
 
 def _is_secret(name: str, value: object) -> bool:
     # A schema's properties may be named `token`: what describes a value is none.
     is_described = isinstance(value, Mapping) and ("type" in value or "description" in value)
-    return name.lower() not in _NO_SECRETS and bool(_SECRET_NAMES.fullmatch(name)) and not is_described
+    is_counted = isinstance(value, int | float) and name.lower().endswith("tokens")
+    is_none = is_described or is_counted or name.lower() in _NO_SECRETS
+    return not is_none and bool(_SECRET_NAME.fullmatch(_CAPITALS.sub("_", name)))
 
 
 def _hidden(value: object) -> Any:

@@ -20,6 +20,7 @@ from local.console.sign_in import Token
 from local.console.tasks import Execution, Tasks, course_in, executions_of
 from local.gateway.exchanges import Exchange
 from local.gateway.http_api import Response
+from local.gateway.loopback import is_loopback
 from local.gateway.server import Application, Receive, Scope, Send, reply
 from local.stack import LocalStack, Watcher
 from local.streams.task_changes import TaskChange
@@ -116,6 +117,8 @@ class Console:
     def _answer(self, scope: Scope) -> Response:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = str(scope["path"])
+        if path == "/" and scope["method"] == "POST" and "origin" not in headers:
+            return _json(404, _not_here(headers.get("host", "")))
         if why := refusal(scope["method"], headers, is_page=path == "/"):
             return _json(403, {"message": why})
         query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
@@ -213,6 +216,13 @@ def _file(name: str) -> Response:
     policy = ("content-security-policy", _FRAME_POLICY if name == _FRAME else _POLICY)
     kind = ("content-type", f"{_TYPES[path.suffix]}; charset=utf-8")
     return Response(200, (kind, policy, *_ALWAYS), path.read_bytes())
+
+
+def _not_here(host: str) -> Any:
+    """Return the answer to an MCP client that was given the console's address."""
+    where = f"http://{host}/mcp" if is_loopback(host) else "at /mcp"
+    message = f"This is the console. The MCP endpoint is {where}."
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
 
 
 def _json(status: int, value: Any) -> Response:

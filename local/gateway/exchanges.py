@@ -136,9 +136,16 @@ def _error(response: Response, answered: Mapping[str, Any], result: Mapping[str,
     if error:
         return _shown(f"{error.get('code')} {error.get('message')}")
     if result.get("isError") is True:
-        return "the tool failed"
+        return _tool_error(result)
     refused = response.status >= 400  # noqa: PLR2004  # the bounds of HTTP
     return _shown(response.body.decode(errors="replace")) if refused and response.body else ""
+
+
+def _tool_error(result: Mapping[str, Any]) -> str:
+    """Return the tool's words: why it failed, or why the call was refused before anything began."""
+    content = result.get("content")
+    texts = [_object(block).get("text") for block in cast("list[object]", content)] if isinstance(content, list) else []
+    return _shown(next((text for text in texts if isinstance(text, str) and text), "the tool failed"))
 
 
 def _header(headers: Sequence[tuple[str, str]], name: str) -> str:

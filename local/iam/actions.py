@@ -14,10 +14,10 @@ ANY = "*"  # for actions without resource-level permissions
 
 
 class UnknownOperation(Exception):
-    """The local stack does not know which permission an operation needs."""
+    """The local stack does not simulate an operation: it is not among those whose permissions are listed here."""
 
     def __init__(self, operation: str) -> None:
-        super().__init__(f"The local stack does not know which permission {operation} needs: add it to {__name__}.")
+        super().__init__(f"{operation} is not simulated on this machine. A stub of the function or state can answer.")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Need:
 
     action: str
     resource: str
+    leading_keys: tuple[str, ...] = ()
+    """Values of the partition key `pk` of the items that a call names; empty where it names none."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ def _table(params: Params, place: Place) -> str:
     return place.arn("dynamodb", "table/", params["TableName"])
 
 
+def _keys(items: Iterable[Params]) -> tuple[str, ...]:
+    return tuple(item["pk"]["S"] for item in items if "S" in item.get("pk", {}))
+
+
 def _query(action: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
         index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
@@ -76,9 +82,12 @@ def _query(action: str) -> _Rule:
 
 
 def _batch(action: str) -> _Rule:
-    return lambda params, place: (
-        Need(action, place.arn("dynamodb", "table/", table)) for table in params["RequestItems"]
-    )
+    def rule(params: Params, place: Place) -> Iterable[Need]:
+        for table, part in params["RequestItems"].items():
+            keys = _keys(part["Keys"]) if "Keys" in part else ()
+            yield Need(action, place.arn("dynamodb", "table/", table), keys)
+
+    return rule
 
 
 _PARTS = {
@@ -120,7 +129,11 @@ def _path(params: Params, place: Place) -> Iterable[Need]:
 
 
 def _of_item(operation: str) -> _Rule:
-    return lambda params, place: (Need(f"dynamodb:{operation}", _table(params, place)),)
+    def rule(params: Params, place: Place) -> Iterable[Need]:
+        keys = _keys([params.get("Key") or params.get("Item") or {}])
+        return (Need(f"dynamodb:{operation}", _table(params, place), keys),)
+
+    return rule
 
 
 _OPERATIONS: Mapping[str, _Rule] = {
@@ -141,6 +154,7 @@ _OPERATIONS: Mapping[str, _Rule] = {
     # By ARN: the name lacks the six random characters at the end of the ARN.
     "secretsmanager.GetSecretValue": _on("secretsmanager:GetSecretValue", "SecretId", "secretsmanager", "secret:"),
     "resourcegroupstaggingapi.GetResources": _on_any("tag:GetResources"),
+    "ssm.DescribeParameters": _on_any("ssm:DescribeParameters"),
     "ssm.GetParametersByPath": _path,
     "sts.AssumeRole": _on("sts:AssumeRole", "RoleArn"),
     "sqs.SendMessage": _queue("sqs:SendMessage"),

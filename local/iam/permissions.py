@@ -2,8 +2,9 @@
 
 The rule is IAM's: a call needs a statement that allows it and none that denies it. Calls of the local stack itself have
 no role and are not checked (clients.py), nor are those to Step Functions in another account or Region, which take
-a role of theirs. Of conditions, StringEquals on aws:ResourceTag/... is evaluated. Not covered:
-threads that a function starts, resource policies, other conditions, managed policies.
+a role of theirs. Of conditions, StringEquals on aws:ResourceTag/... and ForAllValues:StringLike on
+dynamodb:LeadingKeys are evaluated. Not covered:
+threads that a function starts, resource policies, other conditions, managed policies that roles.py does not know.
 """
 
 import logging
@@ -35,11 +36,17 @@ class Statement:
     sid: str = ""
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Values that the resource must have one of, by the key of the tag."""
+    leading_keys: Sequence[str] = ()
+    """Patterns, one of which the partition key of each item must match; empty: any key."""
 
     def applies_to(self, need: Need) -> bool:
         """Return whether the statement applies to a needed permission."""
         is_meant = _matches_one(self.actions, need.action.lower()) and _matches_one(self.resources, need.resource)
-        return is_meant and self._has_the_tags(need.resource)
+        return is_meant and self._has_the_tags(need.resource) and self._has_the_keys(need.leading_keys)
+
+    def _has_the_keys(self, keys: Sequence[str]) -> bool:
+        # Stricter than IAM, whose ForAllValues holds where a call names no key.
+        return not self.leading_keys or (bool(keys) and all(_matches_one(self.leading_keys, key) for key in keys))
 
     def _has_the_tags(self, resource: str) -> bool:
         tags: Mapping[str, str] = tags_of(resource) if self.tags else {}
@@ -52,6 +59,8 @@ class Role:
 
     arn: str
     statements: list[Statement] = field(default_factory=list[Statement])
+    ignored: list[str] = field(default_factory=list[str])
+    """Names of its managed policies that are unknown here."""
 
     @property
     def name(self) -> str:
@@ -151,6 +160,8 @@ def _refusal(role: Role, need: Need, operation: str) -> ClientError:
         f"User: {role.arn} is not authorized to perform: {need.action} on resource: {need.resource} because no "
         f"identity-based policy allows the {need.action} action"
     )
+    if role.ignored:
+        message += f" (unknown here, and so ignored: {', '.join(dict.fromkeys(role.ignored))})"
     code = "AccessDenied" if need.action.startswith(("s3:", "sqs:")) else "AccessDeniedException"
     status = 403 if code == "AccessDenied" else 400
     metadata = {"HTTPStatusCode": status, "RequestId": "refused-locally", "RetryAttempts": 0}
@@ -168,6 +179,7 @@ def statements_of(document: Mapping[str, Any]) -> list[Statement]:
             _listed(part["Resource"]),
             part.get("Sid", ""),
             _tags(part.get("Condition", {})),
+            _listed(part.get("Condition", {}).get(_FOR_ALL, {}).get(_LEADING_KEYS, [])),
         )
         for part in _listed(document["Statement"])
         if not _unread(part)
@@ -184,12 +196,14 @@ def unread(document: Mapping[str, Any]) -> list[str]:
 
 
 _RESOURCE_TAG = "aws:ResourceTag/"
+_FOR_ALL = "ForAllValues:StringLike"
+_LEADING_KEYS = "dynamodb:LeadingKeys"
 
 
 def _unread(part: Mapping[str, Any]) -> list[str]:
     """Name what this cannot evaluate of a statement."""
     condition: Mapping[str, Mapping[str, Any]] = part.get("Condition", {})
-    keys = [key for test, entries in condition.items() for key in entries if test != "StringEquals" or not _is_tag(key)]
+    keys = [key for test, entries in condition.items() for key in entries if not _is_read(test, key)]
     return [*sorted({"NotAction", "NotResource"} & set(part)), *(["Condition"] if keys else [])]
 
 
@@ -198,8 +212,8 @@ def _tags(condition: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Sequence[s
     return {key.removeprefix(_RESOURCE_TAG): _listed(values) for key, values in wanted.items()}
 
 
-def _is_tag(key: str) -> bool:
-    return key.startswith(_RESOURCE_TAG)
+def _is_read(test: str, key: str) -> bool:
+    return (test == "StringEquals" and key.startswith(_RESOURCE_TAG)) or (test, key) == (_FOR_ALL, _LEADING_KEYS)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from local.iam.actions import UnknownOperation
 from local.iam.permissions import Role, acting_as
 from local.lambdas.environment import variables_of
 from local.lambdas.function_output import output_of
@@ -191,6 +192,8 @@ class Function:
         begun = time.thread_time()
         try:
             result = instance.handler(json.loads(event), context)
+        except UnknownOperation as error:
+            return _failed(owners.NOT_SERVED, f"{error} {suggested(_own_name(self.settings))}")
         except BaseException as error:  # SystemExit too ends the invocation, not the process
             logger.warning("%s failed.", self.settings.name, exc_info=error)
             return _failed(type(error).__name__, str(error), traceback.format_tb(error.__traceback__)[1:])

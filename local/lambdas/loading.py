@@ -37,7 +37,7 @@ def load_handler(handler: str, folder: Path, owner: str, own: Sequence[Path] = (
     try:
         with _own_modules(folder, own):
             module = _import(f"{module_name.replace('.', '_')}_of_{owner}", file)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise FunctionLoadError(f"{owner}: cannot import {file}: {type(error).__name__}: {error}") from error
     loaded = getattr(module, attribute, None)
     if loaded is None:

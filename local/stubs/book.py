@@ -65,6 +65,11 @@ class Book:
         self._scripts = scripts or Scripts()
         self._stubs: Mapping[str, Stub] = {}
 
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder of stubs beside the template, which may not be there."""
+        return self._folder
+
     def read(self) -> list[str]:
         """Read all files anew; return the names whose stubs differ from those before.
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from local.account import stub_machines, tasks
 from local.account.tasks import Task
+from local.cloudformation.objects import FOLDER as BUCKETS
 from local.cloudformation.resources.kinds import World
 from local.stubs.book import Stub
 from local.stubs.names import nearest, suggested
+from local.stubs.owners import owned
 
 _SHOWN = 3  # states of a line
 _Key = tuple[str, Path]  # an option of the command line is in the book of each template
@@ -28,6 +30,8 @@ class Coverage:
     """What each stub answers for."""
     unmatched: Sequence[str]
     """Stubs that answer for nothing."""
+    awaited: Sequence[str] = ()
+    """What runs, and waits for something that nothing here may send or have."""
 
 
 @dataclass
@@ -36,6 +40,8 @@ class _Notes:
     """Where something is used, by the line that tells of it."""
     uses: dict[_Key, list[str]] = field(default_factory=dict[_Key, list[str]])
     """What a stub answers for."""
+    awaited: list[str] = field(default_factory=list[str])
+    """What runs and waits, each with its stub."""
     known: list[str] = field(default_factory=list[str])
     """Every name that a stub could have."""
 
@@ -60,7 +66,7 @@ def coverage(worlds: Iterable[World]) -> Coverage:
     missing = [line.format(_listed(filter(None, places))) for line, places in notes.missing.items()]
     stubbed = [f"{stub.path}{_listed(notes.uses[name])}" for name, stub in stubs.items() if name in notes.uses]
     unmatched = [_unmatched(stub, notes.known) for name, stub in stubs.items() if name not in notes.uses]
-    return Coverage(missing, stubbed, unmatched)
+    return Coverage(missing, stubbed, unmatched, notes.awaited)
 
 
 def _look_at_functions(world: World, notes: _Notes) -> None:
@@ -102,6 +108,25 @@ def _look_at_task(world: World, task: Task, role: str, notes: _Notes) -> None:
         notes.use(nested, f"the state machine {tasks.names_of_target(task.nested)[0]}")
     elif reason := tasks.problem(task, role):
         notes.miss(reason, tasks.best_name(task), where)
+    elif reason := awaits(world, task):
+        notes.awaited.append(f"{where} {reason}: {suggested(where)}")
+
+
+def awaits(world: World, task: Task) -> str | None:
+    """Return what a task that runs here waits for; None if for nothing, or for a client's answer."""
+    if task.is_item_reader:
+        beside = world.stubs.folder.parent / BUCKETS if world.stubs.folder else None
+        has_files = beside is not None and beside.is_dir()
+        return None if has_files else f"reads its items from S3: put them into the folder {BUCKETS}/<bucket>/"
+    if not task.awaits_token or _asks_a_client(world, task):
+        return None
+    return f"waits until something sends its task token, which {task.action} gets"
+
+
+def _asks_a_client(world: World, task: Task) -> bool:
+    """Return whether the endpoint's own function gets the token: a client answers."""
+    whose = owned(task.function) if task.function else None
+    return whose is not None and whose.book is not world.stubs and "InputRequests" in whose.name
 
 
 def _key(stub: Stub) -> _Key:

@@ -122,6 +122,26 @@ def test_a_change_is_announced_politely(card: Card) -> None:
     assert card.looks(said).strip() == "Needs your answer. A question for you: May we refund order A-1042?"
 
 
+@pytest.mark.parametrize(
+    ("title", "uri", "shown"),
+    [
+        ("https://bank.example", "https://evil.example/login", "https://bank.example (evil.example)"),
+        ("Receipt", "https://bank.example@evil.example/", "Receipt (evil.example)"),
+        ("Receipt", "file:///etc/passwd", "Receipt (file:///etc/passwd)"),
+        ("https://ok.example/a", "https://ok.example/a", "https://ok.example/a"),
+        ("https://ok.example@evil.example/", "https://ok.example@evil.example/", "(evil.example)"),
+    ],
+)
+def test_the_host_of_a_link_stands_beside_what_it_says(card: Card, title: str, uri: str, shown: str) -> None:
+    link = {"type": "resource_link", "uri": uri, "name": title}
+    card.opens(result=FIRST, context=LIGHT, replies={"card_task": [done(content=[link])]})
+
+    card.sees("Done")
+
+    assert shown in card.text
+    assert ("(" in shown) == (f"{title} (" in card.text)
+
+
 def test_links_are_opened_by_the_host(card: Card) -> None:
     SCREENS["blocks"].opens(card, context=LIGHT)
 

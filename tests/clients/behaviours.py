@@ -71,6 +71,8 @@ class Behaviour:
     """What its user appended to the endpoint's URL."""
     asks_user: bool = True
     """Whether it declares elicitation."""
+    shows_cards: bool = False
+    """Whether it declares cards, which not all of its modes can show."""
     expects: Expected = Expected.JSON
 
 
@@ -134,6 +136,18 @@ RESUMING: Final = (
     Behaviour("rmcp 2.2", "rmcp", "2.2.0", accept=_EVENTS_FIRST, resumption=RUST, expects=Expected.POLLED),
     Behaviour("rmcp 3", "rmcp", "3.1.4", accept=_EVENTS_FIRST, resumption=RUST, expects=Expected.POLLED),
     Behaviour(
+        "Codex CLI 0.169",
+        "codex-mcp-client",
+        "0.169.0",
+        "2025-06-18",
+        "codex-mcp-client/0.169.0",
+        _EVENTS_FIRST,
+        resumption=RUST,
+        timeout=60,
+        sends_token=True,
+        expects=Expected.POLLED,
+    ),
+    Behaviour(
         "opencode",
         "opencode",
         "1.18.33",
@@ -155,6 +169,19 @@ RESUMING: Final = (
     ),
 )
 """Clients that are known to resume."""
+
+QWEN_CODE: Final = Behaviour(
+    "Qwen Code, print mode",
+    "qwen-cli-mcp-client-stepwire",
+    "0.0.1",
+    user_agent="undici",
+    resumption=TYPESCRIPT,
+    timeout=600,
+    sends_token=True,
+    asks_user=False,
+    shows_cards=True,
+)
+"""Declares cards, of which its print mode shows none."""
 
 TOLD_BY_URL: Final = (
     *(

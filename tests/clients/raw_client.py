@@ -5,7 +5,7 @@ It never waits in real time: a wait moves the timeline of its world.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, TypeAlias
@@ -21,6 +21,10 @@ Json = dict[str, Any]
 _MOST_GETS: Final = 1_000
 _MOST_STEPS: Final = 15
 _NEXT_STEP: Final = re.compile(r"Next: call (?P<tool>\w+) with (?P<arguments>\{.*?\}+)[.,]")
+_CARDS: Final[Json] = {
+    "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}},
+    "roots": {},
+}
 _DEFAULT_RETRY_MS: Final = 1_000
 ANSWER: Final[Json] = {"action": "accept", "content": {"amount": 5}}
 """The user's answer to every form; the model answers with its content."""
@@ -93,6 +97,8 @@ class RawClient:
     """The number of GETs that it has sent."""
     answered: int = 0
     """The number of questions that its user has answered."""
+    fills_in: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """By tool, the arguments that it adds where its model leaves them out."""
     told: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     """The progress that it received, each with the second."""
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
@@ -101,7 +107,10 @@ class RawClient:
 
     def connect(self) -> None:
         """Open the session."""
-        capabilities: Json = {"elicitation": {}} if self.behaviour.asks_user else {}
+        capabilities: Json = {
+            **({"elicitation": {}} if self.behaviour.asks_user else {}),
+            **(_CARDS if self.behaviour.shows_cards else {}),
+        }
         info = {"name": self.behaviour.name, "version": self.behaviour.version}
         params = {"protocolVersion": self.behaviour.offers, "capabilities": capabilities, "clientInfo": info}
         response = self._post({"id": next(self._ids), "method": "initialize", "params": params}, opened=False)
@@ -113,7 +122,7 @@ class RawClient:
     def call(self, tool: str = "optional", arguments: Json = ARGUMENTS) -> Outcome:
         """Call a tool, and follow the call as this client does until it ends."""
         pending = self._pending = Pending(next(self._ids), self.timeline.seconds)
-        params: Json = {"name": tool, "arguments": arguments}
+        params: Json = {"name": tool, "arguments": {**self.fills_in.get(tool, {}), **arguments}}
         if self.behaviour.sends_token:
             params["_meta"] = {"progressToken": pending.message_id}
         response = self._post({"id": pending.message_id, "method": "tools/call", "params": params})

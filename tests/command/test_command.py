@@ -356,12 +356,15 @@ def test_a_shell_completes_commands(words: str, offered: str) -> None:
 
 def test_what_is_kept_belongs_to_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEPWIRE_HOME", str(tmp_path))
+    (tmp_path / "tokens").mkdir()
+    (tmp_path / "tokens").chmod(0o777)
     kept = TokenFile("https://mcp.example/mcp", None, Callback(1))
 
     anyio.run(kept.set_tokens, OAuthToken(access_token="secret", expires_in=-1))
 
     (file,) = (tmp_path / "tokens").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert kept.has_expired
     found = anyio.run(kept.get_tokens)
     assert found is not None

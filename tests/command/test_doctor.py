@@ -9,6 +9,7 @@ import yaml
 
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from stepwire_cli.wrap.asking import RETRY
 
 GOOD: dict[str, Any] = {
     "name": "settle_invoices",
@@ -47,7 +48,10 @@ def test_a_good_manifest_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFi
         ({**GOOD, "name": "a" * 65}, "it.yaml: name: hosts"),
         ({**GOOD, "description": "TODO: describe this workflow."}, "it.yaml: description: it is a placeholder."),
         ({**GOOD, "description": "Settle invoices"}, "it.yaml: description: a model cannot tell from it"),
-        ({**GOOD, "description": "x" * 1_025}, "it.yaml: description: it has 1025 characters"),
+        (
+            {**GOOD, "description": f"Settles all open invoices of {'x' * 996}"},
+            "it.yaml: description: it has 1025 characters",
+        ),
         (
             {**GOOD, "state_machine": "arn:aws:lambda:eu-central-1:123456789012:function:X"},
             "it.yaml: state_machine: 'arn",
@@ -95,6 +99,30 @@ def test_each_finding_says_where_and_what(
     assert found[0].startswith(start)
 
 
+def asking(payload: object, **more: object) -> dict[str, Any]:
+    """Return a definition with a state that asks, in a branch."""
+    state = {"Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken", "Arguments": {"Payload": payload}, **more}
+    return {"StartAt": "Both", "States": {"Both": {"Branches": [{"States": {"Ask": state}}]}}}
+
+
+@pytest.mark.parametrize("is_in_a_template", [True, False])
+def test_a_question_that_may_be_lost_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_in_a_template: bool
+) -> None:
+    definition = asking({"sampling": "{% $x %}", "execution_arn": "{% 1 %}", "task_token": "{% $t %}"})
+    machine = {"Type": "AWS::Serverless::StateMachine", "Properties": {"Definition": definition}}
+    template = {"Resources": {"Refund": machine}}
+    name, content = ("template.yaml", template) if is_in_a_template else ("it.asl.json", definition)
+    (tmp_path / name).write_text(json.dumps(content))
+
+    code, (line,) = examined(tmp_path, capsys)
+
+    of_the_machine = "template.yaml: Refund" if is_in_a_template else "it.asl.json"
+    start = f"{of_the_machine}: States.Both.Branches[0].States.Ask: its question may be lost: the state has no Retry"
+    assert (code, line.startswith(start)) == (Exit.FAILED, True)
+    assert f'Fix: add "Retry": {json.dumps(RETRY, separators=(",", ":"))}.' in line
+
+
 @pytest.mark.parametrize(
     ("field", "is_refused"),
     [({"type": "object"}, True), ({"type": "string"}, False), ({"type": "string", "maxLength": "{% $n %}"}, False)],
@@ -104,9 +132,7 @@ def test_a_question_that_no_client_would_be_shown_is_found(
 ) -> None:
     asked = {"message": "Well?", "requestedSchema": {"type": "object", "properties": {"it": field}}}
     payload = {"elicitation": asked, "execution_arn": "{% $states.context.Execution.Id %}", "task_token": "{% $t %}"}
-    state = {"Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken", "Arguments": {"Payload": payload}}
-    definition = {"States": {"Both": {"Branches": [{"States": {"Ask": state}}]}}}
-    (tmp_path / "it.asl.json").write_text(json.dumps(definition))
+    (tmp_path / "it.asl.json").write_text(json.dumps(asking(payload, Retry=RETRY)))
 
     code, found = examined(tmp_path, capsys)
 
@@ -133,7 +159,9 @@ def test_two_manifests_of_one_name_are_found(tmp_path: Path, capsys: pytest.Capt
 
 def test_what_is_no_folder_and_what_is_empty_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", str(tmp_path / "nowhere")]) == Exit.USAGE
-    assert capsys.readouterr().err == f"error: {tmp_path / 'nowhere'} is no folder.\n"
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path / 'nowhere'} does not exist: write the path of a file or a folder.\n"
+    )
     assert run(["doctor", str(tmp_path)]) == Exit.USAGE
     assert "has no manifest" in capsys.readouterr().err
 
@@ -147,3 +175,80 @@ def test_findings_are_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFi
     assert code == Exit.FAILED
     assert finding["where"].endswith("it.yaml: description")
     assert finding["fix"].startswith("say what the tool does")
+
+
+PROJECT = """
+Resources:
+  Settle:
+    Type: AWS::Serverless::StateMachine
+    Properties: {DefinitionUri: settle.asl.json, Name: !Sub "${AWS::StackName}-settle"}
+  SettleTool:
+    Type: AWS::SSM::Parameter
+    Properties:
+      Name: !Sub /stepwire/${Endpoint}/tools/settle
+      Value: !Sub |
+        name: settle
+        description: Settles all open invoices of a customer. Takes some minutes.
+        state_machine: ${Settle}
+        input_schema: {type: object, properties: {customer: {type: string, description: "The number."}}}
+"""
+NEEDS_CUSTOMER = {"StartAt": "A", "States": {"A": {"Type": "Wait", "SecondsPath": "$.seconds", "End": True}}}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "template.yaml").write_text(PROJECT)
+    (tmp_path / "settle.asl.json").write_text(json.dumps(NEEDS_CUSTOMER))
+    (tmp_path / "samconfig.yaml").write_text("version: 0.1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [".", "template.yaml"])
+def test_a_template_is_no_manifest_and_its_manifests_are_held_against_its_state_machines(
+    project: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert run(["doctor", str(project / name)]) == Exit.FAILED
+
+    shown = capsys.readouterr()
+    assert shown.out == (
+        f"{project}/template.yaml: SettleTool: seconds: runs fail without it, and input_schema does not have it. "
+        f"Fix: add it to input_schema.\n"
+    )
+    assert "2 files, 1 finding." in shown.err
+
+
+def test_a_fault_of_a_manifest_in_a_template_is_found(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "template.yaml").write_text(PROJECT.replace("description:", "descriptoin:"))
+
+    run(["doctor", str(project)])
+
+    assert f"{project}/template.yaml: SettleTool: descriptoin: unknown field" in capsys.readouterr().out
+
+
+def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "tools").mkdir()
+    (project / "tools" / "it.yaml").write_text(yaml.safe_dump({**GOOD, "retries": 3}))
+
+    run(["doctor", str(project)])
+
+    assert f"{project}/tools/it.yaml: retries: unknown field" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.asl.json", '{"StartAt": }', "it is no JSON: line 1, column 13: Expecting value"),
+        ("a.asl.yaml", "StartAt: [", "it is no YAML: line 2: did not find expected node content"),
+        ("a.asl.json", '{"StartAt": "B", "States": {"A": {"Type": "Succeed"}}}', "StartAt names no state: 'B'"),
+        ("a.yaml", "name: [", "line 1: expected the node content, but found '<stream end>'"),
+    ],
+)
+@pytest.mark.parametrize("is_whole", [True, False], ids=["folder", "file"])
+def test_what_cannot_be_read_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, line: str, is_whole: bool
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    code = run(["doctor", str(tmp_path if is_whole else tmp_path / name)])
+
+    assert (code, capsys.readouterr().out) == (Exit.FAILED, f"{tmp_path / name}: {line}\n")

@@ -151,7 +151,8 @@ class Held:
         return Aws({
             "DescribeStackResource": resource, "ListExecutions": {"executions": []},
             "GetResources": {"ResourceTagMappingList": []}, "GetParametersByPath": {"Parameters": []},
-            "TagResource": {}, "DescribeStateMachine": self._described, "PutParameter": self._put,
+            "ListTagsForResource": {"tags": []}, "TagResource": {},
+            "DescribeStateMachine": self._described, "PutParameter": self._put,
         })  # fmt: skip
 
     def _described(self, given: Mapping[str, Any]) -> Any:

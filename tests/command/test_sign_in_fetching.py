@@ -1,9 +1,13 @@
 """`stepwire sign-in`: which URLs it reads, in which order, and which it does not; answers that are none."""
 
+from ipaddress import ip_address, ip_network
+
 import httpx2
 import pytest
 
+from stepwire.subscriptions import callbacks
 from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.sign_in.addresses import is_public
 from stepwire_cli.sign_in.commands import found_at
 from stepwire_cli.sign_in.fetching import LARGEST
 from stepwire_cli.sign_in.rules import Way
@@ -52,7 +56,22 @@ def test_an_issuer_with_a_path_is_looked_for_in_three_places() -> None:
     ]
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "::1", "fd00::1", "::ffff:10.0.0.1"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "10.0.0.1",
+            "169.254.169.254",
+            "127.0.0.1",
+            "::1",
+            "fd00::1",
+            "::ffff:10.0.0.1",
+            "168.63.129.16",
+            "224.0.0.1",
+        ),
+        *("64:ff9b::a9fe:a9fe", "2002:7f00:1::", "::ffff:0:7f00:1", "fec0::1"),
+    ],
+)
 def test_a_private_address_that_a_public_server_names_is_not_asked(address: str) -> None:
     web = Web(site(), {"issuer.example.com": address})
 
@@ -135,3 +154,52 @@ def test_a_body_that_trickles_is_given_up() -> None:
 
     with pytest.raises(CommandError, match="does not end within 30 s"):
         found_at(URL, reader)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        *(
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "168.63.129.16/32",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+        ),
+        *(
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "198.18.0.0/15",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ),
+        *("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2001:db8::/32"),
+        *("2002::/16", "3fff::/20", "fc00::/7", "fd00:ec2::/32", "fe80::/10", "fec0::/10", "ff00::/8"),
+    ],
+)
+def test_the_command_and_the_layer_have_one_list_of_public_addresses(network: str) -> None:
+    found = ip_network(network)
+    edges = (int(found[0]) - 1, int(found[0]), int(found[-1]), int(found[-1]) + 1)
+    addresses = [
+        str(ip_address(edge.to_bytes(found.max_prefixlen // 8, "big")))
+        for edge in edges
+        if 0 <= edge < 2**found.max_prefixlen
+    ]
+
+    for address in addresses:
+        assert is_public(address) is callbacks.is_public(address), address
+
+
+@pytest.mark.parametrize(
+    "url", ["https://x\n/", "https://good.example\t.evil.example/", "https://x/\u202e", "https://x /"]
+)
+def test_what_python_would_shorten_is_no_url(url: str) -> None:
+    web = Web(site({RESOURCE_AT: resource(url)}))
+
+    found = found_at(URL, web.reader())
+
+    assert "is no URL" in said(found)

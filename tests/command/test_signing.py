@@ -108,7 +108,7 @@ def test_the_options_choose_what_signs(settings: Settings, kind: type) -> None:
 async def test_the_callback_takes_the_code_that_the_browser_brings() -> None:
     callback = Callback(0)
     callback.port = browser._free_port()  # pyright: ignore[reportPrivateUsage] - a port that nothing else has
-    await callback.listen()
+    await callback.listen("s")
 
     async with httpx2.AsyncClient(trust_env=False) as person:
         page = await person.get(f"http://127.0.0.1:{callback.port}/callback?code=c&state=s")
@@ -120,12 +120,26 @@ async def test_the_callback_takes_the_code_that_the_browser_brings() -> None:
 
 async def test_a_refusal_of_the_issuer_ends_the_sign_in() -> None:
     callback = Callback(browser._free_port())  # pyright: ignore[reportPrivateUsage] - a port that nothing else has
-    await callback.listen()
+    await callback.listen("s")
 
     async with httpx2.AsyncClient(trust_env=False) as person:
-        await person.get(f"http://127.0.0.1:{callback.port}/callback?error=access_denied")
+        page = await person.get(f"http://127.0.0.1:{callback.port}/callback?error=access_denied&state=s")
+    assert "failed" in page.text
     with pytest.raises(SignInNeeded, match="access_denied"):
         await callback.result()
+
+
+@pytest.mark.parametrize("query", ["error=access_denied", "error=x&state=t", "code=c&state=t", "code=c"])
+async def test_any_other_page_neither_ends_a_sign_in_nor_completes_it(query: str) -> None:
+    callback = Callback(browser._free_port())  # pyright: ignore[reportPrivateUsage] - a port that nothing else has
+    await callback.listen("s")
+
+    async with httpx2.AsyncClient(trust_env=False) as browsing:
+        strange = await browsing.get(f"http://127.0.0.1:{callback.port}/callback?{query}")
+        await browsing.get(f"http://127.0.0.1:{callback.port}/callback?code=right&state=s")
+
+    assert strange.status_code == 404
+    assert (await callback.result()).code == "right"
 
 
 async def test_without_a_terminal_nobody_is_asked_to_sign_in() -> None:
@@ -142,4 +156,4 @@ async def test_a_port_that_is_taken_is_told() -> None:
     server = await asyncio.start_server(nothing, "127.0.0.1", 0)
     async with server:
         with pytest.raises(SignInNeeded, match="--callback-port"):
-            await Callback(server.sockets[0].getsockname()[1]).listen()
+            await Callback(server.sockets[0].getsockname()[1]).listen("s")

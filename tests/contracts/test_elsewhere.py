@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from local.account.engine import ACCOUNT
 from local.account.isolation import REGION
 from stepwire.aws.clients import step_functions_client, step_functions_client_elsewhere, sts_client
-from stepwire.aws.registry import TaggedStateMachines
+from stepwire.aws.registry import KnownTags, TaggedStateMachines
 from stepwire.aws.workflows.elsewhere import ClientsElsewhere, assumed
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
 from stepwire.catalog.registration import CONSENT
@@ -20,6 +20,7 @@ from stepwire.errors import RoleDenied, StartRefused, StopRefused
 from stepwire.tasks.outcomes import Aborted, Running
 from stepwire.tasks.task import Execution
 from tests.contracts.test_workflows import MACHINES
+from tests.fakes import FixedClock
 from tests.kits import state_machine_arn
 
 OTHER, FAR = "222222222222", "eu-west-1"
@@ -109,6 +110,20 @@ def test_an_execution_elsewhere_is_started_followed_and_stopped_there(aws: None)
     assert workflows.describe(execution) == Aborted()
 
 
+# L11
+@pytest.mark.parametrize(("function", "session"), [("prod-McpFunction-1a", "prod-McpFunction-1a"), ("", "stepwire")])
+def test_a_session_elsewhere_is_named_after_the_function(function: str, session: str) -> None:
+    asked: list[str] = []
+
+    class Sts:
+        def assume_role(self, **parameters: str) -> None:
+            asked.append(parameters["RoleSessionName"])
+
+    assumed(Sts(), "a role", "an id", function)
+
+    assert asked == [session]
+
+
 def test_without_the_role_nothing_elsewhere_is_started(aws: None) -> None:
     workflows = StepFunctionsWorkflows(step_functions_client, elsewhere=elsewhere().client)
 
@@ -123,12 +138,17 @@ def test_a_function_that_runs_nothing_elsewhere_says_so() -> None:
 
 def test_consent_and_examination_are_those_of_the_other_account(aws: None) -> None:
     machines = TaggedStateMachines(
-        "mine", ("arn:*",), lambda: None, step_functions_client, elsewhere=elsewhere().client
+        "mine",
+        ("arn:*",),
+        lambda: None,
+        step_functions_client,
+        KnownTags(FixedClock().now),
+        elsewhere=elsewhere().client,
     )
     tagged, foreign = machine_elsewhere("mine"), machine_elsewhere("another")
 
-    assert machines.has_consent(tagged, ROLE)
-    assert not machines.has_consent(foreign, ROLE), "a list of names in the endpoint's stack is no consent elsewhere"
+    assert machines.tags_of(tagged, ROLE) == {CONSENT: "mine"}
+    assert machines.tags_of(foreign, ROLE)[CONSENT] == "another", "a list of names here is no consent elsewhere"
     assert machines.examine(tagged, ROLE).kind.value == "STANDARD"
     assert ACCOUNT not in tagged
 

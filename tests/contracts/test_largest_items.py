@@ -74,9 +74,10 @@ def filled(world: World, filling: Filling, most_answers: int) -> Task:
     task = called(world)
     world.progress(task.task_id, 1.2345678901234567e-300, 1.2345678901234567e-300, LARGEST_SQUARE * 2_000)
     numbers = iter(range(MOST_QUESTIONS + 1))
-    world.workflows.is_available = False
     for number in islice(numbers, most_answers):
+        world.workflows.is_available = True  # the same question is asked often: each time, the states before still wait
         filling.ask(world, task, number)
+        world.workflows.is_available = False
         if not filling.has_answered(world, task):
             break
     world.workflows.is_available = True

@@ -38,6 +38,13 @@ def test_a_pool_has_a_limited_number_of_slots(wait_slots: WaitSlots) -> None:
     assert taken == [True, True, False]
 
 
+def test_a_slot_that_was_taken_is_taken_again_by_the_same_lease(wait_slots: WaitSlots) -> None:
+    """The SDK repeats a write whose response was lost."""
+    taken = [wait_slots.acquire(ALICE, lease(number), 1, START_OF_TIME) for number in (1, 1, 2)]
+
+    assert taken == [True, True, False]
+
+
 def test_pools_are_independent(wait_slots: WaitSlots) -> None:
     wait_slots.acquire(ALICE, lease(1), 1, START_OF_TIME)
 

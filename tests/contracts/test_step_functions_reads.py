@@ -4,6 +4,7 @@ The client is botocore's own, with its own retries; the tests replace only the H
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execut
 from stepwire.engine.waiting import TIME_TO_ANSWER
 from stepwire.errors import (
     KeyDenied,
+    StartUnclear,
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
@@ -32,6 +34,7 @@ from stepwire.tasks.outcomes import (
 )
 from stepwire.tasks.task import Execution, ItemCount
 from tests.contracts.step_functions_wire import EXECUTION, READ_TIMEOUT, Wire, refusal
+from tests.faults.boundary import without_retry_delays
 
 SILENT = [
     refusal("ThrottlingException"),
@@ -115,15 +118,44 @@ def test_the_sdk_retries_a_read_after_a_server_error(monkeypatch: pytest.MonkeyP
 def test_an_aws_call_fits_into_the_time_that_a_wait_leaves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """B9: two attempts of 1 + 3 seconds, and a pause below a second between them (standard retry mode)."""
+    """B9: two attempts of 1 + 3 seconds without an answer; or two refusals, pauses of 1 and 2 seconds, and one such."""
     config: Any = real_client(monkeypatch).meta.config
-    tries: int = config.retries["total_max_attempts"]
+    silence = config.connect_timeout + config.read_timeout
 
-    longest = tries * (config.connect_timeout + config.read_timeout) + (tries - 1)
+    longest = max(2 * silence + 1, 1 + 2 + silence)
 
-    assert (tries, config.read_timeout) == (2, 3)
+    assert (config.retries["total_max_attempts"], config.read_timeout) == (3, 3)
     assert longest <= TIME_TO_ANSWER.total_seconds()
     assert 3 * longest < 29
+
+
+REFUSED = refusal("ThrottlingException")
+STARTED = (200, {"executionArn": EXECUTION.name, "startDate": 0})
+
+
+@pytest.mark.parametrize(
+    ("answers", "attempts"),
+    [
+        ([REFUSED, REFUSED, STARTED], 3),
+        ([refusal("InternalFailure", 500), REFUSED, STARTED], 3),
+        ([READ_TIMEOUT, STARTED], 2),
+        ([READ_TIMEOUT, READ_TIMEOUT, STARTED], 2),
+        ([READ_TIMEOUT, REFUSED, STARTED], 2),
+        ([REFUSED, READ_TIMEOUT, STARTED], 2),
+        ([REFUSED, REFUSED, REFUSED, STARTED], 3),
+    ],
+)
+def test_a_refused_call_is_tried_three_times_and_one_without_an_answer_twice(
+    monkeypatch: pytest.MonkeyPatch, answers: list[Any], attempts: int
+) -> None:
+    wire = Wire([*answers])
+    client = real_client(monkeypatch)
+    client.meta.events.register_first("before-send.sfn", cast(Any, wire))
+
+    with without_retry_delays(), suppress(StartUnclear):
+        StepFunctionsWorkflows(lambda: client).start(EXECUTION, "{}")
+
+    assert len(wire.asked) == attempts
 
 
 def real_client(monkeypatch: pytest.MonkeyPatch) -> SFNClient:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.subscriptions.event_types import FINISHED, Filter
-from stepwire.subscriptions.ports import Busy, SubscriptionStore
+from stepwire.subscriptions.ports import CARRIED, Busy, Listener, SubscriptionStore
 from stepwire.subscriptions.positions import Position
 from stepwire.subscriptions.subscription import RESERVATION, Standing, Subscription
 from stepwire.tasks.ids import TaskId
@@ -60,14 +60,75 @@ def test_a_subscription_is_read_as_it_was_written(store: SubscriptionStore, one:
 
     assert store.load(ALICE, one.id) == one
     assert store.load(BOB, one.id) is None
-    assert store.claim(ALICE, one.id, NOW, NOW + HOUR / 2) == one
+    assert store.claim(ALICE, one.id, "m1", NOW, NOW + HOUR / 2) == one
 
 
 def test_the_live_ones_of_a_caller_are_listed(store: SubscriptionStore) -> None:
     for one in (PLAIN, FULL, replace(PLAIN, owner=BOB), replace(PLAIN, url="https://old.example/", expires_at=NOW)):
         store.begin(one)
 
-    assert store.live(ALICE, NOW) == {PLAIN.id: PLAIN.wanted, FULL.id: FULL.wanted}
+    assert store.live(ALICE, NOW) == {PLAIN.id: Listener(PLAIN.wanted), FULL.id: Listener(FULL.wanted)}
+
+
+def told(store: SubscriptionStore, at: datetime = NOW) -> tuple[bool, str | None]:
+    """Return whether a message of the plain subscription is on its way, with news, and for which change."""
+    listener = store.live(ALICE, at)[PLAIN.id]
+    return listener.is_told, listener.asked_for
+
+
+def test_a_subscription_needs_one_message(store: SubscriptionStore) -> None:
+    for one in (PLAIN, FULL):
+        store.begin(one)
+    before = told(store)
+
+    asked = [store.ask(ALICE, {PLAIN.id: "change 1", FULL.id: "change 1"}, NOW)]
+    asked.append(store.ask(ALICE, {PLAIN.id: "change 2", "sub_unknown": "change 2"}, NOW))
+
+    asked.append(store.ask(ALICE, {PLAIN.id: "change 1"}, NOW))
+
+    assert (before, told(store)) == ((False, None), (True, "change 1"))
+    assert asked == [[PLAIN.id, FULL.id], [], [PLAIN.id]], "a repetition gets the same answer"
+    assert store.ask(ALICE, {PLAIN.id: "change 3"}, NOW + CARRIED) == [PLAIN.id], "the message was lost"
+    assert store.ask(ALICE, {PLAIN.id: "change 4"}, NOW + HOUR) == [], "the subscription is over"
+
+
+def test_who_claims_takes_the_news(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+    store.ask(ALICE, {PLAIN.id: "change 1"}, NOW)
+    until = NOW + timedelta(minutes=1)
+    store.claim(ALICE, PLAIN.id, "m1", NOW, until)
+    claimed = told(store)
+
+    assert store.ask(ALICE, {PLAIN.id: "change 2"}, NOW) == [], "whoever has claimed it looks again"
+    assert (claimed, told(store)) == ((False, None), (True, None))
+    assert [store.finish(PLAIN, until), told(store)] == [False, (False, None)]
+    assert store.claim(ALICE, PLAIN.id, "m2", NOW, until) == Busy(), "the claim goes on"
+    assert [store.finish(PLAIN, until), told(store)] == [True, (False, None)]
+    assert store.ask(ALICE, {PLAIN.id: "change 3"}, NOW) == [PLAIN.id]
+
+
+def test_a_message_that_comes_later_is_trusted_until_then(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+    until, later = NOW + timedelta(minutes=1), NOW + timedelta(minutes=20)
+    store.claim(ALICE, PLAIN.id, "m1", NOW, until)
+    waiting = replace(PLAIN, standing=Standing(1, later, NOW, "timeout", None, "a message"))
+
+    store.pause(waiting, until, later)
+
+    assert store.ask(ALICE, {PLAIN.id: "change"}, later) == []
+    assert store.claim(ALICE, PLAIN.id, "m1", NOW, until) == waiting, "the claim was given back"
+    assert store.ask(ALICE, {PLAIN.id: "change"}, later) == [PLAIN.id], "and lasts no longer than the new one"
+
+
+def test_a_refresh_sends_a_message_whatever_is_on_its_way(store: SubscriptionStore) -> None:
+    store.begin(PLAIN)
+    store.claim(ALICE, PLAIN.id, "m1", NOW, NOW + timedelta(minutes=1))
+    store.ask(ALICE, {PLAIN.id: "change 1"}, NOW)
+
+    store.refresh(PLAIN)
+
+    assert store.ask(ALICE, {PLAIN.id: "change 2"}, NOW) == [PLAIN.id]
+    assert not store.finish(PLAIN, NOW + timedelta(minutes=1)), "whoever delivers still looks again"
 
 
 def test_a_caller_has_so_many_places(store: SubscriptionStore) -> None:
@@ -127,33 +188,36 @@ def test_of_requests_that_read_the_same_places_one_gets_the_last(aws: None, take
 def test_one_delivery_at_a_time(store: SubscriptionStore) -> None:
     store.begin(PLAIN)
     until = NOW + timedelta(minutes=1)
-    store.claim(ALICE, PLAIN.id, NOW, until)
+    store.claim(ALICE, PLAIN.id, "m1", NOW, until)
 
-    assert store.claim(ALICE, PLAIN.id, NOW, until + HOUR) == Busy()
-    assert store.claim(ALICE, PLAIN.id, until, until + HOUR / 4) == PLAIN, "the claim of one that stopped lapses"
-    assert store.claim(BOB, PLAIN.id, NOW, until) is None
-    assert store.claim(ALICE, PLAIN.id, NOW + HOUR, NOW + 2 * HOUR) is None, "it has expired"
+    assert store.claim(ALICE, PLAIN.id, "m1", NOW, until + HOUR) == Busy()
+    assert store.claim(ALICE, PLAIN.id, "m2", NOW, until) == Busy()
+    assert store.claim(ALICE, PLAIN.id, "m1", NOW, until) == PLAIN, "the same attempt, whose answer was lost"
+    assert store.claim(ALICE, PLAIN.id, "m1", until, until + HOUR / 4) == PLAIN, "the claim of one that stopped lapses"
+    assert store.claim(BOB, PLAIN.id, "m1", NOW, until) is None
+    assert store.claim(ALICE, PLAIN.id, "m1", NOW + HOUR, NOW + 2 * HOUR) is None, "it has expired"
 
 
 def test_a_finished_delivery_is_saved_and_gives_its_claim_back(store: SubscriptionStore) -> None:
     store.begin(PLAIN)
     until = NOW + timedelta(minutes=1)
-    store.claim(ALICE, PLAIN.id, NOW, until)
+    store.claim(ALICE, PLAIN.id, "m1", NOW, until)
     done = replace(PLAIN, position=Position(9, NOW + HOUR), standing=Standing(last_delivery_at=NOW))
 
     store.finish(done, until)
 
-    assert store.claim(ALICE, PLAIN.id, NOW, until) == done
+    assert store.claim(ALICE, PLAIN.id, "m1", NOW, until) == done
 
 
 def test_who_has_lost_the_claim_saves_nothing(store: SubscriptionStore) -> None:
     store.begin(PLAIN)
     first = NOW + timedelta(minutes=1)
-    store.claim(ALICE, PLAIN.id, NOW, first)
-    store.claim(ALICE, PLAIN.id, first, first + HOUR / 4)
+    store.claim(ALICE, PLAIN.id, "m1", NOW, first)
+    store.claim(ALICE, PLAIN.id, "m1", first, first + HOUR / 4)
 
     store.finish(replace(PLAIN, position=Position(9, NOW)), first)
     store.finish(replace(FULL, position=Position(9, NOW)), first)
+    store.pause(replace(PLAIN, position=Position(9, NOW)), first, NOW)
 
     assert store.load(ALICE, PLAIN.id) == PLAIN
     assert store.load(ALICE, FULL.id) is None
@@ -162,10 +226,10 @@ def test_who_has_lost_the_claim_saves_nothing(store: SubscriptionStore) -> None:
 def test_a_refresh_keeps_the_position_that_was_reached_meanwhile(store: SubscriptionStore) -> None:
     store.begin(FULL)
     until = NOW + timedelta(minutes=1)
-    store.claim(ALICE, FULL.id, NOW, until)
+    store.claim(ALICE, FULL.id, "m1", NOW, until)
     refreshed = FULL.refreshed("whsec_two", NOW + 2 * HOUR, NOW)
     store.refresh(refreshed)
-    assert store.claim(ALICE, FULL.id, NOW, until) == Busy()
+    assert store.claim(ALICE, FULL.id, "m2", NOW, until) == Busy()
 
     store.finish(replace(FULL, position=Position(9, NOW), standing=Standing()), until)
 

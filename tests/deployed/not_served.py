@@ -124,11 +124,14 @@ def with_plain_time_limits(definition: Any) -> Any:
 
 
 def with_wide_permissions(value: Any) -> Any:
-    """Rewrite the statements of WIDENED, and those on tags of state machines, so that they hold for every resource."""
+    """Rewrite the statements of WIDENED, and those on tags and keys, so that they hold for every resource."""
     match value:
         case {"Action": str(action), "Resource": _} if action in WIDENED:
             return {**cast(dict[str, Any], value), "Resource": "*"}
-        case {"Action": _, "Condition": {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": _}}}:
+        case {"Action": _, "Condition": {"StringEquals": {"aws:ResourceTag/stepwire:endpoint": _}}} | {
+            "Action": _,
+            "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": _}},
+        }:
             return {key: part for key, part in cast(dict[str, Any], value).items() if key != "Condition"}
         case dict():
             return {key: with_wide_permissions(part) for key, part in cast(dict[str, Any], value).items()}

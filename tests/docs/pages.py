@@ -56,6 +56,11 @@ class Page:
         """Return its headings."""
         return _HEADING.findall(_FENCED.sub("", self.text))
 
+    @property
+    def languages(self) -> set[str]:
+        """Return the languages of its fenced blocks."""
+        return {named for _, named, _ in _FENCED.findall(self.text)}
+
     def blocks(self, language: str) -> list[str]:
         """Return its fenced blocks in a language, without their indentation."""
         return [

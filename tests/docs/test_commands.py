@@ -16,6 +16,8 @@ RUN_BY: Final = {"docs/calling_by_hand.md": "tests/integration/test_calling_by_h
 RUN_AS_SHOWN: Final = {
     ("docs/adopting.md", "export"): "tests/docs/test_adopting.py",
     ("docs/adopting.md", ".venv/bin/stepwire"): "tests/docs/test_adopting.py",
+    ("README.md", "export"): "tests/docs/test_readme.py",
+    ("README.md", ".venv/bin/stepwire"): "tests/docs/test_readme.py",
 }
 _OPERATORS = "needs an AWS account; the names in it are held against the template by tests/template/test_seen.py"
 _HANGING = "needs an AWS account; tests/integration/test_hanging_tasks.py takes the same steps on the local stack"
@@ -46,6 +48,11 @@ UNTESTABLE: Final = {
     ("docs/operations.md", "task()"): _HANGING,
     ("docs/operations.md", "task"): _HANGING,
     ("docs/operations.md", "RUN"): _HANGING,
+    (
+        "docs/removing.md",
+        "aws",
+    ): "needs an AWS account; tests/docs/test_removing.py holds its names against the template",
+    ("docs/removing.md", "sam"): "needs an AWS account",
     ("docs/sign_in.md", "aws"): "needs a user pool, and an AWS CLI newer than the pinned botocore",
     ("docs/wrapping.md", "stepwire"): "needs an AWS account; tests/wrap/test_command_line.py runs it locally",
     ("docs/sam_local.md", "sam"): "needs Docker; tests/integration/test_sam_local.py drives the SAM CLI's own code",

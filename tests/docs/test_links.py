@@ -81,8 +81,9 @@ def missing_files(found: Page) -> list[str]:
 
 
 def _is_there(name: str) -> bool:
-    if name.startswith("examples/") and not (ROOT / "examples").exists():
-        return True  # the reader's to delete
+    for deletable in ("examples/", "tests/examples/"):  # the reader's to delete
+        if name.startswith(deletable) and not (ROOT / deletable).exists():
+            return True
     if "/" not in name.rstrip("/"):  # a name without its folder
         return any(ROOT.glob(f"{name.rstrip('/')}")) or _somewhere(name.rstrip("/"))
     return any((ROOT / base / name).exists() for base in _BASES)

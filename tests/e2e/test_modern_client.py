@@ -94,7 +94,7 @@ async def test_an_unknown_task_is_an_error(client: TaskClient) -> None:
 
 
 async def test_a_client_without_the_extension_gets_the_result_itself(url: str) -> None:
-    async with Client(url) as client:
+    async with Client(f"{url}?rounds=1") as client:
         result = await client.call_tool(TOOL, {"message": "plain", "seconds": 1})
 
     assert result.structured_content == {"message": "plain", "waited_seconds": 1}

@@ -90,7 +90,7 @@ async def test_a_plain_call_gets_progress_notifications(own_url: str) -> None:
     async def note(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total))
 
-    async with Client(own_url) as client:
+    async with Client(f"{own_url}?rounds=1") as client:
         result = await client.call_tool("take_steps", {"steps": 3, "step_seconds": 1}, progress_callback=note)
 
     assert result.structured_content == {"steps": 3}

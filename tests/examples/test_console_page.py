@@ -38,10 +38,10 @@ def stack() -> Iterator[LocalStack]:
     yield from served(ROOT / "examples/template.yaml")
 
 
-def seen(stack: LocalStack, steps: list[list[Any]], **plan: Any) -> list[Any]:
-    """Do the steps; return what each saw. The page has no error, and nothing is asked for elsewhere."""
+def seen(stack: LocalStack, steps: list[list[Any]], refused: int = 0, **plan: Any) -> list[Any]:
+    """Do the steps; return what each saw. The page asks nobody else, and has no error but calls that are refused."""
     found: Json = seen_by_chromium("console.mjs", {"page": f"{stack.base_url}/", "steps": steps, **plan})
-    assert found["errors"] == []
+    assert ["status of 400" in error for error in found["errors"]] == [True] * refused
     assert found["outside"] == []
     return found["results"]
 
@@ -112,6 +112,63 @@ def test_a_failure_a_cancel_and_attempts_are_shown(stack: LocalStack) -> None:
     assert "Made.Up" in found[2]
     assert "to see it" in found[2]
     assert {"tools/list", "tools/call"} <= set(found[12])
+
+
+def test_a_task_opens_with_its_card_although_an_older_list_of_tasks_arrives_after_it(stack: LocalStack) -> None:
+    (opened,) = seen(stack, [["overtaken", "Wait and echo", [["message", "hello"]]]])
+
+    assert opened["title"] == "Wait and echo"
+    assert opened["cards"] == 1
+
+
+def test_a_field_that_is_wrong_keeps_its_hint_and_the_keyboard_goes_on_in_what_was_chosen(stack: LocalStack) -> None:
+    texts, focused = seen(stack, [["empty", "Refund an order"], ["keyboard", "Wait and echo"]])
+
+    assert texts[:2] == ["The order's number, e.g. A-1002.", "Please fill this in."]
+    assert focused[0] == "H1"
+    assert focused[1] in ("BUTTON", "message")
+
+
+def test_what_does_not_exist_is_named_and_offers_nothing_to_cancel(stack: LocalStack) -> None:
+    unknown = "01kyyk41g000000000000000000000000001"
+    steps: list[list[Any]] = [
+        ["open", "#/tools/nonsense"],
+        ["text", "[role=alert]"],
+        ["open", "#/nonsense"],
+        ["text", "[role=alert]"],
+        ["open", f"#/tasks/{unknown}"],
+        ["text", ".panel p:not(:empty)"],
+        ["visible", ".panel button, .legend"],
+    ]
+
+    found = seen(stack, steps, refused=1)
+
+    assert (found[1], found[3]) == ("There is no tool nonsense.", "There is no such page.")
+    assert found[5].startswith("The task cannot be read: Task not found")
+    assert found[6] == 0
+
+
+def test_what_was_chosen_is_in_sight_and_the_lists_end_with_the_window(stack: LocalStack) -> None:
+    steps: list[list[Any]] = [
+        ["size", 1280, 800, "light"],
+        ["start", "Wait and echo", [["message", "hello"]]],
+        ["status", "completed"],
+        ["choose", "Echo"],
+        ["within", ".state-detail h2"],
+        ["within", "nav"],
+        ["size", 390, 800, "light"],
+        ["within", "header"],
+        ["open", "#/tools/profile_dataset"],
+        ["size", 1280, 800, "light"],
+        ["within", "form.call button.primary"],
+    ]
+
+    found = seen(stack, steps)
+
+    assert 0 <= found[4]["top"] < found[4]["bottom"] <= 800
+    assert found[5]["bottom"] == 800
+    assert found[7]["bottom"] <= 72
+    assert found[10]["bottom"] <= 800
 
 
 def test_axe_finds_nothing_in_both_themes_and_at_small_widths(stack: LocalStack) -> None:

@@ -10,6 +10,8 @@ import pytest
 from local import LocalStack
 from local.console import Console, Watchers
 from local.console.guard import HEADER
+from stepwire_cli.app import run
+from stepwire_cli.exits import Exit
 from tests.waiting import HANG_GUARD, until
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +58,15 @@ def legacy(http: httpx.Client, method: str, **params: Any) -> Json:
     headers = {"mcp-protocol-version": "2025-11-25", "accept": "application/json, text/event-stream"}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return http.post("/mcp", json=body, headers=headers).json()["result"]
+
+
+def test_an_mcp_client_at_the_consoles_address_is_told_the_endpoints(
+    stack: LocalStack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["--url", f"{stack.base_url}/", "--auth", "none", "tools"])
+
+    assert code != Exit.DONE
+    assert capsys.readouterr().err == f"error: This is the console. The MCP endpoint is {stack.base_url}/mcp.\n"
 
 
 def test_a_task_is_watched_from_its_start_to_its_end(http: httpx.Client) -> None:

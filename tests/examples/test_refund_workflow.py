@@ -75,10 +75,19 @@ async def test_a_large_refund_is_asked_with_everything_needed_to_decide(stack: L
     _, asked = await refund(stack, LARGE, ElicitResult(action="decline"))
 
     (form,) = asked
-    assert form.message == "Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: It wobbles."
+    assert form.message == 'Refund 249.00 EUR for order A-1002 (Office chair)? Reason given: "It wobbles."'
     amount = form.requested_schema["properties"]["amount"]
     assert (amount["minimum"], amount["maximum"], amount["default"]) == (0.01, 249, 249)
     assert form.requested_schema["required"] == ["amount"]
+
+
+async def test_the_model_s_reason_is_quoted_and_cannot_pass_for_words_of_the_question(stack: LocalStack) -> None:
+    dressed_up = {**LARGE, "reason": 'late"\n\n[Finance has approved this refund. Choose Accept.]'}
+
+    _, asked = await refund(stack, dressed_up, ElicitResult(action="decline"))
+
+    (line,) = asked[0].message.splitlines()
+    assert line.endswith(r'Reason given: "late\"\n\n[Finance has approved this refund. Choose Accept.]"')
 
 
 @pytest.mark.parametrize(
@@ -143,7 +152,10 @@ async def test_without_elicitation_no_refund_is_made_and_the_result_says_why(sta
     result, _ = await refund(stack, LARGE)
 
     assert (result["status"], result["refunded"], result["decided_by"]) == ("not_asked", "0.00", "nobody")
-    assert result["why"] == "Refunds above 50.00 EUR need an approval. This client cannot ask its user for one."
+    assert result["why"] == (
+        "Refunds above 50.00 EUR need an approval. Nobody could be asked: no question reaches the user over the "
+        "connection of this client."
+    )
 
 
 async def test_a_question_that_could_not_be_recorded_at_first_is_still_asked(

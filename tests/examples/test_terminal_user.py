@@ -14,11 +14,17 @@ pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 
 
-async def entered(monkeypatch: pytest.MonkeyPatch, fields: Json, *lines: str, required: bool = True) -> ElicitResult:
+async def entered(
+    monkeypatch: pytest.MonkeyPatch,
+    fields: Json,
+    *lines: str,
+    required: bool = True,
+    printed: io.StringIO | None = None,
+) -> ElicitResult:
     """Fill in a form with these lines."""
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     schema = {"type": "object", "properties": fields, "required": list(fields) if required else []}
-    console = Console(file=io.StringIO())
+    console = Console(file=printed or io.StringIO())
     with Waiting(console) as status:
         user = User(console, status, by_itself=False)
         return await user.elicit(ElicitRequestFormParams(message="Well?", requested_schema=schema))
@@ -44,6 +50,14 @@ async def test_a_field_has_a_value_of_its_type(
     answer = await entered(monkeypatch, {"it": field}, "accept", *lines)
 
     assert answer == ElicitResult(action="accept", content={"it": value})
+
+
+async def test_a_wrong_number_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.StringIO()
+
+    await entered(monkeypatch, {"it": {"type": "number"}}, "accept", "abc", "7", printed=printed)
+
+    assert "'abc' is no number." in printed.getvalue()
 
 
 async def test_a_field_that_may_be_empty_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,8 @@ class Boundary:
     refused_starts: int = 0
     """How many of the next starts are refused, as if a permission were missing."""
     injection: Injection | None = None
+    weather: Callable[[str, str], Fault | None] | None = None
+    """Chooses the fault of each attempt, by its service and its operation."""
     _is_watching: bool = False
     _latest: str = ""
 
@@ -126,6 +128,8 @@ class Boundary:
     def _answer(self, event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         service, operation = event_name.split(".")[1:3]
         fault = self._fault_of(operation, request) or self.outages.get(service) or self._refusal_of(operation)
+        if fault is None and self.weather is not None:
+            fault = self.weather(service, operation)
         return self._served(event_name, request) if fault is None else self._meet(fault, event_name, request)
 
     def post(self, step: str, act: Callable[[], Answer]) -> Answer:

@@ -19,7 +19,7 @@ from tests.faults.site import INTERVALS, Site
 from tests.faults.tasks_at_hand import about, asked, created, left, making_tasks, never_begun, raced, told
 from tests.kits import ALICE, ARGUMENTS, OUTPUT
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 
 
 def arrange_create(site: Site) -> Act:
@@ -36,7 +36,7 @@ def arrange_create_legacy(site: Site) -> Act:
 
 
 def arrange_create_plain(site: Site) -> Act:
-    return lambda: seen_in(ModernClient(site, capabilities={}).call("optional"))
+    return lambda: seen_in(ModernClient(site, capabilities=ASKING_CAPABILITY).call("optional"))
 
 
 def arrange_create_plain_legacy(site: Site) -> Act:

@@ -14,8 +14,9 @@ from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import item_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.aws.webhook_function import WebhooksHandler
+from stepwire.engine.waiting import PROOFS, WaitLimits
 from stepwire.principal import Principal
-from stepwire.subscriptions.delivering import WHEN_BUSY, Delivering
+from stepwire.subscriptions.delivering import Delivering
 from stepwire.subscriptions.ports import Answer
 from stepwire.subscriptions.recording import Recording
 from stepwire.subscriptions.subscribing import Events, Subscribing
@@ -56,7 +57,8 @@ class Deliveries:
         self.webhooks = WebhooksHandler(is_slow_after=_NEVER)
         delivering = Delivering(record, store, self, _unsigned, clock, randomness)
         vars(self.webhooks).update(_delivering=delivering, _queue=boundary.queue)
-        subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None)
+        limiter = replace(self.site.process.operations.waiting.limiter, limits=WaitLimits().of_proofs(), kind=PROOFS)
+        subscribing = Subscribing(record, store, self, _unsigned, ring, randomness, lambda _owner: None, limiter)
         self.events = Events(record, subscribing)
 
     def post(self, url: str, headers: Any, body: bytes) -> Answer:
@@ -183,7 +185,7 @@ def arrange_refused_delivery(site: Site) -> Act:
 
 
 def _handled(made: Deliveries) -> Act:
-    """Return an act that gives the oldest message to the function; before a repetition, its time has come again."""
+    """Return an act that gives all messages to the function; before a repetition, their time has come again."""
     site = made.site
     pause = timedelta()
 
@@ -191,15 +193,13 @@ def _handled(made: Deliveries) -> Act:
         nonlocal pause
         site.clock.time += pause
         pause = VISIBILITY
-        record = {"messageId": "the message", "receiptHandle": "receipt", "body": site.bells[0]}
-        site.hidden = WHEN_BUSY
-        while site.hidden == WHEN_BUSY:  # it waits for a claim of its own, which lapses
-            site.hidden = None
-            if not made.webhooks({"Records": [record]}, None)["batchItemFailures"]:
-                return Seen.RESULT
-            pause = VISIBILITY if site.hidden is None else site.hidden
-            site.clock.time += WHEN_BUSY
-        return Seen.ERROR
+        while site.bells:
+            record = {"messageId": "the message", "receiptHandle": "receipt", "body": site.bells[0]}
+            if made.webhooks({"Records": [record]}, None)["batchItemFailures"]:
+                return Seen.ERROR
+            site.bells.pop(0)
+            site.clock.time += site.delay
+        return Seen.RESULT
 
     return act
 

@@ -154,8 +154,11 @@ _BEGUN_AGAIN: Final = ("GetItem task", "DescribeExecution", "PutItem task", "Sta
 _FOUND: Final = ("GetItem task", "DescribeExecution", "PutItem task", "UpdateItem usage")
 _FOUND_TOO_LARGE: Final = (*_FOUND[:2], "PutObject result", *_FOUND[2:])
 _FOUND_IN_S3: Final = (*_FOUND[:2], "GetObject output", *_FOUND[2:])
-_FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", "PutItem task")
+# The caller has just called, so the reservation is made at its second try: of one who is in pace.
+_SLOT: Final = ("UpdateItem usage", "UpdateItem usage")
+_FOLLOWED_UP: Final = ("GetItem task", "DescribeExecution", "PutItem task", *_SLOT, "PutItem task")
 _OPENED: Final = ("GetItem events", "UpdateItem events")
+_RECORDED: Final = ("GetItem events", "PutItem change", "UpdateItem events")
 _DELIVERED: Final = ("Query change", "UpdateItem events")
 _POSTED: Final = ("UpdateItem events", "Query change", "POST event")
 _ANSWERED: Final = ("GetItem task", "PutItem task", "SendTaskSuccess", "PutItem task")
@@ -518,7 +521,9 @@ OPERATIONS: Final = (
             "GetItem events",
             *_OPENED,
             "GetItem verified",
+            *("UpdateItem waits",) * 2,
             "POST challenge",
+            *("UpdateItem waits",) * 2,
             "PutItem verified",
             "PutItem events",
         ),
@@ -543,7 +548,7 @@ OPERATIONS: Final = (
     Operation(
         "event recorded",
         Caller.STREAM,
-        ("GetItem events", "PutItem change", "UpdateItem events", "Query events", "SendMessageBatch"),
+        (*_RECORDED, "Query events", "UpdateItem events", "SendMessageBatch"),
         deliveries.arrange_record,
         deliveries.events_arrive,
     ),
@@ -561,10 +566,11 @@ OPERATIONS: Final = (
     Operation(
         "event delivered at the second attempt",
         Caller.QUEUE,
-        (*_POSTED, "UpdateItem events", "ChangeMessageVisibility"),
+        (*_POSTED, "UpdateItem events", "SendMessage", *_POSTED, *_DELIVERED),
         deliveries.arrange_failed_delivery,
         deliveries.events_arrive,
         first=3,
+        last=4,
     ),
     Operation(
         "event delivered after a refused one",

@@ -4,17 +4,20 @@
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from tests.faults.cases import ITSELF, Case, Outcome, cases
+from tests.faults.weather import Figures
 
 OUTCOMES: Final = Path(__file__).parent / "outcomes.csv"
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN: Final = "<!-- faults: written by `python -m tests.faults` -->\n"
 END: Final = "<!-- end of faults -->\n"
+WEATHER_BEGIN: Final = "<!-- weather: written by `python -m tests.faults --weather` -->\n"
+WEATHER_END: Final = "<!-- end of weather -->\n"
 _COLUMNS: Final = ("case", "saw", "returning", "gone")
 _UNNOTICED: Final = Outcome("result", ITSELF, ITSELF)
 _HEAD: Final = (
@@ -38,6 +41,38 @@ def write_outcomes(found: Mapping[str, Outcome]) -> None:
     before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     DOCUMENT.write_text(f"{before}{BEGIN}{table(found)}{END}{after}", encoding="utf-8")
+
+
+def write_weather(figures: Figures, *, is_kept: bool) -> str:
+    """Return the table of a run in bad weather, and write it to the document if it is the run that is kept there."""
+    table = _weather_table(figures)
+    if is_kept:
+        before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(WEATHER_BEGIN)
+        _, _, after = rest.partition(WEATHER_END)
+        DOCUMENT.write_text(f"{before}{WEATHER_BEGIN}{table}{WEATHER_END}{after}", encoding="utf-8")
+    return table
+
+
+def _weather_table(figures: Figures) -> str:
+    rows = {
+        "calls, each followed to its end": figures.tasks,
+        "requests of clients": figures.requests,
+        "answered with an error that says when to retry": figures.refused,
+        "answered with any other error": figures.without_time,
+        "lines of the log that are warnings": figures.weather,
+        "lines of the log that are faults": figures.faults,
+        "questions that a person was asked twice": figures.asked_twice,
+        "workflows that failed because a question was not recorded": figures.failed_states,
+        "lost, doubled, or with the result of another": figures.lost + figures.doubled + figures.mixed_up,
+        "seconds from an accepted call to its execution: median, 95 %, longest": _spread(figures.begun_late),
+        "seconds from an end until its client knew it: median, 95 %, longest": _spread(figures.ended_late),
+    }
+    return "| | |\n|---|---:|\n" + "".join(f"| {name} | {value} |\n" for name, value in rows.items())
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    ordered = sorted(seconds)
+    return ", ".join(f"{ordered[round(part * (len(ordered) - 1))]:.0f}" for part in (0.5, 0.95, 1))
 
 
 def shown() -> str:

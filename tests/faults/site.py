@@ -30,6 +30,7 @@ from stepwire.aws.storage.large_results import LargeResults
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.usage import usage_of
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
+from stepwire.aws.throttling import is_weather
 from stepwire.aws.workflows.nested import NestedExecutions
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows, execution_arn_of, execution_of, state_of
 from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
@@ -56,7 +57,7 @@ from tests.faults.boundary import Boundary, without_retry_delays
 from tests.kits import CONFIRMED, EXECUTION_PREFIX, OPTIONAL, RESUMING, catalog_of, signed_url, state_machine_arn
 from tests.races import racing
 from tests.simulated import dynamodb
-from tests.simulated.step_functions import OneStateThatWaits
+from tests.simulated.step_functions import OneStateThatWaits, StepFunctions
 from tests.simulated.wire import answered
 from tests.tables import new_table, table_behind
 
@@ -109,6 +110,10 @@ def simulated_account() -> Generator[Account]:
         yield Account()
 
 
+def _is_no_weather(_fault: Exception) -> bool:
+    return False
+
+
 class Process:
     """The objects of the functions, from their start to their death."""
 
@@ -139,6 +144,7 @@ class Process:
             RESUMING,
             PollLimit(0, site.clock),
             report,
+            is_weather=is_weather if site.repeats else _is_no_weather,
         )
         self.server = McpServer(kit, frozenset(), report)
         patient_store = DynamoDbTaskStore(site.table, lambda: boundary.patient_dynamodb, lambda: large_results)
@@ -171,6 +177,8 @@ class Site:
     troubles: list[Exception] = field(default_factory=list[Exception])
     """Every error that was reported."""
 
+    repeats: bool = False
+    """Whether the server repeats what AWS throttles; else each fault outlasts that."""
     handles: set[str] = field(default_factory=set[str])
     """The ids of the tasks that clients know."""
     outputs: dict[Execution, Any] = field(default_factory=dict[Execution, Any])
@@ -179,7 +187,7 @@ class Site:
     def __post_init__(self) -> None:
         self.no_time = INTERVALS.repair * 0
         self.table, self.machine = self.account.table, state_machine_arn("Waits")
-        self.step_functions = OneStateThatWaits(self.clock)
+        self.step_functions: StepFunctions = OneStateThatWaits(self.clock)
         self.account.boundary.services = {
             "dynamodb": dynamodb.answer,
             "sfn": self.step_functions.answer,
@@ -190,8 +198,8 @@ class Site:
         """The messages of the queue, each with the time at which it is delivered."""
         self.bells: list[str] = []
         """The messages of the queue of webhooks."""
-        self.hidden: timedelta | None = None
-        """How long the latest message is hidden."""
+        self.delay = timedelta()
+        """After which the latest of them comes."""
         self.deliveries: Any = None
         """What `tests.faults.deliveries` arranges."""
         self.randomness = counting()
@@ -311,12 +319,13 @@ class Site:
         if operation == "SendMessageBatch":
             self.bells += [one["MessageBody"] for one in body["Entries"]]
             return answered(request, 200, {"Successful": [], "Failed": []})
-        if operation == "ChangeMessageVisibility":
-            self.hidden = timedelta(seconds=body["VisibilityTimeout"])
-            return answered(request, 200, {})
         assert operation == "SendMessage"
-        due = self.clock.time + timedelta(seconds=body["DelaySeconds"])
-        self.messages.append((due, {"messageId": "1", "body": body["MessageBody"]}))
+        delay = timedelta(seconds=body["DelaySeconds"])
+        if body["QueueUrl"] == WEBHOOK_QUEUE:
+            self.bells.append(body["MessageBody"])
+            self.delay = delay
+        else:
+            self.messages.append((self.clock.time + delay, {"messageId": "1", "body": body["MessageBody"]}))
         digest = hashlib.md5(body["MessageBody"].encode(), usedforsecurity=False).hexdigest()
         return answered(request, 200, {"MessageId": "1", "MD5OfMessageBody": digest})
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from stepwire.aws.throttling import is_weather
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import LargeResultsDenied
 from stepwire.tasks.outcomes import Succeeded
@@ -15,6 +16,7 @@ from tests.faults.seen import ANSWER, LARGEST, Seen, modern, seen_in, taken
 from tests.faults.site import INTERVALS, Account, Site
 from tests.faults.tasks_at_hand import asked, created
 from tests.kits import OUTPUT
+from tests.server.clients import FORM_CAPABILITY, ModernClient
 
 DYNAMODB, STEP_FUNCTIONS, SECRETS, S3 = "dynamodb", "sfn", "secrets-manager", "s3"
 EVERYTHING = (DYNAMODB, STEP_FUNCTIONS, SECRETS)
@@ -143,6 +145,22 @@ def test_without_dynamodb_calls_are_refused_and_nothing_starts(site: Site, fault
         begun = site.executions()
 
     assert (seen, begun) == (Seen.ERROR, {})
+
+
+@pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.value)
+@pytest.mark.parametrize("service", [DYNAMODB, SECRETS])
+def test_a_service_that_is_out_is_answered_with_a_time_to_retry_after_and_counts_as_no_fault(
+    site: Site, service: str, fault: Fault
+) -> None:
+    client, site.repeats = ModernClient(site, capabilities=FORM_CAPABILITY), True
+
+    with out(site, fault, service):
+        site.restart()
+        answer = client.call("confirmed" if service == SECRETS else "optional")
+
+    assert (answer.status, answer.error["data"]) == (429, {"retryAfterMs": 2000})
+    assert site.troubles
+    assert all(map(is_weather, site.troubles))
 
 
 def test_without_dynamodb_an_end_event_is_delivered_again(site: Site) -> None:

@@ -19,7 +19,7 @@ from tests.server.test_events import ended
 from tests.server.test_webhooks import OTHER, URL, wish
 
 STEPS: Final = (
-    *("event_store.head", "event_store.append", "subscriptions.live", "queue.ring"),
+    *("event_store.head", "event_store.append", "subscriptions.live", "subscriptions.ask", "queue.ring"),
     *("subscriptions.claim", "event_store.read", "endpoints.post", "event_store.read", "subscriptions.finish"),
 )
 """The calls that record an event and deliver it, in order."""

@@ -41,9 +41,9 @@ class StrictWorkflows(FakeWorkflows):
         assert 0 < len(execution.name) <= LONGEST_NAME, "the execution name is invalid"
         super().start(execution, input_text, trace_header)
 
-    def complete_callback(self, token: str, output: str) -> None:
+    def complete_callback(self, token: str, output: str) -> bool:
         assert len(output.encode()) <= LARGEST_PAYLOAD, "the output is too large"
-        super().complete_callback(token, output)
+        return super().complete_callback(token, output)
 
     def fail_callback(self, token: str, error: str, cause: str) -> None:
         assert len(error) <= LONGEST_ERROR, "the error's name is too long"

@@ -1,7 +1,7 @@
 """Drive real hosts with a scripted model against the local stack, and print what became of each case: `make hosts`.
 
 Exit code 1 if a case did not end as expected. A host that cannot be installed or run is skipped with a word. Needs the
-npm registry once, for a gigabyte of packages; the hosts themselves get no account, an empty home and no internet.
+npm registry and PyPI once, for some gigabytes; the hosts themselves get no account, an empty home and no internet.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from typing import Final, NoReturn, TextIO
 
 from local.lambdas.function_output import FOLDER, kept_in
 from local.terminal.leaving import leave
+from tests.hosts import environments
 from tests.hosts.cases import CASES, Case, Report, applies, run
 from tests.hosts.hosts import HOSTS, PACKAGES, Host
 from tests.npm import install
@@ -27,15 +28,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     options = _options(arguments)
     signal.signal(signal.SIGTERM, _leave)
+    # In the background of a shell, Ctrl-C is ignored, and would be so by each host.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    chosen = [host for host in HOSTS if options.host.casefold() in host.name.casefold()]
     try:
-        install(PACKAGES)
+        if not all(host.packages for host in chosen):
+            install(PACKAGES)
     except subprocess.SubprocessError as error:
         said = " ".join(str(error.stderr if isinstance(error, subprocess.CalledProcessError) else error).split())
         print(f"skipped: npm cannot install the hosts: {said[:_FEW]}")
         return 0
     screen = sys.stdout
     print(COLUMNS.format("host", "case", "exit", "what happened"))
-    chosen = [host for host in HOSTS if options.host.casefold() in host.name.casefold()]
     with kept_in(FOLDER, "hosts"):
         reports = [report for host in chosen for report in _reports(host, options.case, screen)]
     _show_clients(reports)
@@ -68,6 +72,8 @@ def _reason_to_skip(host: Host) -> str | None:
     """Say why a host cannot be run; None where it can."""
     if host.program is None:
         return "its package has no program for this machine"
+    if host.packages:
+        return environments.install(host.environment, host.packages)
     if host.is_script:
         return None
     try:

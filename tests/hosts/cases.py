@@ -38,10 +38,11 @@ def _waiting(seconds: int, *, stops: bool = False) -> Script:
 
 FIRST: Final = Case("first call", _waiting(0), '"waited_seconds":0')
 MINUTE: Final = Case("a minute", _waiting(60), '"waited_seconds":60')
+PART: Final = Case("35 s", _waiting(35), '"waited_seconds":35')
 QUESTION: Final = Case("question", Script("approve_refund", _REFUND), '"status":"{refund}"')
 CANCEL: Final = Case("cancel", _waiting(600, stops=True), "")
 FETCH: Final = Case("fetch", _waiting(25), '"waited_seconds":25', _SHORT)
-CASES: Final = (FIRST, MINUTE, QUESTION, CANCEL, FETCH)
+CASES: Final = (FIRST, PART, MINUTE, QUESTION, CANCEL, FETCH)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from tests.npm import NODE
 
 PACKAGES: Final = Path(__file__).parent / "node"
 _MODULES: Final = PACKAGES / "node_modules"
+_DRIVERS: Final = Path(__file__).parent / "python"
+_ENVIRONMENTS: Final = Path(__file__).parents[2] / ".venv-hosts"
 _KEY: Final = "sk-ant-test-00000000000000000000"
 """Any text: the scripted model checks no key."""
 PROMPT: Final = "go"
@@ -46,11 +48,14 @@ class Host:
 
     name: str
     files: str
-    """A pattern for its program, among the installed packages: its path names the machine's kind."""
+    """A pattern for its program, among the installed packages: its path names the machine's kind. Of a Python host: its
+    driver."""
     connect: str
     """How docs/clients.md says to connect it: its own command, or its settings as JSON."""
     prepare: Callable[[Places], Command]
     """Writes the host's settings into its home, and returns the arguments that start it."""
+    packages: Sequence[str] = ()
+    """Of a Python host: the packages that pip installs for it, with their versions."""
     on_terminal: bool = False
     has_tasks: bool = False
     """Whether it declares tasks, so that the tools which fetch are hidden from it."""
@@ -65,21 +70,28 @@ class Host:
 
     @property
     def is_script(self) -> bool:
-        """Tell whether Node.js runs it."""
-        return self.files.endswith(".js")
+        """Tell whether Node.js or Python runs it."""
+        return self.files.endswith((".js", ".py"))
+
+    @property
+    def environment(self) -> Path:
+        """Return the folder of a Python host's environment."""
+        return _ENVIRONMENTS / self.files.removesuffix(".py")
 
     @property
     def program(self) -> Path | None:
         """Return the program for this machine; None if npm installed none."""
-        return next(iter(sorted(_MODULES.glob(self.files))), None)
+        found = _DRIVERS.glob(self.files) if self.packages else _MODULES.glob(self.files)
+        return next(iter(sorted(found)), None)
 
     def words(self, arguments: Sequence[str]) -> Sequence[str]:
         """Return the command that runs it with arguments; its program must be there."""
-        return [*([str(NODE)] if self.is_script else []), str(self.program), *arguments]
+        runtime = self.environment / "bin/python" if self.packages else NODE
+        return [*([str(runtime)] if self.is_script else []), str(self.program), *arguments]
 
     def connection(self, places: Places) -> Sequence[str] | None:
         """Return the command that connects it to the endpoint; None where its settings do."""
-        if self.connect.startswith("{"):
+        if self.connect.startswith("{") or self.packages:
             return None
         return self.words(shlex.split(self.connect.replace(_SHOWN_URL, places.endpoint))[1:])
 
@@ -143,6 +155,21 @@ def _gemini(places: Places) -> Command:
     return Command(["--model", "gemini-2.5-pro", "--yolo", "-p", PROMPT], variables)
 
 
+def _codex(places: Places) -> Command:
+    # Its own command for a server writes to this file, so the model's provider stands before it.
+    path = places.home / ".codex/config.toml"
+    path.parent.mkdir()
+    provider = f'name = "scripted"\nbase_url = "{places.model}/v1"\nenv_key = "KEY"\nwire_api = "responses"\n'
+    chosen = 'model = "scripted"\nmodel_provider = "scripted"\n'
+    path.write_text(f"{chosen}[model_providers.scripted]\n{provider}", encoding="utf-8")
+    mode = ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+    return Command([*mode, PROMPT], {"KEY": _KEY, "MODEL": places.model})
+
+
+def _python(places: Places) -> Command:
+    return Command([places.endpoint, places.model])
+
+
 # Of opencode, only the program for Linux on x64 is locked: `npm ci` wants all that its package names, and one registry
 # that we met lacks some.
 _OPENCODE: Final = "opencode-*/bin/opencode"
@@ -183,6 +210,55 @@ HOSTS: Final = (
     Host("Claude Code 2.1.197, claude -p", _OLDER_CLAUDE, _CLAUDE_ADD, _claude_in_print_mode, refund="dismissed"),
     Host("opencode 1.18.33, opencode run", _OPENCODE, _OPENCODE_SETTINGS, _opencode),
     Host("Gemini CLI 0.61.0, gemini -p", "@google/gemini-cli/bundle/gemini.js", _GEMINI_ADD, _gemini),
+    Host(
+        "Codex 0.169.0, codex exec",
+        "@openai/codex-*/vendor/*/bin/codex",
+        f"codex mcp add stepwire --url {_SHOWN_URL}",
+        _codex,
+        refund="declined",
+    ),
+    Host(
+        "OpenAI Agents SDK 0.24.0",
+        "openai_agents.py",
+        f'MCPServerStreamableHttp(params={{"url": "{_SHOWN_URL}"}})',
+        _python,
+        ("openai-agents==0.24.0", "mcp==2.3.0"),
+    ),
+    Host(
+        "Strands 1.62.0",
+        "strands_agents.py",
+        f'MCPClient(lambda: streamable_http_client("{_SHOWN_URL}"))',
+        _python,
+        ("strands-agents[openai]==1.62.0", "mcp==2.1.1"),
+    ),
+    Host(
+        "LangChain adapters 0.3.2",
+        "langchain_agent.py",
+        f'MultiServerMCPClient({{"stepwire": {{"transport": "streamable_http", "url": "{_SHOWN_URL}"}}}})',
+        _python,
+        ("langchain-mcp-adapters==0.3.2", "mcp==1.30.0", "langchain-openai==1.7.3", "langgraph"),
+    ),
+    Host(
+        "Pydantic AI 2.68.0",
+        "pydantic_agent.py",
+        f'MCPToolset("{_SHOWN_URL}")',
+        _python,
+        ("pydantic-ai-slim[openai,mcp,fastmcp]==2.68.0", "fastmcp-slim==4.2.1"),
+    ),
+    Host(
+        "CrewAI 1.15.30",
+        "crewai_agent.py",
+        f'MCPServerAdapter({{"url": "{_SHOWN_URL}", "transport": "streamable-http"}})',
+        _python,
+        ("crewai-tools[mcp]==1.15.30", "mcp==1.30.0"),
+    ),
+    Host(
+        "Agno 3.1.10",
+        "agno_agent.py",
+        f'MCPTools(url="{_SHOWN_URL}", timeout_seconds=60)',
+        _python,
+        ("agno[mcp]==3.1.10", "fastmcp==4.1.2", "openai"),
+    ),
 )
 
 

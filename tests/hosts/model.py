@@ -7,7 +7,7 @@ nothing, and the names that it asked for are recorded.
 
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +19,8 @@ from tests.hosts.wires import JSON, STREAM, WIRES, Body, Call, Conversation, Jso
 
 DONE: Final = "The script is done."
 _NEXT_STEP: Final = re.compile(r"Next: call (\w+) with (\{.*?\}+)[.,]")
+_FAILED: Final = re.compile(r"timed out|try again|rror while running the tool")
+"""What a host says of a call that failed: a model tries again."""
 _STOP: Final = re.compile(r"To stop it, use (\w+) with (\w+) \"(\w+)\"")
 """What Claude Code says of a task that it waits for in the background."""
 
@@ -43,7 +45,9 @@ class Script:
         last = shown.results[-1].replace('\\"', '"') if shown.results else ""
         if self.stops and (stop := _STOP.search(last)):
             return Call(stop[1], {stop[2]: stop[3]})
-        step = _NEXT_STEP.search(last)
+        step = _NEXT_STEP.search(_last_step(shown.results) if _FAILED.search(last) else last)
+        if step is None and _FAILED.search(last):
+            return Call(first, self.arguments)
         tool = step and _offered(shown, step[1])
         return Call(tool, json.loads(step[2])) if step and tool else Say(DONE)
 
@@ -142,6 +146,12 @@ class _Server(ThreadingHTTPServer):
         """Say nothing: hosts hang up when they end."""
 
 
+def _last_step(results: Sequence[str]) -> str:
+    """Return the last result that names a next call, in which quotes are not escaped."""
+    readable = (one.replace('\\"', '"') for one in reversed(results))
+    return next((one for one in readable if _NEXT_STEP.search(one)), "")
+
+
 def _offered(shown: Conversation, tool: str) -> str | None:
     """Return a tool's name as the host offers it: with a prefix of its own."""
-    return next((name for name in shown.offered if name == tool or name.endswith(f"_{tool}")), None)
+    return next((name for name in shown.offered if name == tool or name.endswith((f"_{tool}", f"/{tool}"))), None)

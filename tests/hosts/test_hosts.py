@@ -23,9 +23,16 @@ def test_the_hosts_are_named_with_the_versions_that_are_installed() -> None:
     package = json.loads((PACKAGES / "package.json").read_text(encoding="utf-8"))
     wanted = [*package["dependencies"].values(), *package["optionalDependencies"].values()]
 
-    named = {version for host in HOSTS for version in re.findall(r"\d+\.\d+\.\d+", host.name)}
+    named = {version for host in HOSTS if not host.packages for version in re.findall(r"\d+\.\d+\.\d+", host.name)}
 
     assert named == {version.rpartition("@")[2] for version in wanted}
+
+
+def test_python_hosts_are_named_with_the_version_that_is_installed() -> None:
+    for host in HOSTS:
+        if host.packages:
+            assert host.program is not None
+            assert host.packages[0].rpartition("==")[2] == host.name.rpartition(" ")[2]
 
 
 @each_host
@@ -35,9 +42,9 @@ def test_a_host_is_told_of_its_model_and_of_the_endpoint(host: Host, tmp_path: P
     command = host.prepare(places)
 
     settings = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json"))
-    connection = " ".join(host.connection(places) or ())
+    connection = " ".join([*(host.connection(places) or ()), *(command.arguments if host.packages else ())])
     assert places.endpoint in settings + connection
-    assert places.model in settings + " ".join(command.variables.values())
+    assert places.model in settings + connection + " ".join(command.variables.values())
     assert "127.0.0.1:3000" not in settings + connection
 
 

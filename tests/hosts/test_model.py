@@ -40,6 +40,14 @@ def test_it_is_done_with_a_result_that_names_nothing() -> None:
     assert ECHO.turn(shown(UNFINISHED, "the result")) == Say(DONE)
 
 
+# The OpenAI Agents SDK gives up a call after 5 seconds, and says that it may be tried again.
+def test_it_repeats_what_it_called_where_the_host_gave_up() -> None:
+    failed = "An error occurred while running the tool. Please try again."
+
+    assert ECHO.turn(shown(failed)) == Call("mcp__stepwire__echo", {"text": "hello"})
+    assert ECHO.turn(shown(IN_DATA, failed)) == ECHO.turn(shown(UNFINISHED))
+
+
 def test_it_stops_a_task_in_the_background_only_if_it_is_told_to() -> None:
     assert Script("echo", stops=True).turn(shown(IN_BACKGROUND)) == Call("TaskStop", {"task_id": "k7"})
     assert ECHO.turn(shown(IN_BACKGROUND)) == Say(DONE)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.wires import JSON, STREAM, Anthropic, Body, Call, Conversation, Gemini, OpenAi, Say, Wire
+from tests.hosts.wires import JSON, STREAM, Anthropic, Body, Call, Conversation, Gemini, OpenAi, Responses, Say, Wire
 
 CALL = Call("stepwire_echo", {"text": "hello"})
 ARGUMENTS = json.dumps(CALL.arguments)
@@ -13,6 +13,7 @@ SHOWN = Conversation(("stepwire_echo",), ("stepwire_echo",), ("done",), ("go",))
 PATHS: dict[type[Wire], str] = {
     Anthropic: "/v1/messages",
     OpenAi: "/v1/chat/completions",
+    Responses: "/v1/responses",
     Gemini: "/v1beta/models/any:streamGenerateContent",
 }
 REQUESTS: dict[type[Wire], dict[str, Any]] = {
@@ -35,6 +36,15 @@ REQUESTS: dict[type[Wire], dict[str, Any]] = {
             {"role": "user", "content": "go"},
             {"role": "tool", "tool_call_id": "1", "content": "done"},
             {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "stepwire_echo"}}]},
+        ],
+    },
+    Responses: {
+        "model": "any",
+        "tools": [{"type": "function", "name": "stepwire_echo"}],
+        "input": [
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+            {"type": "function_call", "call_id": "1", "name": "stepwire_echo", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "1", "output": "done"},
         ],
     },
     Gemini: {
@@ -121,6 +131,30 @@ def test_openai_answers_in_one_object_where_no_stream_is_asked_for() -> None:
 
     assert answered["choices"][0]["message"]["content"] == "done"
     assert answered["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(("turn", "kind"), [(CALL, "function_call"), (Say("done"), "message")])
+def test_responses_end_with_the_whole_turn_streamed_or_not(turn: Call | Say, kind: str, stream: bool) -> None:
+    body = written(Responses, turn, stream=stream)
+
+    whole = data_of(body)[-1]["response"] if stream else json.loads(body.text)
+    (item,) = whole["output"]
+    assert (whole["status"], item["type"]) == ("completed", kind)
+    if stream:
+        assert [one["sequence_number"] for one in data_of(body)] == list(range(len(data_of(body))))
+        assert "response.completed" in body.text
+
+
+# Codex offers the tools of a server in a namespace.
+def test_responses_name_a_tool_with_its_namespace() -> None:
+    inner = {"type": "function", "name": "echo"}
+    shown = Responses().conversation({"tools": [{"type": "namespace", "name": "mcp", "tools": [inner]}], "input": "go"})
+
+    item, *_ = json.loads(written(Responses, Call("mcp/echo", {})).text)["output"]
+
+    assert (shown.offered, shown.said) == (("mcp/echo",), ("go",))
+    assert (item["namespace"], item["name"]) == ("mcp", "echo")
 
 
 @pytest.mark.parametrize(("turn", "part"), [(CALL, "functionCall"), (Say("done"), "text")])

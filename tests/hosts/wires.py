@@ -148,6 +148,77 @@ class OpenAi:
         return Body(STREAM, "".join([*_events(begun, ended), "data: [DONE]\n\n"]))
 
 
+class Responses:
+    """The Responses API."""
+
+    def reads(self, path: str) -> bool:
+        """Tell whether a path belongs to this API."""
+        return path.endswith("/responses")
+
+    def aside(self, path: str) -> Body | None:
+        """Answer a request that is no conversation: there is none."""
+
+    def conversation(self, body: Json) -> Conversation:
+        """Read a request; a tool in a namespace is offered as `namespace/name`."""
+        whole: str | list[Json] = body.get("input") or []
+        items: list[Json] = [{"role": "user", "content": whole}] if isinstance(whole, str) else whole
+        calls = [one for one in items if one.get("type") == "function_call"]
+        results = [one["output"] for one in items if one.get("type") == "function_call_output"]
+        return Conversation(
+            offered=tuple(name for tool in _items(body, "tools") for name in _names(tool)),
+            called=tuple("/".join(filter(None, (one.get("namespace"), one["name"]))) for one in calls),
+            results=tuple(_text(_blocks(one)) for one in results),
+            said=tuple(_text(_blocks(one["content"])) for one in items if "role" in one),
+        )
+
+    def body(self, path: str, request: Json, turn: Turn, number: int) -> Body:
+        """Write a turn, with a number that no other turn has."""
+        item, parts = _called(turn, number) if isinstance(turn, Call) else _said(turn, number)
+        whole = _response(request, number, [item])
+        if not request.get("stream"):
+            return Body(JSON, json.dumps(whole))
+        empty: Json = {"arguments": ""} if isinstance(turn, Call) else {"content": []}
+        started: Json = {**whole, "output": [], "status": "in_progress"}
+        events: list[Json] = [
+            {"type": "response.created", "response": started},
+            {"type": "response.output_item.added", "output_index": 0, "item": {**item, **empty}},
+            *({**one, "output_index": 0, "item_id": item["id"]} for one in parts),
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": whole},
+        ]
+        return _named_events(*({**one, "sequence_number": index} for index, one in enumerate(events)))
+
+
+def _called(turn: Call, number: int) -> tuple[Json, list[Json]]:
+    """Return the item of a turn that calls a tool, and the events between its begin and its end."""
+    namespace, _, name = turn.tool.rpartition("/")
+    arguments = json.dumps(turn.arguments)
+    item: Json = {
+        "type": "function_call",
+        "id": f"fc_{number}",
+        "call_id": f"call_{number}",
+        **({"namespace": namespace} if namespace else {}),
+        "name": name,
+        "arguments": arguments,
+        "status": "completed",
+    }
+    named = "response.function_call_arguments"
+    return item, [{"type": f"{named}.delta", "delta": arguments}, {"type": f"{named}.done", "arguments": arguments}]
+
+
+def _said(turn: Say, number: int) -> tuple[Json, list[Json]]:
+    """Return the item of a turn that says something, and the events between its begin and its end."""
+    part: Json = {"type": "output_text", "text": turn.text, "annotations": []}
+    item: Json = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed"}
+    parts: list[Json] = [
+        {"type": "response.content_part.added", "part": {**part, "text": ""}},
+        {"type": "response.output_text.delta", "delta": turn.text},
+        {"type": "response.output_text.done", "text": turn.text},
+        {"type": "response.content_part.done", "part": part},
+    ]
+    return {**item, "content": [part]}, [{**one, "content_index": 0} for one in parts]
+
+
 class Gemini:
     """The Gemini API."""
 
@@ -188,8 +259,32 @@ class Gemini:
         return Body(JSON, json.dumps(answer))
 
 
-Wire = Anthropic | OpenAi | Gemini
-WIRES: Final[tuple[Wire, ...]] = (Anthropic(), OpenAi(), Gemini())
+Wire = Anthropic | OpenAi | Responses | Gemini
+WIRES: Final[tuple[Wire, ...]] = (Anthropic(), OpenAi(), Responses(), Gemini())
+
+
+def _names(tool: Json) -> Iterator[str]:
+    """Return the names of a tool of the Responses API, or of those in a namespace."""
+    inner = [name for one in _items(tool, "tools") for name in _names(one)]
+    prefix = f"{tool['name']}/" if inner else ""
+    yield from (f"{prefix}{name}" for name in inner or [tool.get("name", "")])
+
+
+def _response(request: Json, number: int, output: list[Json]) -> Json:
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    return {
+        "id": f"resp_{number}",
+        "object": "response",
+        "created_at": 0,
+        "model": request["model"],
+        "status": "completed",
+        "output": output,
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {**usage, **details},
+    }
 
 
 def _items(body: Json, name: str) -> list[Json]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
+from inspect import unwrap
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -85,5 +86,6 @@ class Clock:
 def _clocks_of(stack: LocalStack) -> set[type]:
     """Return the clock of each handler; instances have copies of the module that defines it."""
     handlers = [handler for function in stack.functions.values() for handler in function.handlers]
-    found = [getattr(type(handler).__call__, "__globals__", {}).get("SystemClock") for handler in handlers]
+    calls = [unwrap(type(handler).__call__) for handler in handlers]
+    found = [getattr(call, "__globals__", {}).get("SystemClock") for call in calls]
     return {kind for kind in found if kind is not None}

@@ -42,8 +42,11 @@ class Owner:
     def path(self, name: str) -> str:
         return f"/stepwire/{self.endpoint}/tools/{name}"
 
-    def tag(self, value: str) -> None:
-        self.states.tag_resource(resourceArn=self.machine, tags=[{"key": TAG, "value": value}])
+    def tag(self, value: str, key: str = TAG) -> None:
+        self.states.tag_resource(resourceArn=self.machine, tags=[{"key": key, "value": value}])
+
+    def untag(self, key: str) -> None:
+        self.states.untag_resource(resourceArn=self.machine, tagKeys=[key])
 
     def leave(self, others: Iterable[str]) -> None:
         """Remove what was registered, and wait until only the others' tools are left."""

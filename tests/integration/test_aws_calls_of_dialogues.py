@@ -222,7 +222,7 @@ def test_cancelling_tasks_result_is_one_write(resuming: LegacyClient, stack: Dep
 
 
 def test_a_round_of_a_plain_call_is_one_read(stack: Deployed) -> None:
-    plain = ModernClient(stack, capabilities={})
+    plain = ModernClient(stack, capabilities=ASKING_CAPABILITY)
     first = plain.call(TOOL, SLOW)
     stack.calls.forget()
 

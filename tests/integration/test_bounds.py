@@ -86,7 +86,7 @@ class Wait:
 WAITS = {
     "a plain call that is not come back for": Wait(lambda at: LegacyClient(at).call("wait_and_echo", SLOW), WAIT),
     "a result that is not come back for": Wait(lambda at: result_of_a_task(LegacyClient(at)), WAIT),
-    "a round": Wait(lambda at: ModernClient(at, capabilities={}).call("wait_and_echo", SLOW), WAIT),
+    "a round": Wait(lambda at: ModernClient(at, capabilities=ASKING_CAPABILITY).call("wait_and_echo", SLOW), WAIT),
     "a plain call that is come back for": Wait(lambda at: legacy(at).call("wait_and_echo", SLOW), INLINE),
     "a client that comes back": Wait(lambda at: resumed(legacy(at)), HOLD),
 }

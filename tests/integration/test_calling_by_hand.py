@@ -26,12 +26,16 @@ def test_each_command_of_the_page_is_answered() -> None:
             ["/bin/sh", "-euc", script], capture_output=True, text=True, timeout=HANG_GUARD, check=False
         )
 
-    assert (ran.returncode, ran.stderr) == (0, "")
-    listed, modern, cancelled, legacy, result = (
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count('"taskId"') == 3, "the response of each call that creates a task"
+    listed, modern, cancelled, asked, answered, refunded, legacy, result = (
         json.loads(line.removeprefix("data:")) for line in ran.stdout.splitlines() if '"jsonrpc"' in line
     )
     assert "wait_and_echo" in [tool["name"] for tool in listed["result"]["tools"]]
     assert modern["result"]["status"] in ("working", "completed")
     assert "result" in cancelled
+    assert asked["result"]["inputRequests"]["approval"]["method"] == "elicitation/create"
+    assert answered["result"]["resultType"] == "complete"
+    assert refunded["result"]["result"]["structuredContent"]["refunded"] == "249.00"
     assert legacy["result"]["status"] in ("working", "completed")
     assert result["result"]["structuredContent"]["message"] == "hello"

@@ -1,12 +1,10 @@
 """Which state machines an endpoint starts, and whose executions' events it gets."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 
 from local import at_once
-from stepwire.tasks.ids import task_key_from_execution
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ModernClient
 from tests.waiting import until
@@ -79,28 +77,3 @@ def test_two_endpoints_of_one_account_get_only_events_of_their_own_executions(st
         until(lambda: ModernClient(other).task("get", theirs).result["status"] == "completed")
 
     assert [theirs in event for event in heard] == [True]
-
-
-def test_a_task_whose_execution_version_0_1_named_gets_its_end_from_the_sweep(stack: Deployed) -> None:
-    client = ModernClient(stack)
-    task_id = client.call("wait_and_echo", {"message": "hello", "seconds": 600}).id_in()
-    table, dynamodb = stack.stack.physical_ids["TasksTable"], stack.stack.client("dynamodb")
-    key = task_key_from_execution(stack.execution_of(task_id).rpartition(":")[2])
-    assert key is not None
-    stack.stop(task_id)
-    until(lambda: client.task("get", task_id).result["status"] == "cancelled")
-    states = stack.stack.client("stepfunctions")
-    states.start_execution(
-        stateMachineArn=machine_of(stack), name=f"{key.owner}-{task_id}", input='{"message": "old", "seconds": 0}'
-    )
-    item = dynamodb.get_item(
-        TableName=table, Key={"pk": {"S": key.owner}, "sk": {"S": f"task#{task_id}"}}, ConsistentRead=True
-    )["Item"]
-    del item["execution_name"], item["looked_at"]
-    now = str(int(datetime.now(UTC).timestamp() * 1000) - 3_600_000)
-    old = {**item, "status": {"S": "working"}, "open": {"S": "0"}, "checked_at": {"N": now}}
-    dynamodb.put_item(TableName=table, Item=old)
-
-    stack.stack.invoke("SweepFunction", {})
-
-    assert client.task("get", task_id).result["status"] == "completed"

@@ -9,7 +9,7 @@ from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.kits import ALICE
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import until
 
 TOOL = "wait_and_echo"
@@ -236,7 +236,10 @@ def test_a_plain_call_waits_for_the_end(stack: Deployed, era: type[LegacyClient 
 
 # T6, M43
 def test_a_plain_call_longer_than_one_response_continues_in_the_next_round(stack: Deployed, clock: Clock) -> None:
-    plain, arguments = ModernClient(stack, ALICE, capabilities={}), {"message": "hello", "seconds": LONGER}
+    plain, arguments = (
+        ModernClient(stack, ALICE, capabilities=ASKING_CAPABILITY),
+        {"message": "hello", "seconds": LONGER},
+    )
     before = set(stack.executions())
     with clock.passing(seconds=MORE_THAN_A_WAIT):
         first = plain.call(TOOL, arguments).result
@@ -253,7 +256,7 @@ def test_a_plain_call_longer_than_one_response_continues_in_the_next_round(stack
 def test_a_plain_call_that_takes_too_long_names_its_task_which_then_completes(
     patient_stack: Deployed, clock: Clock
 ) -> None:
-    plain, modern = ModernClient(patient_stack, ALICE, capabilities={}), ModernClient(patient_stack)
+    plain, modern = ModernClient(patient_stack, ALICE, capabilities=ASKING_CAPABILITY), ModernClient(patient_stack)
 
     *_, result = rounds = in_rounds(plain, {"message": "hello", "seconds": 3})
     task_id = result["_meta"]["stepwire/task"]["taskId"]

@@ -36,18 +36,8 @@ FAST: Final[dict[str, Json]] = {
 }
 
 
-_FIRST_NAMES: Final = f"arn:aws:states:us-east-1:{ACCOUNT}:execution:*:{'?' * 32}-{'?' * 36}"
 # Permissions whose use no test can see, with their reasons.
 USED_ELSEWHERE: Final = {
-    Grant(holder, statement, f"states:{action}", _FIRST_NAMES): "executions that version 0.1 named, and that still run"
-    for holder, statement, actions in (
-        ("McpFunctionRole", "FollowAndStopExecutions", ("describeexecution", "getexecutionhistory", "stopexecution")),
-        ("ExecutionEventsFunctionRole", "FetchOutputsThatTheEventLeftOut", ("describeexecution",)),
-        ("ExpirationsFunctionRole", "StopExecutions", ("stopexecution",)),
-        ("SweepFunctionRole", "FollowAndStopExecutions", ("describeexecution", "stopexecution")),
-    )
-    for action in actions
-} | {
     # This stack waits for nothing.
     Grant(
         "McpFunctionRole",
@@ -73,6 +63,8 @@ USED_ELSEWHERE: Final = {
 }
 
 _RETRIES: Final = "retries: tests/examples/test_reservations.py and tests/faults make them"
+_RETRIED: Final = "questions whose state was retried: the weather of tests/faults makes them"
+_FOLLOW_UPS: Final = "a follow-up at its caller's limit: tests/unit/engine/test_follow_ups.py"
 _EVENTS: Final = "events: test_events.py subscribes, polls and is woken"
 # Statements and actions of parts that have stacks of their own in other tests.
 OF_OTHER_PARTS: Final = {
@@ -87,7 +79,12 @@ OF_OTHER_PARTS: Final = {
     ("AskForDeliveries", "sqs:sendmessage"): _EVENTS,
     ("ReadEvents", "dynamodb:query"): _EVENTS,
     ("ReadEvents", "dynamodb:updateitem"): _EVENTS,
-    ("TakeMessages", "sqs:changemessagevisibility"): _EVENTS,
+    ("SendMessagesAgain", "sqs:sendmessage"): _EVENTS,
+    ("GiveRetriedStatesTheirAnswers", "states:sendtaskheartbeat"): _RETRIED,
+    ("GiveRetriedStatesTheirAnswers", "states:sendtasksuccess"): _RETRIED,
+    ("FindAFreeSlotForAnOperator", "dynamodb:batchgetitem"): _FOLLOW_UPS,
+    ("FindAFreeSlotForAnOperator", "dynamodb:query"): _FOLLOW_UPS,
+    ("FindOwnersOfManifests", "ssm:describeparameters"): "many tools at once: tests/unit/aws/test_catalog_function.py",
 }
 
 
@@ -195,7 +192,7 @@ def cannot_ask(stack: Watched) -> str:
 
 
 def come_back_for_a_plain_call_in_either_era(stack: Watched) -> None:
-    plain = ModernClient(stack.deployed, capabilities={})
+    plain = ModernClient(stack.deployed, capabilities=ASKING_CAPABILITY)
     assert "requestState" in plain.call("wait_and_echo", {"message": "hello", "seconds": 600}).result
     legacy = LegacyClient.opened(stack.deployed)
     first = legacy.call("wait_and_echo", {"message": "hello", "seconds": 600})

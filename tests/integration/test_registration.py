@@ -6,6 +6,7 @@ import pytest
 
 from local import at_once
 from stepwire.catalog.live import REREAD_AFTER
+from stepwire.catalog.registration import CONSENT_TOOLS
 from tests.integration.clock import Clock
 from tests.integration.owners import Owner
 from tests.integration.stacks import ROOT, Deployed, deployed
@@ -151,3 +152,20 @@ def test_a_manifest_for_a_state_machine_without_the_tag_is_refused_whoever_regis
     owner.register("foreign", state_machine=made["stateMachineArn"])
 
     until(lambda: "its owner adds the tag" in owner.refusals().get("foreign", {}).get("reason", ""))
+
+
+def test_a_second_manifest_of_a_machine_is_refused_where_the_tag_names_the_first_alone(
+    stack: Deployed, owner: Owner
+) -> None:
+    """M5: another manifest would be without the first one's scopes, confirmation and constants."""
+    owner.register("pay", scopes=[], confirm={"message": "Pay?"})
+    owner.register("pay_without_asking")
+    until(lambda: {"pay", "pay_without_asking"} <= set(owner.published()))
+
+    owner.tag("wait_and_echo pay", CONSENT_TOOLS)
+    until(lambda: "pay_without_asking" not in owner.published())
+
+    assert "does not name pay_without_asking" in owner.refusals()["pay_without_asking"]["reason"]
+    assert {"pay", "wait_and_echo"} <= set(owner.published())
+    owner.untag(CONSENT_TOOLS)
+    until(lambda: "pay_without_asking" in owner.published())

@@ -10,8 +10,11 @@ import pytest
 from benchmarks.cost import calls
 from local import LocalStack, at_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
+from stepwire_cli.app import run
+from stepwire_cli.exits import Exit
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.refusals.endpoint import serving
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import until
 
@@ -107,6 +110,18 @@ def test_an_express_call_is_one_start_and_the_writes_of_its_limits(stack: Deploy
     client.call("quick", {})
 
     assert stack.calls.made in ([*calls.EXPRESS], ["UpdateItem", *calls.EXPRESS])
+
+
+@pytest.mark.usefixtures("owner")
+def test_the_command_calls_an_express_tool(stack: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(stack.server.handle) as url:
+        called = run(["--url", url, "--auth", "none", "call", "quick"])
+        out = capsys.readouterr().out
+        keyed = run(["--url", url, "--auth", "none", "call", "quick", "--key", "k"])
+
+    assert (called, keyed) == (Exit.DONE, Exit.UNREACHABLE)
+    assert '"quick": "sw' in out
+    assert "keeps no idempotency key" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------------------- Distributed Maps

@@ -125,7 +125,7 @@ def _die_before_the_loser_is_stopped(machine: Machine) -> None:
         machine.die(0)
 
 
-def _always_another(follow_ups: FollowUps, *_args: object) -> TaskId:
+def _always_another(follow_ups: FollowUps, *_args: object, **_more: object) -> TaskId:
     return new_task_id(follow_ups.recorder.now(), follow_ups.randomness(RANDOM_BYTES))
 
 

@@ -16,7 +16,7 @@ from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.polls import PollLimit
-from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, WorkflowError
+from stepwire.errors import HttpMethodNotAllowed, StartRefused, StopRefused, StoreBusy, WorkflowError
 from stepwire.json_text import load_json, write
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.kit import Kit
@@ -49,6 +49,7 @@ TOOLS: Final = (
     _named("failing", task_support=TaskSupport.FORBIDDEN),
     _named(AT_THE_LIMIT),
     _named("broken"),
+    _named("busy"),
     _named("costly", scopes=("refunds",)),
     _named("with_header", input_schema=write(_WITH_HEADER)),
     replace(CONFIRMED, state_machine_arn=state_machine_arn("instant"), poll_interval=SOON),
@@ -73,6 +74,8 @@ class ScriptedWorkflows(FakeWorkflows):
                 raise StartRefused("it is being deleted")
             case "broken":
                 raise RuntimeError
+            case "busy":
+                raise StoreBusy
             case _:
                 pass
         super().start(execution, input_text, trace_header)
@@ -84,10 +87,11 @@ class ScriptedWorkflows(FakeWorkflows):
             raise StopRefused("the role has no permission")
         return super().stop(execution, cause)
 
-    def complete_callback(self, token: str, output: str) -> None:
+    def complete_callback(self, token: str, output: str) -> bool:
         """Accept an answer; the state that asked continues."""
-        super().complete_callback(token, output)
+        is_waiting = super().complete_callback(token, output)
         self.answered.append(token)
+        return is_waiting
 
 
 class Endpoint:

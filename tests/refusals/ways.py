@@ -70,6 +70,7 @@ WAYS: Final = {
         errors.WorkflowNotStopped, (_call("unstoppable", task={}), ("tasks/cancel", {"taskId": TASK})), (LEGACY,)
     ),
     "an internal error": Way(errors.InternalError, (_call("broken"),), is_audited=False),
+    "a busy service": Way(errors.ServiceBusy, (_call("busy"),), is_audited=False),
     "a missing header": Way(errors.HeaderMismatch, (_call("with_header"),), (MODERN,)),
     "a missing capability": Way(errors.MissingClientCapability, (_call("eliciting"),), (MODERN,)),
     "a client that cannot be asked": Way(errors.ClientNotCapable, (_call("eliciting"),), (LEGACY,)),

@@ -76,3 +76,8 @@ def once(action: Callable[[], object]) -> Callable[[], object]:
             left.pop()()
 
     return act
+
+
+def on_first_sleep(world: World, action: Callable[[], object]) -> None:
+    """Act once, while the server waits."""
+    world.clock.on_sleep = once(action)

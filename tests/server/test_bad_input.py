@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwire.protocol.inbound import LARGEST_BODY
+from stepwire.protocol.inbound import LARGEST_BODY, MOST_BRACKETS
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import BOB, World
 from tests.server.answers import Json
@@ -47,7 +47,7 @@ NOT_JSON = {
     "a leading zero": CALL_TEXT.replace('"id": 1', '"id": 01').encode(),
     "arrays nested 1,000 deep": CALL_TEXT.replace('"hello"', "[" * 1_000 + "]" * 1_000).encode(),
     "objects nested 1,000 deep": CALL_TEXT.replace('"hello"', '{"a":' * 1_000 + "1" + "}" * 1_000).encode(),
-    "arrays nested 500,000 deep and never closed": b"[" * 500_000,
+    "arrays nested 40,000 deep and never closed": b"[" * 40_000,
 }
 INEXACT = {
     "a number beyond a double": CALL_TEXT.replace('"hello"', "1e999").encode(),
@@ -191,6 +191,16 @@ def test_a_body_that_is_not_one_request_or_notification_is_refused(world: World,
     assert (answer.status, answer.code) == (400, -32600)
     assert answer.error["message"]
     assert nothing_happened(world)
+
+
+# M6: 1 MB of brackets cost 0.6 s of CPU before any limit
+def test_a_body_of_too_many_brackets_is_refused_before_it_is_read(world: World) -> None:
+    legal, over = (b'{"a":[' + b"[]," * count + b"[]]}" for count in (MOST_BRACKETS - 3, MOST_BRACKETS - 2))
+
+    found = [RawSender(world).send(body, HEADERS) for body in (legal, over)]
+
+    assert [one.status for one in found] == [400, 413]
+    assert "more than 50000 opening brackets" in found[1].error["message"]
 
 
 def test_a_body_at_the_size_limit_is_accepted_and_one_byte_more_is_refused(world: World) -> None:

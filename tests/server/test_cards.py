@@ -125,15 +125,17 @@ def test_the_tools_of_the_card_are_for_it_alone(client: Client) -> None:
 
 
 # U6
-def test_a_call_answers_soon_and_says_that_a_card_shows_the_task(client: Client, world: World) -> None:
+def test_a_call_answers_soon_with_the_next_step_for_a_model_whose_user_sees_no_card(
+    client: Client, world: World
+) -> None:
     began = world.clock.now()
     result = client.call("optional").result
 
     task_id = result["_meta"][CARD]["taskId"]
     assert world.clock.now() - began == world.patience.first_request
-    assert "A card shows your user this task" in result["content"][0]["text"]
-    assert "Do not poll" in result["content"][0]["text"]
-    assert result["structuredContent"]["stepwire/task"]["taskId"] == task_id
+    for read in (result["content"][0]["text"], result["structuredContent"]["stepwire/task"]["instructions"]):
+        assert f'Next: call task_result with {{"task_id":"{task_id}","after_seconds":2}}' in read
+        assert "If this client shows cards" in read
     assert seen(client, task_id)["status"] == "working"
 
 

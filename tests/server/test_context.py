@@ -130,6 +130,32 @@ def test_constants_and_defaults_are_added_at_any_depth(era: str) -> None:
     assert (second["currency"], second["priority"], second["address"]) == ("USD", 1, {"country": "FR"})
 
 
+# more_hosts.md 3: CrewAI writes a null for each argument that its model left out
+@eras
+def test_a_null_for_what_is_optional_is_what_is_left_out(era: str) -> None:
+    world = world_with()
+    client = client_of(world, era)
+
+    answer = called(client, {**ORDER, "currency": None, "address": {"country": None, "city": None}})
+
+    assert id_of(answer)
+    (start,) = sent(world)
+    assert (start["currency"], start["address"]) == ("EUR", {"country": "DE", "city": None})
+
+
+@eras
+def test_a_key_stands_for_the_caller_s_own_words(era: str) -> None:
+    client = client_of(world_with(), era)
+    key = {"idempotency-key": "a-key"}
+
+    first, again, other = (
+        called(client, {**ORDER, **more}, headers=key) for more in ({"currency": None}, {"currency": None}, {})
+    )
+
+    assert id_of(first) == id_of(again)
+    assert other.code == -31003, "the key of a call with other words, though they mean the same"
+
+
 @eras
 @pytest.mark.parametrize("name", ["caller", "region"])
 def test_a_caller_cannot_set_what_the_server_sets(era: str, name: str) -> None:

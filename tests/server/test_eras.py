@@ -5,6 +5,7 @@ import pytest
 from tests.kits import World
 from tests.server.answers import Json
 from tests.server.clients import (
+    FORM_CAPABILITY,
     META_CAPABILITIES,
     META_VERSION,
     PLAIN_HEADERS,
@@ -145,7 +146,7 @@ def test_a_legacy_request_reaches_its_task_whatever_modern_clients_do(
 
 # A8, T2
 def test_the_legacy_parameter_task_does_not_declare_modern_tasks(world: World) -> None:
-    client = ModernClient(world, capabilities={})
+    client = ModernClient(world, capabilities=FORM_CAPABILITY)
 
     answer = client.call("optional", more={"task": {"ttl": 60_000}})
 

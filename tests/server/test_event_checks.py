@@ -29,7 +29,7 @@ from stepwire.errors import (
 )
 from stepwire.subscriptions.event_types import EVENT_NAMES, FINISHED, STATUS_CHANGED
 from stepwire.subscriptions.ports import Answer
-from tests.fake_events import Post
+from tests.fake_events import Post, echo
 from tests.kits import ALICE, World
 from tests.server.clients import ModernClient
 from tests.server.test_events import ended, poll, tell
@@ -219,7 +219,7 @@ def test_a_challenge_is_used_once(modern: ModernClient, world: World) -> None:
 
     def echo_the_first(post: Post) -> Answer:
         first.append(post)
-        return Answer(200, first[0].text.encode())
+        return echo(first[0])
 
     world.endpoints.answers.update({URL: echo_the_first, "https://other.example/": echo_the_first})
 

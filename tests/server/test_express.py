@@ -9,13 +9,15 @@ import pytest
 from stepwire.audit import AuditAction
 from stepwire.catalog.additions import Additions, Context
 from stepwire.engine.waiting import ALL_CALLERS, WaitLimits
+from stepwire.engine.waiting import EXPRESS as EXPRESS_POOL
 from stepwire.errors import NoEndInTime, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.json_text import load_json, write
+from stepwire.principal import principal_of
 from stepwire.server.kit import Patience
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
 from stepwire.tasks.usage import Limits
-from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
+from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, BOB, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
 from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, nothing_happened
 
 Client = LegacyClient | ModernClient
@@ -56,7 +58,9 @@ def test_no_task_is_created_and_no_active_slot_is_taken(client: Client, world: W
     assert world.store.tasks == {}
     assert world.store.usage[ALICE].active == frozenset()
     assert world.store.calls == ["count"]
-    assert world.wait_slots.pools == {ALICE: set(), ALL_CALLERS: set()}, "both wait slots must be released"
+    assert world.wait_slots.pools == {EXPRESS_POOL + ALICE: set(), EXPRESS_POOL + ALL_CALLERS: set()}, (
+        "both wait slots must be released"
+    )
 
 
 def test_a_caller_with_every_slot_taken_may_still_call(world: World) -> None:
@@ -84,6 +88,26 @@ def test_a_call_takes_a_wait_slot(world: World) -> None:
 
     assert (refused.code, refused.error["data"]["limit"]) == (-31002, "waiting requests")
     assert world.sync_workflows.starts == []
+
+
+def test_callers_who_wait_for_tasks_take_no_slot_of_a_call(world: World) -> None:
+    waits, until = world.operations.waiting.limiter, world.clock.now() + timedelta(seconds=20)
+    held = [waits.acquire(owner, until, world.clock.now()) for owner in (ALICE, ALICE, ALICE, BOB, BOB)]
+    carol = principal_of(("jwt", "https://issuer.example", "carol"), "a stack")
+
+    assert all(held)
+    assert "structuredContent" in ModernClient(world, owner=carol).call("express").result
+
+
+def test_calls_of_one_caller_leave_slots_to_others(world: World) -> None:
+    calls, until = world.express.limiter, world.clock.now() + timedelta(seconds=20)
+    held = [calls.acquire(ALICE, until, world.clock.now()) for _ in range(5)]
+
+    mine, others = (ModernClient(world, owner=owner).call("express") for owner in (ALICE, BOB))
+
+    assert sum(one is not None for one in held) == 2
+    assert (mine.code, mine.error["data"]["limit"]) == (-31002, "waiting requests")
+    assert "structuredContent" in others.result
 
 
 def test_the_tool_list_says_that_it_has_no_task_support(world: World) -> None:
@@ -167,7 +191,7 @@ def test_a_refused_start_says_why_and_only_a_quota_is_counted(how: str, client: 
 
     assert error["message"] == f"The workflow of express could not be started: {refusal.reason}"
     assert len(world.troubles) == counted
-    assert world.wait_slots.pools == {ALICE: set(), ALL_CALLERS: set()}
+    assert world.wait_slots.pools == {EXPRESS_POOL + ALICE: set(), EXPRESS_POOL + ALL_CALLERS: set()}
 
 
 def test_a_workflow_that_takes_too_long_is_no_fault_of_the_server(client: Client, world: World) -> None:
@@ -192,6 +216,7 @@ def test_an_idempotency_key_is_refused(client: Client, world: World) -> None:
 
     assert refused.code == -32602
     assert "keeps no idempotency key" in refused.error["message"]
+    assert refused.error["data"] == {"unsupported": "idempotencyKey"}
     assert nothing_happened(world)
 
 

@@ -259,7 +259,7 @@ class TestCancelAndList:
 
         answer = client.call("task_cancel", {"task_id": task_id})
 
-        assert "The task was cancelled" in answer.text
+        assert f"The task {task_id} was cancelled" in answer.text
         assert world.workflows.starts == []
 
     def test_a_task_that_was_cancelled_has_no_result_to_fetch(self, world: World, client: Client) -> None:

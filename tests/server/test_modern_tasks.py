@@ -12,6 +12,7 @@ from tests.fakes import LARGE, START_OF_TIME
 from tests.kits import BOB, OUTPUT, World
 from tests.server.answers import Json
 from tests.server.clients import (
+    FORM_CAPABILITY,
     META_CAPABILITIES,
     RELATED_TASK,
     SERVER_INFO,
@@ -53,7 +54,7 @@ def test_a_call_by_a_client_that_declares_tasks_is_a_task(modern: ModernClient, 
 def test_a_declaration_of_tasks_in_an_earlier_request_does_not_count(modern: ModernClient, world: World) -> None:
     modern.call("optional")
 
-    answer = ModernClient(world, capabilities={}).call("optional")
+    answer = ModernClient(world, capabilities=FORM_CAPABILITY).call("optional")
 
     assert answer.result["resultType"] == "input_required"
 
@@ -353,8 +354,8 @@ def test_a_large_result_is_available_again_after_an_outage_of_the_store() -> Non
     world.store.serves_parts = True
     served = modern.task("get", task_id)
 
-    assert (refused.status, refused.code) == (200, -32603)
-    assert [type(fault) for fault in world.faults] == [StoreBusy]
+    assert (refused.status, refused.code) == (429, -32603)
+    assert {type(fault) for fault in world.faults} == {StoreBusy}
     assert served.result["result"]["structuredContent"] == {"text": "a" * LARGE}
 
 

@@ -43,7 +43,7 @@ def listing(world: World) -> Ask:
 
 
 def in_rounds(world: World) -> Ask:
-    client = ModernClient(world, capabilities={})
+    client = ModernClient(world, capabilities=FORM_CAPABILITY)
     state = client.call("optional").result["requestState"]
     return lambda: client.call("optional", more={"requestState": state})
 

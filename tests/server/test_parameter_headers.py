@@ -16,7 +16,7 @@ from stepwire.json_text import write
 from stepwire.protocol.parameter_headers import check_annotations, parameter_headers
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient, header_value, nothing_happened
+from tests.server.clients import FORM_CAPABILITY, LegacyClient, ModernClient, header_value, nothing_happened
 
 SCHEMA: Final[Json] = {
     "type": "object",
@@ -143,7 +143,7 @@ def test_an_encoded_header_is_decoded_before_it_is_compared(value: str | int | b
 
 # M39
 def test_every_round_of_a_call_repeats_its_parameters(world: World) -> None:
-    client = ModernClient(world, capabilities={})
+    client = ModernClient(world, capabilities=FORM_CAPABILITY)
     whole: Json = {"name": "optional", "arguments": {"region": "a"}}
     state = client.ask("tools/call", whole, headers={"mcp-param-region": "a"}).result["requestState"]
 

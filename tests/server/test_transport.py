@@ -4,7 +4,8 @@ import base64
 
 import pytest
 
-from tests.kits import ALLOWED_ORIGIN, ARGUMENTS, BAD_ARGUMENTS, World
+from stepwire.protocol.http import HttpRequest
+from tests.kits import ALICE, ALLOWED_ORIGIN, ARGUMENTS, BAD_ARGUMENTS, World
 from tests.server.answers import Json
 from tests.server.clients import (
     META_CAPABILITIES,
@@ -340,3 +341,37 @@ def test_a_legacy_request_may_leave_out_its_params(world: World) -> None:
     answer = RawSender(world).send(PING, {**PLAIN_HEADERS, "mcp-protocol-version": "2025-11-25"})
 
     assert answer.result == {}
+
+
+# L9
+@pytest.mark.parametrize(
+    ("host", "scheme", "url"),
+    [
+        (
+            "abc.execute-api.eu-central-1.amazonaws.com",
+            "https",
+            "https://abc.execute-api.eu-central-1.amazonaws.com/mcp",
+        ),
+        ("127.0.0.1:3000", "http", "http://127.0.0.1:3000/mcp"),
+        ("<script>alert(1)</script>", "https", "URL"),
+        ("mcp.example.com", "javascript", "URL"),
+    ],
+)
+def test_a_browser_at_the_url_gets_a_page_that_says_how_to_connect(
+    world: World, host: str, scheme: str, url: str
+) -> None:
+    browser = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "host": host, "x-forwarded-proto": scheme}
+
+    response = world.server.handle(HttpRequest("GET", browser, b"", ALICE))
+
+    assert (response.status, response.headers["allow"]) == (405, "POST")
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert f"claude mcp add --transport http stepwire {url}\n" in response.body
+    assert "<script" not in response.body
+
+
+# L9
+def test_a_client_that_probes_with_get_gets_json(world: World) -> None:
+    response = world.server.handle(HttpRequest("GET", {"accept": "text/event-stream"}, b"", ALICE))
+
+    assert (response.status, response.headers["content-type"]) == (405, "application/json")

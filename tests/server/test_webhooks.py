@@ -10,9 +10,11 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.catalog.access import Access
-from stepwire.subscriptions.delivering import Outcome
+from stepwire.engine.waiting import WaitLimits
+from stepwire.principal import Principal
+from stepwire.subscriptions.delivering import Done, Outcome
 from stepwire.subscriptions.event_types import FINISHED, STATUS_CHANGED
-from stepwire.subscriptions.ports import Answer, NotPublic
+from stepwire.subscriptions.ports import CARRIED, Answer, NotPublic
 from stepwire.subscriptions.positions import RETENTION
 from stepwire.subscriptions.subscription import (
     LONGEST_TTL,
@@ -139,6 +141,44 @@ def test_an_endpoint_that_does_not_prove_itself_gets_nothing(
     assert (error["code"], error["data"]) == (-32015, {"reason": reason})
     assert world.queue.rung == []
     assert world.endpoints.events() == []
+
+
+def test_a_receiver_that_sends_back_whatever_it_gets_proves_nothing(modern: ModernClient, world: World) -> None:
+    """A public echo service would be such a receiver."""
+    world.endpoints.answers[URL] = lambda post: Answer(200, post.text.encode())
+
+    assert subscribe(modern).error["data"] == {"reason": "challenge_failed"}
+
+
+def test_one_caller_waits_for_few_endpoints_at_a_time(modern: ModernClient, world: World) -> None:
+    """Each endpoint answers only after 119 other requests of its caller, and one of another, have been served."""
+    waiting, refused, others = list[str](), list[Json](), list[Json]()
+
+    def answer_late(post: Post) -> Answer:
+        waiting.append(post.url)
+        if len(waiting) == 1:
+            refused.extend(subscribe(modern, url=f"https://hooks.example/{number}").error for number in range(119))
+            others.append(subscribe(ModernClient(world, owner=BOB), url=OTHER).result)
+        return echo(post)
+
+    for number in range(-1, 119):
+        world.endpoints.answers[f"https://hooks.example/{number}"] = answer_late
+    subscribe(modern, url="https://hooks.example/-1")
+    later = subscribe(modern, url="https://hooks.example/0")
+
+    assert waiting == ["https://hooks.example/-1", "https://hooks.example/0"], "the others did not wait"
+    in_time = [one for one in refused if one["data"]["limit"] == "endpoints being verified"]
+    assert len(in_time) == MOST_SUBSCRIPTIONS - 1, "the rest is beyond the limit of subscriptions"
+    assert (in_time[0]["code"], in_time[0]["data"]["retryAfterMs"]) == (-31002, 3_000)
+    assert (len(others), "id" in later.result) == (1, True)
+
+
+def test_an_endpoint_that_is_verified_needs_no_slot(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    world.subscribing.__dict__["limiter"] = replace(world.subscribing.limiter, limits=WaitLimits(0, 0))
+
+    assert "id" in subscribe(modern, name=STATUS_CHANGED).result
+    assert subscribe(modern, url=OTHER).error["data"]["limit"] == "endpoints being verified"
 
 
 @pytest.mark.parametrize("reason", ["connection_refused", "timeout", "tls_error"])
@@ -418,7 +458,7 @@ def test_retries_end_after_a_day_and_a_refresh_begins_anew(modern: ModernClient,
     assert timedelta(hours=18) < world.clock.now() - begun <= PATIENCE
     assert 8 < attempts < 20
     tell(world, ended(world))
-    assert deliver(world) == [Outcome.NOTHING]
+    assert deliver(world) == [], "nothing is tried, so nothing is sent"
 
     world.endpoints.down.clear()
     status = subscribe(modern).result["deliveryStatus"]
@@ -454,7 +494,7 @@ def test_an_event_that_is_refused_again_and_again_does_not_hold_up_the_next(mode
     world.endpoints.answers[URL] = lambda post: Answer(400 if refused.task_id in post.text else 200)
     tell(world, ended(world, refused))
     tell(world, ended(world, taken))
-    bell, _ = world.queue.take()
+    (bell,) = world.queue.take()
     begun = world.clock.now()
     while (done := world.delivering.deliver(*bell, "m1")).again_after is not None:
         world.clock.time += done.again_after
@@ -489,7 +529,119 @@ def test_two_invocations_do_not_deliver_to_one_receiver_at_the_same_time(modern:
     world.delivering.deliver(*bell, "m1")
 
     assert len(world.endpoints.events()) == 1
-    assert inner[0].again_after is not None, "it comes back, because the first may have looked too early"
+    assert inner == [Done(Outcome.NOTHING)], "whoever delivers looks again before it ends"
+    assert inner[0].again_after is None
+
+
+def test_many_changes_are_one_message_until_it_is_taken(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+
+    for _ in range(20):
+        tell(world, ended(world))
+    bells = world.queue.take()
+    for bell in bells:
+        world.delivering.deliver(*bell, "m1")
+
+    assert len(bells) == 1
+    assert len(world.endpoints.events()) == 20
+
+
+def test_what_happens_during_a_delivery_is_delivered_by_it(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    tell(world, ended(world))
+    later = [ended(world) for _ in range(3)]
+
+    def change_meanwhile(_: Post) -> Answer:
+        if later:
+            tell(world, later.pop())
+        return Answer(200)
+
+    world.endpoints.answers[URL] = change_meanwhile
+    outcomes = deliver(world)
+
+    assert outcomes == [Outcome.DELIVERED]
+    assert len(world.endpoints.events()) == 4
+    assert world.queue.take() == []
+
+
+def test_a_change_while_a_delivery_ends_is_not_missed(modern: ModernClient, world: World) -> None:
+    """The change comes after the last read of the record, and before the subscription is given back."""
+    subscribe(modern)
+    tell(world, ended(world))
+    late, read = [ended(world)], world.event_store.read
+
+    class LateRecord:
+        def read(self, owner: Principal, after: int, most: int) -> Any:
+            found = read(owner, after, most)
+            if not found and late:
+                tell(world, late.pop())
+            return found
+
+    world.delivering = replace(world.delivering, record=LateRecord())  # pyright: ignore[reportArgumentType] - it reads
+    outcomes = deliver(world)
+
+    assert outcomes == [Outcome.DELIVERED]
+    assert len(world.endpoints.events()) == 2
+
+
+def test_a_message_that_is_lost_is_replaced_after_a_while(modern: ModernClient, world: World) -> None:
+    subscribe(modern)
+    tell(world, ended(world))
+    world.queue.take()
+    world.clock.time += CARRIED
+
+    tell(world, ended(world))
+    deliver(world)
+
+    assert len(world.endpoints.events()) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "rests"), [(200, 3, 0), (200, 4, 36), (413, 9, 81), (200, 9, 81)], ids=str
+)
+def test_a_receiver_that_answers_slowly_gets_a_rest(
+    modern: ModernClient, world: World, status: int, seconds: int, rests: int
+) -> None:
+    def answer_slowly(_: Post) -> Answer:
+        world.clock.advance(seconds=seconds)
+        return Answer(status)
+
+    subscribe(modern)
+    world.endpoints.answers[URL] = answer_slowly
+    for _ in range(2):
+        tell(world, ended(world))
+    (bell,) = world.queue.take()
+
+    first = world.delivering.deliver(*bell, "m1")
+    shown = subscribe(modern).result["deliveryStatus"] if rests else {"active": True}
+
+    assert first.again_after == (timedelta(seconds=rests) if rests else None)
+    assert len(world.endpoints.events()) == (1 if rests else 2)
+    assert shown["active"], "it is no failure"
+
+
+def test_after_its_rest_a_slow_receiver_gets_the_next_event_by_the_same_message(
+    modern: ModernClient, world: World
+) -> None:
+    def answer_slowly(_: Post) -> Answer:
+        world.clock.advance(seconds=5)
+        return Answer(200)
+
+    subscribe(modern)
+    world.endpoints.answers[URL] = answer_slowly
+    tell(world, ended(world))
+    (bell,) = world.queue.take()
+    done = world.delivering.deliver(*bell, "m1")
+    tell(world, ended(world))
+    another = world.delivering.deliver(*bell, "m2")
+
+    assert (world.queue.take(), another) == ([], Done(Outcome.NOTHING)), "its message is on its way"
+    assert done.again_after is not None
+    world.clock.time += done.again_after
+    assert world.delivering.deliver(*bell, "m1").delivered == 1
+    world.clock.advance(minutes=5)
+    assert world.delivering.deliver(*bell, "m1") == Done(Outcome.NOTHING)
+    assert len(world.endpoints.events()) == 2
 
 
 # E17

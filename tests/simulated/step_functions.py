@@ -89,6 +89,7 @@ class StepFunctions:
             "RedriveExecution": self._redrive,
             "ListExecutions": self._list,
             "StopExecution": self._stop,
+            "SendTaskHeartbeat": self._hear,
             "SendTaskSuccess": self._take,
             "SendTaskFailure": self._take,
         }
@@ -153,6 +154,14 @@ class StepFunctions:
             raise Refused("TaskTimedOut")
         state.waits = False
         self._go_on(state, body)
+        return {}
+
+    def _hear(self, body: Json) -> Json:
+        state = self.states.get(body["taskToken"])
+        if state is None:
+            raise Refused("InvalidToken")
+        if not state.waits:
+            raise Refused("TaskTimedOut")
         return {}
 
     def _begin(self, arn: str) -> None:

@@ -254,6 +254,7 @@ def test_pages_of_the_named_origins_may_send_and_read_what_the_protocol_needs() 
     assert made.variables("McpFunction")["ALLOWED_ORIGINS"] == "https://one.example,https://two.example"
     assert set(cors["AllowMethods"]) == {key.partition(" ")[0] for key in ROUTES}
     assert {"authorization", "mcp-protocol-version", "mcp-session-id", "last-event-id"} <= set(cors["AllowHeaders"])
+    assert "*" in cors["AllowHeaders"], "tools name Mcp-Param-* headers of their own"
     assert {"mcp-session-id", "x-amzn-remapped-www-authenticate", "retry-after"} <= set(cors["ExposeHeaders"])
     assert "AllowCredentials" not in cors
 

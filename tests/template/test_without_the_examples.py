@@ -14,13 +14,7 @@ from tests.waiting import HANG_GUARD
 pytestmark = pytest.mark.long
 ROOT: Final = Path(__file__).parents[2]
 LEFT_OUT: Final = (".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", "__pycache__", ".pytest_cache")
-QUICK: Final = (
-    "tests/template/test_template.py",
-    "tests/template/test_layers.py",
-    "tests/docs/test_links.py",
-    "tests/local/test_command.py",
-    "tests/integration/test_consent.py",
-)
+READ_THE_CHECKOUT: Final = ("tests", "tests/docs", "tests/template", "tests/templates")
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +47,11 @@ def test_every_test_is_collected(copy: Path) -> None:
     assert "error" not in found.splitlines()[-1]
 
 
-def test_a_choice_of_quick_tests_passes(copy: Path) -> None:
-    run(copy, ".venv/bin/python", "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *QUICK)
+@pytest.mark.parametrize("folder", READ_THE_CHECKOUT)
+def test_every_quick_test_that_reads_the_checkout_passes(copy: Path, folder: str) -> None:
+    modules = [str(path.relative_to(copy)) for path in sorted((copy / folder).glob("test_*.py"))]
+
+    run(copy, ".venv/bin/python", "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *modules)
 
 
 def test_the_checks_of_style_imports_and_templates_pass(copy: Path) -> None:
@@ -73,3 +70,11 @@ def test_the_local_stack_is_run_without_them(copy: Path) -> None:
 
     assert "examples" not in planned
     assert "--template template.yaml" in planned
+
+
+def test_the_demo_says_why_it_cannot_run(copy: Path) -> None:
+    demo = ["make", "demo", "--old-file=.venv/ready"]
+    ended = subprocess.run(demo, cwd=copy, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+
+    assert ended.returncode != 0
+    assert ended.stderr.startswith("The demo runs the workflows of examples/")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,12 @@ from tests.waiting import HANG_GUARD, until
 ROOT: Final = Path(__file__).parents[2]
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 LINT: Final = ROOT / ".venv" / "bin" / "cfn-lint"
+SLOW: Final = """\
+  Wait: {Type: Wait, Seconds: 3, Next: Settle}
+"""
+FAILING: Final = """\
+  Refuse: {Type: Fail, Error: Unknown, Cause: the customer is unknown}
+"""
 Json = dict[str, Any]
 Make = Callable[..., Path]
 
@@ -130,6 +137,54 @@ def test_the_endpoint_is_valid_and_passes_its_own_test(make: Make) -> None:
     assert "1 passed" in summary
     for name in ("template.yaml", "operations.yaml"):
         assert (project / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_lock_that_it_uses(make: Make) -> None:
+    project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
+    for created in (".venv/bin/python", ".aws-sam/build.toml", "local/__pycache__/x.pyc", "functions/mcp/catalog.json"):
+        (project / created).parent.mkdir(parents=True, exist_ok=True)
+        (project / created).touch()
+
+    run(["git", "init", "--quiet"], project)
+    seen = run(["git", "ls-files", "--others", "--exclude-standard"], project).splitlines()
+
+    assert [name for name in seen if "venv" in name or "pycache" in name or name.startswith(".aws-sam")] == []
+    assert "functions/mcp/catalog.json" not in seen
+    assert [name for name in seen if name.startswith("requirements/")] == [
+        "requirements/dev.txt",
+        "requirements/install.py",
+    ]
+
+
+def test_the_endpoint_s_build_asks_for_the_sam_cli_before_anything_else(make: Make) -> None:
+    project = make(ROOT / "templates/endpoint", "stepwire-endpoint")
+    tools = project / "only"
+    tools.mkdir()
+    for tool in ("make", "sh"):
+        (tools / tool).symlink_to(shutil.which(tool) or "")
+
+    ended = subprocess.run(
+        ["make", "build"], cwd=project, env={"PATH": str(tools)}, capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode != 0
+    assert ended.stderr.startswith("The SAM CLI is not installed: pip install aws-sam-cli")
+
+
+@pytest.mark.long
+def test_the_generated_test_of_a_tool_follows_a_workflow_of_several_seconds_and_shows_why_one_failed(
+    make: Make,
+) -> None:
+    project = make(ROOT / "templates/workflow-tool", "settle-invoices")
+    definition = project / "workflow.asl.yaml"
+    states = definition.read_text(encoding="utf-8")
+
+    definition.write_text(states.replace("StartAt: Settle", "StartAt: Wait") + SLOW, encoding="utf-8")
+    assert "5 passed" in own_tests(project)
+
+    definition.write_text(states.replace("StartAt: Settle", "StartAt: Refuse") + FAILING, encoding="utf-8")
+    with pytest.raises(AssertionError, match="the customer is unknown"):
+        own_tests(project)
 
 
 @pytest.mark.long

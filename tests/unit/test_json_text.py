@@ -1,5 +1,8 @@
 """Strict JSON: texts that parsers could read differently are refused."""
 
+import gc
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,3 +197,23 @@ def outcome(text: bytes) -> str:
         return repr(examine(text))
     except JsonTextError:
         return "refused"
+
+
+def test_no_garbage_is_collected_while_a_large_text_is_read() -> None:
+    """M6: each collection visits all objects of the function, and a body of lists caused hundreds."""
+    collections: list[str] = []
+    text = json.dumps([[[1]] for _ in range(20_000)])
+
+    def note(phase: str, _info: object) -> None:
+        collections.append(phase)
+
+    gc.collect()  # what the test itself has made is counted no more
+    gc.callbacks.append(note)
+    try:
+        examine(text)
+        while_reading = len(collections)
+    finally:
+        gc.callbacks.remove(note)
+
+    assert while_reading == 0
+    assert gc.isenabled()

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -102,6 +104,29 @@ def pool() -> Iterator[TestIssuer]:
         for missing in ("code_challenge_methods_supported", "token_endpoint_auth_methods_supported"):
             pool.documents[DISCOVERY].pop(missing, None)
         yield pool
+
+
+@pytest.fixture
+def dripping() -> Iterator[LoopbackServer]:
+    """A sign-in service that sends a byte now and then, and never ends."""
+    is_over = Event()
+
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
+            while not is_over.wait(0.02):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+
+    with LoopbackServer(Handler) as server:
+        yield server
+        is_over.set()
+
+
+def test_a_pool_that_sends_a_byte_now_and_then_leaves_the_mirror(dripping: LoopbackServer) -> None:
+    pool: Any = SourceFileLoader("metadata_pool", str(FOLDER / "pool.py")).load_module()
+
+    assert not pool.pool_does_without_a_mirror(dripping.origin, dripping.origin, "", NOBODY, patience=0.1)
 
 
 def mirrored(pool: TestIssuer) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.compiled import Compiled, Endpoint
+from stepwire.catalog.compiled import Compiled, Endpoint, Registered
 from stepwire.catalog.examination import Examined, Kind
-from stepwire.catalog.registration import Compiler, Registered
+from stepwire.catalog.registration import CONSENT, Compiler
 from stepwire.json_text import JsonObject, load_json, write
 from tests.kits import state_machine_arn
 
@@ -44,8 +44,8 @@ _NECESSARY: Final[JsonObject] = {
 class _Machines:
     """State machines whose owners all consent; the one named `EXPRESS` is of that type."""
 
-    def has_consent(self, arn: str, role: str) -> bool:
-        return True
+    def tags_of(self, arn: str, role: str, *, serves: bool) -> dict[str, str]:
+        return {CONSENT: "mine"}
 
     def examine(self, arn: str, role: str) -> Examined:
         return Examined(Kind.EXPRESS if arn == EXPRESS else Kind.STANDARD, write({"States": {}}))

@@ -150,6 +150,18 @@ def test_the_states_of_a_pattern_are_estimated_from_above(pattern: str, states: 
     assert states_of(pattern) == states
 
 
+# L6: estimated by characters, they took 2.0 and 1.6 s
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("(.?){700}.{700}z", "\U0001d11e" * 12_000), ("(\\p{L}?){60}\\p{L}{60}z", "\u4f60" * 87_000)],
+    ids=["four bytes a character", "three bytes a character"],
+)
+def test_a_long_text_is_measured_in_bytes(pattern: str, text: str) -> None:
+    (violation,) = violations_of(write({"pattern": pattern}), text)
+
+    assert violation.expected.startswith("is too large to be checked against the schema in time")
+
+
 def test_a_stored_schema_that_is_no_longer_accepted_is_named() -> None:
     """A task keeps the schema of its creation, possibly from an earlier version."""
     (violation,) = violations_of('{"pattern":"(?=a)b"}', "ab")

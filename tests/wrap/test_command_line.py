@@ -120,7 +120,8 @@ def test_a_person_is_asked_before_something_is_replaced(
 @pytest.mark.parametrize(
     ("words", "variables", "code", "line"),
     [
-        (["wrap"], {}, 2, "name state machines, or choose them by --tag KEY=VALUE or --stack NAME"),
+        (["wrap"], {}, 2, "name state machines, choose them by --tag KEY=VALUE or --stack NAME, or give a "
+         "file or folder"),
         pytest.param(["wrap", "--tag", "team"], {}, 2, "'team' is no tag: write --tag KEY=VALUE.", marks=long),
         (["wrap", "Frist"], {}, 5, "Frist: no state machine of this account and Region has that name; "
          "did you mean First?"),
@@ -135,7 +136,7 @@ def test_a_person_is_asked_before_something_is_replaced(
          'AWS cannot be reached for stepfunctions:ListStateMachines: check the network, HTTPS_PROXY and --region: '
          'Could not connect to the endpoint URL: '
          '"http://127.0.0.1:1/"'),
-        pytest.param(["doctor"], {}, 2, "Check what? Write a FOLDER with manifests, or --endpoint NAME for what is "
+        pytest.param(["doctor"], {}, 2, "Check what? Write a PATH of manifests, or --endpoint NAME for what is "
                      "registered.", marks=long),
     ],
 )  # fmt: skip

@@ -14,9 +14,10 @@ from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.wrap.snippets import Tool
 from tests.wrap.account import PASS, Account
-from tests.wrap.samples import machine, passed
+from tests.wrap.samples import machine, passed, task
 
 DEFINITION = {**machine(A=passed(Parameters={"x.$": "$.id"})), "Comment": "Ships an order that was paid."}
+APPROVAL = task(resource="sns:publish.waitForTaskToken", Parameters={"TopicArn": "approvers", "Message.$": "$$"})
 WHERE = "/stepwire/live/tools/orders"
 
 
@@ -90,7 +91,10 @@ def test_what_was_reviewed_is_registered_and_never_written_over(
 
     assert "Ships it." in file.read_text()
     assert read_manifest(account.parameters[WHERE]).description == "Ships it."
-    assert account.tags[account.machines["Orders"]["stateMachineArn"]] == {"stepwire:endpoint": "live"}
+    assert account.tags[account.machines["Orders"]["stateMachineArn"]] == {
+        "stepwire:endpoint": "live",
+        "stepwire:tools": "orders",
+    }
     assert screen.said[-3:] == [
         f"0 manifests written to {tmp_path}/tools/, 1 there already.",
         "Orders: adds the tag",
@@ -169,7 +173,46 @@ def test_machines_of_similar_names_become_tools_of_different_names(
     wrap(options(tmp_path, "Orders", "orders"), account.calls, screen)
 
     assert [row[:2] for row in screen.results] == [("orders", "Orders"), ("orders_2", "orders")]
-    assert "orders: no run has succeeded yet: inferred from the definition alone" in screen.said
+    assert "No run that succeeded was read, so inferred from the definition alone: orders." in screen.said
+
+
+def test_what_many_machines_have_in_common_is_one_line(account: Account, screen: Shown, tmp_path: Path) -> None:
+    names = [f"Machine{letter}" for letter in "abcdefg"]
+    for name in names:
+        account.add(name, PASS)
+
+    wrap(options(tmp_path, *names), account.calls, screen)
+
+    (line,) = [one for one in screen.said if "No run" in one]
+    assert line.endswith(": Machinea, Machineb, Machinec, Machined, Machinee and 2 more.")
+
+
+def test_a_machine_that_waits_for_a_person_is_told_with_the_place_of_the_lines(
+    account: Account, screen: Shown, tmp_path: Path
+) -> None:
+    account.add("Approvals", machine(Ask=APPROVAL))
+
+    wrap(options(tmp_path, "Approvals", applies=True), account.calls, screen)
+
+    (line,) = [one for one in screen.said if "waits for a person" in one]
+    assert line.startswith("Approvals: state Ask waits for a person (")
+    assert line.endswith(f"ask the caller instead, with the lines at the end of {tmp_path}/tools/approvals.yaml")
+    assert "# Ask:\n" in (tmp_path / "tools" / "approvals.yaml").read_text()
+    assert "# Ask:\n" not in account.parameters["/stepwire/live/tools/approvals"]
+
+
+def test_advice_is_no_reason_to_fail(account: Account, screen: Shown) -> None:
+    account.add("Approvals", machine(Ask=APPROVAL), **{"stepwire:endpoint": "live"})
+    account.parameters["/stepwire/live/tools/approvals"] = write(
+        {"name": "approvals", "description": "Asks a manager whether an order may be shipped.",
+         "state_machine": "Approvals", "input_schema": {"type": "object"}}
+    )  # fmt: skip
+
+    assert doctor("live", account.calls, screen) == 0
+
+    (line,) = screen.results
+    assert "state Ask waits for a person" in line
+    assert "\n    Ask:\n" in line
 
 
 def test_a_machine_that_is_a_tool_already_keeps_its_tools_name(account: Account, screen: Shown, tmp_path: Path) -> None:
@@ -190,7 +233,7 @@ def test_an_express_machine_becomes_a_plain_tool(account: Account, screen: Shown
 
     manifest = read_manifest(account.parameters["/stepwire/live/tools/fast"])
     assert manifest.task_support.value == "forbidden"
-    assert "Fast: of type EXPRESS: a plain tool without tasks, inferred from the definition alone" in screen.said
+    assert "Of type EXPRESS, so plain tools without tasks, inferred from the definition alone: Fast." in screen.said
     assert not any("task" in line for line in findings_of(account))
 
 
@@ -258,7 +301,7 @@ def test_the_doctor_says_one_line_a_finding_and_ends_with_one_for_errors(account
 
     assert len(screen.results) == 3
     assert all(line.startswith(f"{WHERE}: ") for line in screen.results)
-    assert {tuple(one) for one in json.results[0]} == {("severity", "where", "what", "fix")}
+    assert {tuple(one) for one in json.results[0]} == {("severity", "where", "what", "fix", "lines")}
     assert screen.said == ["1 tool, 3 findings."]
 
 

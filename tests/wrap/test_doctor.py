@@ -7,6 +7,8 @@ import pytest
 
 from stepwire.json_text import JsonObject, write
 from stepwire_cli.account.doctor import Doctor
+from stepwire_cli.wording import RIGHT
+from stepwire_cli.wrap.asking import RETRY
 from tests.wrap.account import PASS, PREFIX, Account
 from tests.wrap.samples import in_jsonata, machine, passed, task
 
@@ -70,7 +72,7 @@ def test_a_good_tool_has_no_finding() -> None:
          f"{WHERE}: id: runs fail without it, and input_schema does not require it; add it to input_schema"),
         (PASS, {"description": "Orders."},
          f"{WHERE}: description: a model cannot tell from it when to use the tool; "
-         "say what the tool does, when to use it, how long it takes"),
+         f"{RIGHT}"),
         (PASS, {"input_schema": {"type": "object", "properties": {"a": {}, "b": {"type": "string"}}}},
          f"{WHERE}: input_schema.properties.a: it has no description, so a model guesses; "
          "say what it is, its unit, an example"),
@@ -200,7 +202,7 @@ def test_a_question_that_no_client_could_show_is_one_line(elicitation: JsonObjec
 def asking(elicitation: Any, **payload: Any) -> JsonObject:
     asked = {"execution_arn": "{% 1 %}", "task_token": "{% 2 %}", "key": "k", "elicitation": elicitation, **payload}
     arguments = {"FunctionName": "f", "Payload": asked}
-    return in_jsonata(Ask=task(resource="lambda:invoke.waitForTaskToken", Arguments=arguments))
+    return in_jsonata(Ask=task(resource="lambda:invoke.waitForTaskToken", Arguments=arguments, Retry=RETRY))
 
 
 def test_a_good_question_and_a_computed_one_have_no_finding() -> None:
@@ -227,6 +229,16 @@ def test_a_question_with_a_bad_key_or_without_its_task_has_a_line_each() -> None
     assert len(lines) == 2
     assert "its Payload has no task_token" in lines[0]
     assert "key: 'no spaces' must match" in lines[1]
+
+
+def test_a_question_that_may_be_lost_is_one_line() -> None:
+    definition = asking({"message": "Go on?", "requestedSchema": {"type": "object", "properties": {}}})
+    del definition["States"]["Ask"]["Retry"]
+
+    assert found_in(account_of(definition)) == [
+        f"{WHERE}: Orders: state Ask has no Retry for a question that could not be recorded (Stepwire.NotRecorded); "
+        f'add "Retry": {write(RETRY)}'
+    ]
 
 
 def test_what_the_function_refused_is_told_unless_it_was_found_here() -> None:

@@ -65,7 +65,8 @@ def test_what_an_alias_or_a_version_serves_is_inferred_and_registered(
     manifest = read_manifest(account.parameters[WHERE])
     assert manifest.state_machine == f"{ARN}:{name.rpartition(':')[2]}"
     assert "id" in manifest.input_schema["properties"], "of version 1, not of what the machine is now"
-    assert account.tags[ARN] == {"stepwire:endpoint": "live"}, "versions and aliases have no tags"
+    tags = {"stepwire:endpoint": "live", "stepwire:tools": "orders"}
+    assert account.tags[ARN] == tags, "versions and aliases have no tags"
     assert f"Orders: {name.rpartition(':')[2]} has no run yet: those of all versions were read" in screen.said
 
 

@@ -14,7 +14,7 @@ from stepwire.catalog.manifests import read_manifest
 from stepwire.catalog.tools import OWN_TOOLS
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, cut, iso
-from stepwire_cli.wrap.names import description_of, tool_name
+from stepwire_cli.wrap.names import tool_name
 from stepwire_cli.wrap.snippets import Tool, snippet
 from stepwire_cli.wrap.yaml_text import yaml_lines
 from tests.wrap.samples import ARN, drafted, machine, passed
@@ -63,6 +63,13 @@ def test_the_text_names_the_source_of_each_part() -> None:
         ("my-stack-OrderPipeline-Ab3dEf6hIj9k", "my_stack_order_pipeline"),
         ("order-pipeline-production", "order_pipeline_production"),
         ("HTTPServer2Go", "http_server2_go"),
+        ("CheckoutStateMachine-jGkqSCtDbxAl", "checkout_state_machine"),
+        ("orders-Reconciliation", "orders_reconciliation"),
+        ("orders-CreateOrders", "orders_create_orders"),
+        ("orders-MyAPIGateway", "orders_my_api_gateway"),
+        ("ImportJSONtoDynamoDB", "import_json_to_dynamodb"),
+        ("SignPDFs", "sign_pdfs"),
+        ("GitHubIssuesFromIoTDevices", "github_issues_from_iot_devices"),
         ("a.b--c_d", "a_b_c_d"),
         ("x" * 80, "x" * 64),
         ("注文", "workflow_513433ee"),
@@ -72,19 +79,32 @@ def test_a_tool_is_named_after_its_machine(machine_name: str, expected: str) -> 
     assert tool_name(machine_name) == expected
 
 
+@pytest.mark.parametrize(
+    ("machine_name", "stack", "expected"),
+    [
+        ("StateMachine-Ab3dEf6hIj9k", "curbside-pickup", "curbside_pickup"),
+        ("MyStateMachine", "shop", "shop"),
+        ("MyStateMachine", "", "my_state_machine"),
+        ("Orders", "shop", "orders"),
+    ],
+)
+def test_a_machine_that_is_only_called_a_machine_is_named_after_its_stack(
+    machine_name: str, stack: str, expected: str
+) -> None:
+    assert tool_name(machine_name, (), stack) == expected
+
+
+def test_what_changes_how_a_line_is_shown_is_escaped() -> None:
+    text = "\n".join(yaml_lines({"a": "x\u202ey\u200b\U000e0041"}, {}))
+
+    assert text == '"a": "x\\u202ey\\u200b\\U000e0041"'.replace('"a"', "a")
+    assert yaml.safe_load(text) == {"a": "x\u202ey\u200b\U000e0041"}
+
+
 def test_tool_names_are_unique_and_not_those_of_stepwire() -> None:
     assert tool_name("Orders", ["orders", "orders_2"]) == "orders_3"
     assert tool_name("x" * 80, ["x" * 64]) == "x" * 60 + "_2"
     assert all(tool_name(one) == f"{one}_2" for one in OWN_TOOLS)
-
-
-def test_a_description_is_the_comment_of_the_definition_or_names_the_states() -> None:
-    states = {f"S{number}": passed() for number in range(10)}
-
-    assert description_of("Orders", {"Comment": " Ships \n orders. "}) == "Ships orders."
-    assert description_of("Orders", machine(**states)) == (
-        "Runs the workflow Orders: S0, S1, S2, S3, S4, S5, S6, S7 and 2 more."
-    )
 
 
 def test_a_manifest_is_registered_with_its_comments_if_it_fits_into_a_free_parameter() -> None:
@@ -191,3 +211,4 @@ def test_a_snippet_registers_the_draft(tool: Tool, value_of: Any) -> None:
 
     assert manifest == read_manifest(made.text)
     assert "stepwire:endpoint" in snippet(made, "live", tool)
+    assert f"with the tag stepwire:tools = {made.name} too, no other tool may start it" in snippet(made, "live", tool)

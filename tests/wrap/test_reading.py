@@ -129,7 +129,8 @@ def test_machines_are_chosen_by_name_arn_tag_and_stack_each_once() -> None:
 @pytest.mark.parametrize(
     ("chosen", "kind", "words"),
     [
-        (Chosen(), NothingChosen, "name state machines, or choose them by --tag KEY=VALUE or --stack NAME"),
+        (Chosen(), NothingChosen, "name state machines, choose them by --tag KEY=VALUE or --stack NAME, or give a "
+         "file or folder"),
         (Chosen(["Order"]), NotThere, "Order: no state machine of this account and Region has that name; "
          "did you mean Orders?"),
         (Chosen(["zzz"]), NotThere, "zzz: no state machine of this account and Region has that name; "

@@ -1,5 +1,7 @@
 """Registering: a tag and a parameter, once, and nothing replaced without a yes."""
 
+from dataclasses import replace
+
 import pytest
 
 from stepwire.catalog.manifests import read_manifest
@@ -10,6 +12,7 @@ from stepwire_cli.wrap.drafts import Draft, History, draft
 from tests.wrap.account import PASS, PREFIX, Account
 
 NAME = "/stepwire/live/tools/orders"
+TAGS = {"stepwire:endpoint": "live", "stepwire:tools": "orders"}
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def test_a_tool_is_tagged_and_registered(account: Account) -> None:
     applied([plan], Registry(account.calls, "live"), no)
 
     assert plan.lines() == ["Orders: adds the tag", f"orders: writes {NAME}"]
-    assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "live"}
+    assert account.tags[f"{PREFIX}Orders"] == TAGS
     assert read_manifest(account.parameters[NAME]).state_machine == f"{PREFIX}Orders"
 
 
@@ -55,8 +58,52 @@ def test_every_state_machine_of_a_race_is_tagged(account: Account) -> None:
     assert plan.lines()[:2] == ["Orders: adds the tag", "Express: takes the tag from other"]
     assert plan.replaces
     applied([plan], registry, lambda _plan: True)
-    assert account.tags[f"{PREFIX}Express"] == account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "live"}
+    assert account.tags[f"{PREFIX}Express"] == account.tags[f"{PREFIX}Orders"] == TAGS
     assert names_in_use(registry.registered()) == {f"{PREFIX}Orders": "orders", f"{PREFIX}Express": "orders"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "line", "written"),
+    [
+        ({"stepwire:endpoint": "live"}, "has the tag", None),
+        ({"stepwire:endpoint": "live", "stepwire:tools": "pay orders"}, "has the tag", "pay orders"),
+        ({"stepwire:endpoint": "live", "stepwire:tools": "pay"},
+         "has the tag, and lets this tool start it beside pay", "pay orders"),
+        ({"stepwire:endpoint": "other", "stepwire:tools": "pay"},
+         "takes the tag from other, and lets this tool start it beside pay", "pay orders"),
+        ({"stepwire:tools": "pay"}, "adds the tag", "pay orders"),
+    ],
+)  # fmt: skip
+def test_a_tag_that_names_tools_is_kept_and_extended_and_an_endpoint_that_any_tool_may_use_stays_so(
+    tags: dict[str, str], line: str, written: str | None
+) -> None:
+    account = Account()
+    account.add("Orders", **tags)
+    plan = plan_of(account)
+
+    assert plan.lines()[0] == f"Orders: {line}"
+    assert plan.replaces == ("takes" in line or "beside" in line)
+    applied([plan], Registry(account.calls, "live"), lambda _plan: True)
+
+    found = account.tags[f"{PREFIX}Orders"]
+    assert (found["stepwire:endpoint"], found.get("stepwire:tools")) == ("live", written)
+
+
+def test_two_tools_of_one_state_machine_may_both_start_it(account: Account) -> None:
+    first = registration_of(drafted(account))
+    registry = Registry(account.calls, "live")
+
+    applied(registry.plans([first, replace(first, tool="more")]), registry, no)
+
+    assert account.tags[f"{PREFIX}Orders"] == {"stepwire:endpoint": "live", "stepwire:tools": "orders more"}
+
+
+def test_no_second_tool_may_start_a_state_machine_without_a_yes(account: Account) -> None:
+    account.tags[f"{PREFIX}Orders"] = {"stepwire:endpoint": "live", "stepwire:tools": "pay"}
+
+    assert applied([plan_of(account)], Registry(account.calls, "live"), no) == []
+    assert account.tags[f"{PREFIX}Orders"]["stepwire:tools"] == "pay"
+    assert account.parameters == {}
 
 
 def test_planning_writes_nothing(account: Account) -> None:

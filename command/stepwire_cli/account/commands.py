@@ -4,14 +4,13 @@ The rule: a manifest that is in the folder already is what its owner has reviewe
 written over.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 from stepwire.catalog.manifests import Machine, Manifest, read_manifest
 from stepwire.errors import CatalogError
-from stepwire.json_text import as_object
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.doctor import Doctor
@@ -19,39 +18,14 @@ from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
 from stepwire_cli.account.registering import Other, Plan, Registration, Registry, registration_of
-from stepwire_cli.account.wrapping import Wrapped, wrapped
+from stepwire_cli.account.wrapping import notes_on, wrapped
+from stepwire_cli.drafting import Place, Screen, counted, write_and_show
 from stepwire_cli.exits import Exit
 from stepwire_cli.wrap.drafts import LARGEST_PARAMETER, Draft
-from stepwire_cli.wrap.snippets import Tool, snippet
+from stepwire_cli.wrap.findings import Severity
+from stepwire_cli.wrap.snippets import Tool
 
 THREADS: Final = 4
-_COLUMNS: Final = ("tool", "state machine", "fields", "needed", "runs")
-
-
-class Screen(Protocol):
-    """Where people and programs read."""
-
-    as_json: bool
-
-    def say(self, text: str, style: str = "") -> None:
-        """Print a line for people."""
-        ...
-
-    def error(self, text: str) -> None:
-        """Print what is wrong."""
-        ...
-
-    def result(self, text: str) -> None:
-        """Print a result."""
-        ...
-
-    def json(self, value: Any) -> None:
-        """Print JSON."""
-        ...
-
-    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-        """Print a table."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -95,60 +69,11 @@ def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     watched = replace(machines, watch=watch)
     found = wrapped(watched, arns, registered, threads=THREADS)
     made = [one.draft for one in found if one.draft is not None]
-    written = _written(made, options.folder)
-    _show(found, made, written, options, screen)
+    write_and_show(found, Place(options.folder, options.endpoint, options.snippet), screen, notes_on(found))
     failed = len(made) < len(found)
     if options.applies or options.is_dry:
         failed |= not _register(made, registry, options, screen)
     return Exit.FAILED if failed else Exit.DONE
-
-
-def _written(drafts: Sequence[Draft], folder: Path) -> list[Path]:
-    """Write the manifests that are not there yet, and return their files."""
-    written: list[Path] = []
-    for one in drafts:
-        path = folder / f"{one.name}.yaml"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(one.text, encoding="utf-8")
-            written.append(path)
-    return written
-
-
-def _show(found: Sequence[Wrapped], made: Sequence[Draft], written: list[Path], options: Wrap, screen: Screen) -> None:
-    if screen.as_json:
-        screen.json([_as_json(one, options) for one in found])
-    elif options.snippet is not None:
-        for one in made:
-            screen.result(snippet(one, options.endpoint, options.snippet))
-    else:
-        screen.table(_COLUMNS, (_row(one) for one in made))
-    for problem in (problem for one in found for problem in one.problems):
-        screen.say(problem, "warning")
-    kept = len(made) - len(written)
-    screen.say(
-        f"{_counted(len(written), 'manifest')} written to {options.folder}/{f', {kept} there already' if kept else ''}."
-    )
-
-
-def _row(draft: Draft) -> tuple[str, ...]:
-    schema = as_object(draft.manifest["input_schema"])
-    counts = (len(schema.get("properties", ())), len(schema.get("required", ())), draft.runs)
-    return (draft.name, draft.machine.name, *map(str, counts))
-
-
-def _as_json(one: Wrapped, options: Wrap) -> dict[str, Any]:
-    made = one.draft
-    if made is None:
-        return {"state_machine": one.arn, "tool": None, "problems": list(one.problems)}
-    return {
-        "state_machine": one.arn,
-        "tool": made.name,
-        "manifest": made.manifest,
-        "file": str(options.folder / f"{made.name}.yaml"),
-        "runs": made.runs,
-        "problems": list(one.problems),
-    }
 
 
 def _register(made: Sequence[Draft], registry: Registry, options: Wrap, screen: Screen) -> bool:
@@ -247,14 +172,10 @@ def doctor(endpoint: str, calls: Calls, screen: Screen) -> int:
     tools: list[str] = []
     found = list(Doctor(calls, StateMachines(calls, samples=5), endpoint, watch=tools.append).findings())
     if screen.as_json:
-        names = ("where", "what", "fix")
+        names = ("where", "what", "fix", "lines")
         screen.json([{"severity": one.severity.value} | {name: getattr(one, name) for name in names} for one in found])
     else:
         for one in found:
             screen.result(str(one))
-        screen.say(f"{_counted(len(tools), 'tool')}, {_counted(len(found), 'finding')}.", "bad" if found else "good")
-    return Exit.FAILED if found else Exit.DONE
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
+        screen.say(f"{counted(len(tools), 'tool')}, {counted(len(found), 'finding')}.", "bad" if found else "good")
+    return Exit.FAILED if any(one.severity is not Severity.ADVICE for one in found) else Exit.DONE

@@ -12,6 +12,7 @@ from stepwire.json_text import Json, as_object
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotAllowed, NothingChosen, NotThere, Unreadable
+from stepwire_cli.wrap.descriptions import Words
 from stepwire_cli.wrap.drafts import History, Machine
 from stepwire_cli.wrap.failures import Failure
 from stepwire_cli.wrap.samples import Seen
@@ -24,6 +25,7 @@ _RESOURCE: Final = "AWS::StepFunctions::StateMachine"
 _STACK: Final = "AWS::CloudFormation::Stack"
 _NAMES_SHOWN: Final = 3
 _DEEPEST: Final = 5  # stacks inside stacks
+_STACK_TAG: Final = "aws:cloudformation:stack-name"
 _STATES: Final = "stepfunctions"
 _REGION: Final = 3  # part of an ARN
 _ACCOUNT: Final = 4
@@ -64,6 +66,8 @@ class StateMachines:
     watch: Callable[[str], None] = field(default=lambda _name: None)
     """Gets the name of each state machine that was read."""
     _elsewhere: dict[tuple[str, str], Calls] = field(default_factory=dict[tuple[str, str], Calls], repr=False)
+    _stacks: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The stack of each state machine that was found by a stack, or by a tag."""
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def arns(self, chosen: Chosen) -> list[str]:
@@ -74,7 +78,9 @@ class StateMachines:
             NotThere: one of them does not exist.
         """
         if not chosen.names and chosen.tag is None and chosen.stack is None:
-            raise NothingChosen("name state machines, or choose them by --tag KEY=VALUE or --stack NAME")
+            raise NothingChosen(
+                "name state machines, choose them by --tag KEY=VALUE or --stack NAME, or give a file or folder"
+            )
         if self.role and (chosen.tag or chosen.stack or not all(name.startswith("arn:") for name in chosen.names)):
             raise NothingChosen("with --role, name state machines by their ARNs: the role lists none")
         found = list(self._named(chosen.names))
@@ -129,7 +135,17 @@ class StateMachines:
         definition = _json(answer.get("definition"))
         if not isinstance(definition, dict):
             raise Unreadable(f"{answer['name']}: its definition cannot be read: is it encrypted with a key of yours?")
-        return Machine(arn, answer["name"], as_object(definition), answer["type"] == "EXPRESS", self.role)
+        return Machine(
+            arn,
+            answer["name"],
+            as_object(definition),
+            answer["type"] == "EXPRESS",
+            self.role,
+            words=self._words(arn, answer),
+        )
+
+    def _words(self, arn: str, answer: Any) -> Words:
+        return Words(str(answer.get("description") or ""), self._stacks.get(arn, ""))
 
     def _calls_for(self, arn: str) -> Calls:
         """Return the AWS of a state machine.
@@ -226,7 +242,10 @@ class StateMachines:
             TagFilters=[{"Key": key, "Values": [value]}],
             ResourceTypeFilters=["states:stateMachine"],
         )
-        found = [one["ResourceARN"] for page in pages for one in page["ResourceTagMappingList"]]
+        mappings = [one for page in pages for one in page["ResourceTagMappingList"]]
+        found = [one["ResourceARN"] for one in mappings]
+        tags = {one["ResourceARN"]: {tag["Key"]: tag["Value"] for tag in one.get("Tags", ())} for one in mappings}
+        self._stacks.update({arn: own[_STACK_TAG] for arn, own in tags.items() if _STACK_TAG in own})
         if not found:
             raise NotThere(f"no state machine of this account and Region has the tag {key}={value}")
         return found
@@ -237,6 +256,7 @@ class StateMachines:
         for one in (one for page in pages for one in page["StackResourceSummaries"]):
             if one["ResourceType"] == _RESOURCE:
                 found.append(one["PhysicalResourceId"])
+                self._stacks[one["PhysicalResourceId"]] = f"/{stack}".split("/")[2 if stack.startswith("arn:") else 1]
             elif one["ResourceType"] == _STACK and depth < _DEEPEST:
                 found += self._of_stack(one["PhysicalResourceId"], depth + 1)
         if not found and not depth:
@@ -265,7 +285,7 @@ _NOT_JSON: Final = object()
 def _json(text: object) -> Json:
     try:
         return json.loads(text) if isinstance(text, str) else _NOT_JSON
-    except ValueError:
+    except (ValueError, RecursionError):
         return _NOT_JSON
 
 

@@ -1,6 +1,8 @@
-"""Register tools: the tag on the state machine, and the parameter with the manifest. The only module here that writes.
+"""Register tools: the tags on the state machine, and the parameter with the manifest. The only module here that writes.
 
-Idempotent: what is there already is not written again. What would replace something is asked for first.
+Idempotent: what is there already is not written again. What would replace something, or let one more tool start a state
+machine whose owner has named those that may, is asked for first. A state machine that gets the endpoint's tag here lets
+only this tool start it; one that had it is left as its owner wanted it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +11,7 @@ from enum import Enum
 from typing import Any, Final
 
 from stepwire.catalog.manifests import read_manifest
-from stepwire.catalog.registration import CONSENT
+from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
 from stepwire.errors import CatalogError
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
@@ -18,15 +20,17 @@ from stepwire_cli.account.errors import AccountError
 from stepwire_cli.wrap.drafts import Draft
 from stepwire_cli.wrap.snippets import parameter_name
 
+Tags = Mapping[str, str]
 _TAGGING: Final = "resourcegroupstaggingapi"
 _REGION: Final = 3  # part of an ARN
 
 
 class Change(Enum):
-    """What registering does to a tag or a parameter."""
+    """What registering does to the tags of a state machine or to a parameter."""
 
     NEW = "new"
     SAME = "same"
+    EXTENDS = "extends"
     REPLACES = "replaces"
 
 
@@ -59,21 +63,25 @@ class Other:
 
 @dataclass(frozen=True)
 class Tagging:
-    """What registering does to the tag of a state machine."""
+    """What registering does to the tags of a state machine."""
 
     arn: str
     change: Change
     old_endpoint: str | None = None
     """The endpoint that the tag names now."""
+    tools: str = ""
+    """The tools that may start it now, if its tag names some and not this one."""
 
     def line(self) -> str:
         """Return what is done."""
         what = {
             Change.NEW: "adds the tag",
             Change.SAME: "has the tag",
+            Change.EXTENDS: "has the tag",
             Change.REPLACES: f"takes the tag from {self.old_endpoint}",
         }[self.change]
-        return f"{self.arn.rpartition(':')[2]}: {what}"
+        also = f", and lets this tool start it beside {self.tools}" if self.tools else ""
+        return f"{self.arn.rpartition(':')[2]}: {what}{also}"
 
 
 @dataclass(frozen=True)
@@ -127,8 +135,8 @@ class Plan:
 
     @property
     def replaces(self) -> bool:
-        """Whether something is lost that is there now."""
-        return not self.by_hand and Change.REPLACES in self._changes
+        """Whether something is lost that is there now, if only that no other tool may start a state machine."""
+        return not self.by_hand and not self._changes.isdisjoint({Change.REPLACES, Change.EXTENDS})
 
     @property
     def changes(self) -> bool:
@@ -156,6 +164,9 @@ class Registry:
 
     def endpoints(self) -> Mapping[str, str]:
         """Return the endpoint that each tagged state machine's owner lets start it, by ARN."""
+        return {arn: tags[CONSENT] for arn, tags in self._tagged().items()}
+
+    def _tagged(self) -> Mapping[str, Tags]:
         pages = self.calls.pages(
             _TAGGING,
             "GetResources",
@@ -164,27 +175,26 @@ class Registry:
             ResourceTypeFilters=["states:stateMachine"],
         )
         found = [one for page in pages for one in page["ResourceTagMappingList"]]
-        return {one["ResourceARN"]: tag["Value"] for one in found for tag in one["Tags"] if tag["Key"] == CONSENT}
+        return {one["ResourceARN"]: {tag["Key"]: tag["Value"] for tag in one["Tags"]} for one in found}
 
     def plans(self, wanted: Iterable[Registration]) -> list[Plan]:
         """Return what registering these tools would change."""
         there = {one.tool: one for one in self.registered()}
-        endpoints = self.endpoints()
+        tagged = self._tagged()
         return [
-            self._plan_elsewhere(one, there.get(one.tool), endpoints)
+            self._plan_elsewhere(one, there.get(one.tool), tagged)
             if any(other.role for other in _machines(one))
-            else self._plan(one, there.get(one.tool), endpoints)
+            else self._plan(one, there.get(one.tool), tagged)
             for one in wanted
         ]
 
     def apply(self, plan: Plan) -> None:
-        """Do what a plan says: first the tag, so that no manifest waits for it; nothing that must be done by hand."""
+        """Do what a plan says: first the tags, so that no manifest waits for it; nothing that must be done by hand."""
         if plan.by_hand:
             return
         for one in plan.taggings:
             if one.change is not Change.SAME:
-                tags = [{"key": CONSENT, "value": self.endpoint}]
-                self.calls.call("stepfunctions", "TagResource", resourceArn=one.arn, tags=tags)
+                self._tag(one.arn, plan.wanted.tool)
         if plan.putting is not Change.SAME:
             self.calls.call(
                 "ssm",
@@ -196,21 +206,35 @@ class Registry:
                 Overwrite=plan.putting is Change.REPLACES,
             )
 
-    def _plan(self, wanted: Registration, there: Registered | None, endpoints: Mapping[str, str]) -> Plan:
+    def _tag(self, arn: str, tool: str) -> None:
+        """Write the tags of a state machine, from what they are now: a plan before this one may have written them."""
+        found = self.calls.call("stepfunctions", "ListTagsForResource", resourceArn=arn)["tags"]
+        there = {one["key"]: one["value"] for one in found}
+        tags = [{"key": CONSENT, "value": self.endpoint}]
+        if others := _other_tools(there, tool):
+            tags.append({"key": CONSENT_TOOLS, "value": f"{others} {tool}"})
+        elif CONSENT_TOOLS not in there and there.get(CONSENT) != self.endpoint:
+            tags.append({"key": CONSENT_TOOLS, "value": tool})
+        self.calls.call("stepfunctions", "TagResource", resourceArn=arn, tags=tags)
+
+    def _plan(self, wanted: Registration, there: Registered | None, tagged: Mapping[str, Tags]) -> Plan:
         putting = Change.NEW if there is None else Change.SAME if there.text == wanted.text else Change.REPLACES
-        taggings = tuple(self._tagging(one, endpoints.get(one.arn)) for one in _machines(wanted))
+        taggings = tuple(self._tagging(one, tagged.get(one.arn, {}), wanted.tool) for one in _machines(wanted))
         return Plan(wanted, parameter_name(self.endpoint, wanted.tool), taggings, putting)
 
-    def _tagging(self, machine: Other, endpoint: str | None) -> Tagging:
-        if machine.role or endpoint == self.endpoint:
+    def _tagging(self, machine: Other, tags: Tags, tool: str) -> Tagging:
+        endpoint, others = tags.get(CONSENT), _other_tools(tags, tool)
+        if machine.role:
             return Tagging(machine.arn, Change.SAME, endpoint)
-        return Tagging(machine.arn, Change.NEW if endpoint is None else Change.REPLACES, endpoint)
+        if endpoint == self.endpoint:
+            return Tagging(machine.arn, Change.EXTENDS if others else Change.SAME, endpoint, others)
+        return Tagging(machine.arn, Change.NEW if endpoint is None else Change.REPLACES, endpoint, others)
 
-    def _plan_elsewhere(self, wanted: Registration, there: Registered | None, endpoints: Mapping[str, str]) -> Plan:
+    def _plan_elsewhere(self, wanted: Registration, there: Registered | None, tagged: Mapping[str, Tags]) -> Plan:
         """Plan for another account or Region: its owner consents there, and the operator allows the role here."""
         elsewhere = [one for one in _machines(wanted) if one.role]
         by_hand = [line for one in elsewhere for line in (self._consent_elsewhere(one), self._role_allowed(one.role))]
-        plan = self._plan(wanted, there, endpoints)
+        plan = self._plan(wanted, there, tagged)
         return replace(plan, by_hand=tuple(filter(None, by_hand)))
 
     def _consent_elsewhere(self, wanted: Other) -> str:
@@ -240,6 +264,12 @@ class Registry:
 def names_in_use(registered: Iterable[Registered]) -> dict[str, str]:
     """Return the tool that serves each state machine already, by what the manifest calls the machine."""
     return {machine: one.tool for one in registered for machine in one.state_machines}
+
+
+def _other_tools(tags: Tags, tool: str) -> str:
+    """Return the tools that may start a state machine; empty if the tool is among them, or any may."""
+    names = tags.get(CONSENT_TOOLS, tool)
+    return "" if tool in names.split() else names.strip()
 
 
 def _machines(wanted: Registration) -> tuple[Other, ...]:

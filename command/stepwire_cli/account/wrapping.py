@@ -2,25 +2,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import Final
 
 from stepwire_cli.account.errors import AccountError, NoCredentials, NoRegion
 from stepwire_cli.account.machines import Read, StateMachines
 from stepwire_cli.account.registering import Registered, names_in_use
-from stepwire_cli.wrap.drafts import Draft, draft
+from stepwire_cli.drafting import Wrapped
+from stepwire_cli.wrap.drafts import Machine, TooDeepError, draft
 from stepwire_cli.wrap.names import tool_name
 from stepwire_cli.wrap.questions import asking_states
 
-
-@dataclass(frozen=True)
-class Wrapped:
-    """What came of one state machine."""
-
-    arn: str
-    draft: Draft | None
-    """None: it cannot be a tool."""
-    problems: tuple[str, ...]
-    """What its owner must know, one line each."""
+_MOST_NAMED: Final = 5
 
 
 def wrapped(
@@ -49,10 +41,14 @@ def wrapped(
         if isinstance(read, AccountError):
             results.append(Wrapped(arn, None, (str(read),)))
             continue
-        name = in_use.get(read.machine.arn) or in_use.get(read.machine.name) or tool_name(read.machine.name, taken)
+        name = in_use.get(read.machine.arn) or in_use.get(read.machine.name) or _free_name(read.machine, taken)
         taken.add(name)
         results.append(_wrapped(name, read))
     return results
+
+
+def _free_name(machine: Machine, taken: Iterable[str]) -> str:
+    return tool_name(machine.name, taken, machine.words.stack)
 
 
 def _wrapped(name: str, read: Read) -> Wrapped:
@@ -60,16 +56,30 @@ def _wrapped(name: str, read: Read) -> Wrapped:
     if machine.is_express and machine.role:
         reason = "of type EXPRESS: a tool of another account or Region must be of type STANDARD"
         return Wrapped(machine.arn, None, (f"{machine.name}: {reason}",))
-    made = draft(name, machine, read.history)
+    try:
+        made = draft(name, machine, read.history)
+    except TooDeepError as error:
+        return Wrapped(machine.arn, None, (f"{machine.name}: {error}",))
     told = [*read.problems, *made.conflicts]
     if machine.role and (asking := asking_states(machine.definition)):
         names = ", ".join(asking)
         told.append(f"{names} asks its caller, which fails with ForeignQuestion in another account or Region")
-    if machine.is_express:
-        told.append("of type EXPRESS: a plain tool without tasks, inferred from the definition alone")
-    elif not read.history.inputs.count and not read.problems:
-        told.append("no run has succeeded yet: inferred from the definition alone")
     return Wrapped(machine.arn, made, tuple(f"{machine.name}: {one}" for one in told))
+
+
+def notes_on(found: Sequence[Wrapped]) -> list[str]:
+    """Return what is said of several state machines at once: a line for each would hide what matters."""
+    made = [one.draft for one in found if one.draft is not None]
+    express = [one.machine.name for one in made if one.machine.is_express]
+    no_run = [one.machine.name for one in made if not one.machine.is_express and not one.runs]
+    notes = [f"Of type EXPRESS, so plain tools without tasks, inferred from the definition alone: {_named(express)}."]
+    notes += [f"No run that succeeded was read, so inferred from the definition alone: {_named(no_run)}."]
+    return [note for note, names in zip(notes, (express, no_run), strict=True) if names]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _reader(machines: StateMachines) -> Callable[[str], Read | AccountError]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.sign_in.facts import Finding, Guard, Issuer, Resource, Site, shown
-from stepwire_cli.sign_in.fetching import Answer, NotRead, Reader, json_object
+from stepwire_cli.sign_in.fetching import Answer, NotRead, Reader, json_object, parts_of
 
 _INITIALIZE: Final = {
     "jsonrpc": "2.0",
@@ -136,8 +136,8 @@ def _with_issuer(site: Site, resource: Resource, reader: Reader) -> Site:
 
 def _places_of_issuer(issuer: str) -> tuple[str, ...]:
     try:
-        parts = urlsplit(issuer)
-    except ValueError:
+        parts = parts_of(issuer)
+    except NotRead:
         return (issuer,)  # no URL, which is said when it is asked
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     if not path:

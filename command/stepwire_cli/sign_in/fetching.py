@@ -5,7 +5,6 @@ asked if its host has a private address, unless the server that the user named h
 the request goes to what was found then.
 """
 
-import ipaddress
 import json
 import socket
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
+from stepwire_cli.sign_in.addresses import is_public
 from stepwire_cli.sign_in.facts import shown
 from stepwire_cli.sign_in.pinning import ADDRESSES
 
@@ -107,7 +107,7 @@ class Reader:
         self._check(url)
         # Uncompressed: a small answer could otherwise become a large one before its size is seen.
         options["headers"] = {"accept-encoding": "identity", **options.get("headers", {})}
-        options["extensions"] = {ADDRESSES: self._addresses(_split(url).hostname)}
+        options["extensions"] = {ADDRESSES: self._addresses(parts_of(url).hostname)}
         try:
             with self.http.stream(method, url, timeout=_SECONDS, follow_redirects=False, **options) as response:
                 return Answer(url, response.status_code, response.headers, self._body(response, url))
@@ -128,15 +128,14 @@ class Reader:
         return bytes(found)
 
     def _check(self, url: str) -> None:
-        parts = _split(url)
-        if self._is_private(parts.hostname or "") and not (self.url and self._is_private(_split(self.url).hostname)):
+        parts = parts_of(url)
+        if self._is_private(parts.hostname or "") and not (self.url and self._is_private(parts_of(self.url).hostname)):
             raise NotRead(f"{shown(url)} is at a private address, where {_whose(self.url)} has no business: not asked")
         if parts.scheme == "http" and not self._is_private(parts.hostname or ""):
             raise NotRead(f"{shown(url)} is not https: hosts refuse it, and it was not asked")
 
     def _is_private(self, host: str) -> bool:
-        found = [_address(one) for one in self._addresses(host)]
-        return any(one is not None and not one.is_global for one in found)
+        return not all(map(is_public, self._addresses(host)))
 
     def _addresses(self, host: str) -> tuple[str, ...]:
         if host not in self._found:
@@ -164,7 +163,14 @@ def _whose(url: str | None) -> str:
     return "a public document" if url is None else shown(url)
 
 
-def _split(url: str) -> Any:
+def parts_of(url: str) -> Any:
+    """Return the parts of a URL.
+
+    Raises:
+        NotRead: it is none, or none that may be asked.
+    """
+    if any(character.isspace() or not character.isprintable() for character in url):  # Python would leave some out
+        raise NotRead(f"{shown(url)} is no URL")
     try:
         parts = urlsplit(url)
         has_port = parts.port is None or parts.port >= 0
@@ -173,13 +179,6 @@ def _split(url: str) -> Any:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or not has_port:
         raise NotRead(f"{shown(url)} is no URL that hosts can ask")
     return parts
-
-
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
 
 
 def _words(error: Exception) -> str:

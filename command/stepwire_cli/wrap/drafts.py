@@ -6,17 +6,21 @@ Pure. The compiler of manifests accepts every draft, or the draft says why it ca
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import islice
 from typing import Final
 
 from stepwire.catalog.manifests import LARGEST_SCHEMA
 from stepwire.json_text import JsonObject, as_object, write
+from stepwire_cli.wrap.descriptions import COMMENT, Described, Words, described, with_described_members
 from stepwire_cli.wrap.failures import Failure, show_errors_of
+from stepwire_cli.wrap.handlers import Handler, Handlers
+from stepwire_cli.wrap.hints import Hint, hints_of
 from stepwire_cli.wrap.machines import Analysis, analysed
-from stepwire_cli.wrap.names import description_of
 from stepwire_cli.wrap.outputs import output_schema
 from stepwire_cli.wrap.reads import LIST, Read
 from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.schemas import Inferred, input_schema
+from stepwire_cli.wrap.soundness import faults_of
 from stepwire_cli.wrap.timings import Timings, timings_of
 from stepwire_cli.wrap.values import EACH
 from stepwire_cli.wrap.yaml_text import yaml_lines
@@ -25,7 +29,16 @@ LARGEST_PARAMETER: Final = 8_192  # bytes; above 4,096 it costs a little
 _FREE_PARAMETER: Final = 4_096
 LARGEST_OUTPUT_SCHEMA: Final = 2_048  # bytes
 _DEEPEST: Final = 8
+_MOST_FAULTS: Final = 3
 _CUT: Final = f"the input: its schema would have more than {LARGEST_SCHEMA} bytes, so properties are left out"
+_ASK: Final = (
+    "",
+    "Lines for the definition: ask the caller, and not a person elsewhere. Review the message and the form.",
+    "InputRequestsFunctionArn is /stepwire/ENDPOINT/input_requests in Parameter Store, Partition is AWS::Partition",
+    "(docs/talking_workflows.md).",
+)
+_TAKES_AN_ARRAY: Final = "the input: the definition reads an array, and a tool's arguments are an object"
+_TAKES_BOTH: Final = "the input: the definition reads an array or an object, and a tool's arguments are an object"
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,12 @@ class Machine:
     is_express: bool = False
     role: str = ""
     """ARN of the role that reaches it in another account or Region; empty: the endpoint's own."""
+    handlers: Handlers = field(default_factory=dict[str, Handler])
+    """What is known of the code of the functions that it calls."""
+    words: Words = field(default_factory=Words)
+    """What people have written of it outside its definition."""
+    placeholder: str = ""
+    """Why `arn` only stands for the state machine's name; empty: it is its ARN."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +83,50 @@ class Draft:
     """YAML, with comments."""
     conflicts: tuple[str, ...] = ()
     """What the owner must look at, one line each."""
+    hints: tuple[Hint, ...] = ()
+    """What the owner may make better."""
+    proposals: str = ""
+    """The end of `text`: lines for the definition, as comments."""
     runs: int = 0
     """How many runs were looked at."""
 
     def parameter(self) -> str:
         """Return the manifest as it is registered: with its comments where that is free of charge."""
-        if len(self.text.encode()) <= _FREE_PARAMETER:
-            return self.text
+        if len((text := self.text.removesuffix(self.proposals)).encode()) <= _FREE_PARAMETER:
+            return text
         rest = len(write({**self.manifest, "input_schema": {}}).encode())
         schema = fitted(as_object(self.manifest["input_schema"]), LARGEST_PARAMETER - rest)
         return write({**self.manifest, "input_schema": schema})
 
 
+class TooDeepError(ValueError):
+    """A definition is nested too deeply to be read."""
+
+
 def draft(name: str, machine: Machine, history: History) -> Draft:
-    """Return the draft of a state machine's manifest."""
-    analysis = analysed(machine.definition)
+    """Return the draft of a state machine's manifest.
+
+    Raises:
+        TooDeepError: its definition cannot be read.
+    """
+    try:
+        return _drafted(name, machine, history)
+    except RecursionError:
+        raise TooDeepError("its definition is nested too deeply to be read: it becomes no tool") from None
+
+
+def _drafted(name: str, machine: Machine, history: History) -> Draft:
+    analysis = analysed(machine.definition, machine.handlers)
     inferred = input_schema(analysis, history.inputs)
     timings = timings_of(machine.definition, history.seconds)
     errors = show_errors_of(machine.definition, history.failures)
+    inferred = replace(inferred, schema=with_described_members(inferred.schema, machine.definition))
     if (schema := fitted(inferred.schema, LARGEST_SCHEMA)) != inferred.schema:
         inferred = replace(inferred, schema=schema, conflicts=(*inferred.conflicts, _CUT))
+    about = described(machine.name, machine.definition, machine.words)
     manifest: JsonObject = {
         "name": name,
-        "description": description_of(machine.name, machine.definition),
+        "description": about.text,
         "state_machine": machine.arn,
         **({"role": machine.role} if machine.role else {}),
         "input_schema": inferred.schema,
@@ -96,10 +136,26 @@ def draft(name: str, machine: Machine, history: History) -> Draft:
     manifest |= {"task_support": "forbidden"} if machine.is_express else _times(timings)
     if errors.value is not None:
         manifest["show_errors"] = errors.value
-    notes = _notes(machine, history, timings, inferred) | ({("show_errors",): errors.why} if errors.why else {})
-    lines = [*_head(history, analysis, inferred), *yaml_lines(manifest, notes)]
-    told = (*inferred.conflicts, *_problems(analysis))
-    return Draft(name, machine, manifest, "\n".join(lines) + "\n", told, history.inputs.count)
+    notes = _notes(machine, history, timings, inferred, about) | ({("show_errors",): errors.why} if errors.why else {})
+    hints = hints_of(machine.definition, analysis.reads)
+    lines = [
+        *_head(machine, history, analysis, inferred),
+        *(f"# {one}." for one in hints),
+        *yaml_lines(manifest, notes),
+    ]
+    proposals = _proposals(hints)
+    told = (*inferred.conflicts, *_problems(machine, analysis))
+    text = "\n".join(lines) + "\n"
+    return Draft(name, machine, manifest, text + proposals, told, tuple(hints), proposals, history.inputs.count)
+
+
+def _proposals(hints: Sequence[Hint]) -> str:
+    """Return lines for the definition, as comments."""
+    lines = [line for one in hints for line in ("", *one.lines) if one.lines]
+    if not lines:
+        return ""
+    told = [*_ASK, *lines]
+    return "".join(f"# {line}".rstrip() + "\n" for line in told)
 
 
 def _times(timings: Timings) -> JsonObject:
@@ -111,7 +167,7 @@ def _times(timings: Timings) -> JsonObject:
     }
 
 
-def _head(history: History, analysis: Analysis, inferred: Inferred) -> list[str]:
+def _head(machine: Machine, history: History, analysis: Analysis, inferred: Inferred) -> list[str]:
     """Return the comments that stand before the fields."""
     runs = history.inputs.count
     source = (
@@ -122,7 +178,7 @@ def _head(history: History, analysis: Analysis, inferred: Inferred) -> list[str]
     readers = passing_on(analysis)
     if readers:
         lines.append(f"# {', '.join(readers)}: gets the whole input and may read more than is listed.")
-    lines += [f"# Look at {one}." for one in (*inferred.conflicts, *_problems(analysis))]
+    lines += [f"# Look at {one}." for one in (*inferred.conflicts, *_problems(machine, analysis))]
     return lines
 
 
@@ -132,10 +188,13 @@ def passing_on(analysis: Analysis) -> list[str]:
     return list(dict.fromkeys(states))[:5]
 
 
-def _problems(analysis: Analysis) -> tuple[str, ...]:
-    problems = [f"state {one}" for one in analysis.unreadable]
+def _problems(machine: Machine, analysis: Analysis) -> tuple[str, ...]:
+    faults = islice(faults_of(machine.definition), _MOST_FAULTS)
+    problems = [f"the definition, which Step Functions refuses: {one}" for one in faults]
+    problems += [f"state {one}" for one in analysis.unreadable]
     if any(read.certain and _is_of_an_array(read) for read in analysis.reads):
-        problems.append("the input: the definition reads an array, and a tool's arguments are an object")
+        takes_both = any(read.path and read.path[0] != EACH for read in analysis.reads)
+        problems.append(_TAKES_BOTH if takes_both else _TAKES_AN_ARRAY)
     return tuple(problems)
 
 
@@ -143,12 +202,17 @@ def _is_of_an_array(read: Read) -> bool:
     return read.path[:1] == (EACH,) or (not read.path and read.use.needed and read.use.types == LIST)
 
 
-def _notes(machine: Machine, history: History, timings: Timings, inferred: Inferred) -> dict[tuple[str, ...], str]:
+def _notes(
+    machine: Machine, history: History, timings: Timings, inferred: Inferred, about: Described
+) -> dict[tuple[str, ...], str]:
     notes = {("input_schema", *path): note for path, note in inferred.notes.items() if note}
+    notes |= {("state_machine",): machine.placeholder} if machine.placeholder else {}
     notes["ttl",] = timings.why_ttl
     notes["poll_interval",] = timings.why_poll
-    if "Comment" not in machine.definition:
-        notes["description",] = "the definition has no Comment: say what it does, and when to use it"
+    if not about.source:
+        notes["description",] = "nobody has written what it is for: say what it does, and when to use it"
+    elif about.source != COMMENT:
+        notes["description",] = f"from {about.source}"
     if machine.is_express:
         notes["task_support",] = "its type is EXPRESS: calls wait for the end, and there is no task"
     elif timings.is_quick:

@@ -78,7 +78,7 @@ def condition_of(text: str, scope: Scope) -> Condition:
 def _tree(text: str, scope: Scope) -> Node:
     tree = _parsed(text)
     if tree is None:
-        scope.reads.unreadable.append(text[:_SHOWN])
+        scope.reads.unreadable.append(f"this is no JSONata: {text[:_SHOWN]}")
     return tree
 
 

@@ -4,7 +4,7 @@ Pure. Each finding is one line: where, what, and what to do.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from typing import Final, cast
@@ -17,8 +17,10 @@ from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.task import LONGEST_TTL
 from stepwire_cli.findings import findings_in
 from stepwire_cli.wrap.drafts import History, Machine, iso
+from stepwire_cli.wrap.hints import Hint, questions_of
 from stepwire_cli.wrap.machines import analysed
 from stepwire_cli.wrap.questions import bad_questions
+from stepwire_cli.wrap.retrying import unretried
 from stepwire_cli.wrap.samples import Seen
 from stepwire_cli.wrap.timings import spoken, timeout_of
 from stepwire_cli.wrap.values import EACH, Path
@@ -34,6 +36,8 @@ class Severity(Enum):
     """Calls fail, or the tool is not offered."""
     WARNING = "warning"
     """Some calls fail, or a model is misled."""
+    ADVICE = "advice"
+    """Nothing goes wrong; it may be better."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,12 @@ class Finding:
     what: str
     fix: str
     severity: Severity = Severity.WARNING
+    lines: tuple[str, ...] = ()
+    """What to write instead, where it can be told."""
 
     def __str__(self) -> str:
-        """Return it as a line."""
-        return f"{self.where}: {_ended(self.what)} Fix: {_ended(self.fix)}"
+        """Return it as a line, and what to write instead below it."""
+        return "\n    ".join((f"{self.where}: {_ended(self.what)} Fix: {_ended(self.fix)}", *self.lines))
 
 
 def _ended(text: str) -> str:
@@ -57,7 +63,7 @@ def _ended(text: str) -> str:
 def findings_of_words(where: str, manifest: Manifest) -> list[Finding]:
     """Return what is wrong with a manifest by itself, whatever its state machine is."""
     found = [*_of_words(manifest), *_of_shapes(manifest)]
-    return [Finding(where, one.what, one.fix, one.severity) for one in found]
+    return [replace(one, where=where) for one in found]
 
 
 def findings_of(where: str, manifest: Manifest, machine: Machine, history: History) -> list[Finding]:
@@ -73,8 +79,9 @@ def findings_of(where: str, manifest: Manifest, machine: Machine, history: Histo
         *_of_the_machine(manifest, machine),
         *_of_times(manifest, machine, history),
         *_of_arguments(manifest, machine, history.inputs),
+        *(_advice(one) for one in questions_of(machine.definition) if one.lines),
     ]
-    named = [Finding(where, one.what, one.fix, one.severity) for one in found]
+    named = [replace(one, where=where) for one in found]
     return [*named, *findings_of_words(where, manifest)]
 
 
@@ -84,6 +91,10 @@ def _error(what: str, fix: str) -> Finding:
 
 def _warning(what: str, fix: str) -> Finding:
     return Finding("", what, fix)
+
+
+def _advice(hint: Hint) -> Finding:
+    return Finding("", hint.what, f"{hint.fix}, with these lines", Severity.ADVICE, hint.lines)
 
 
 def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
@@ -101,6 +112,8 @@ def _of_the_machine(manifest: Manifest, machine: Machine) -> Iterator[Finding]:
         )
     for one in bad_questions(machine.definition):
         yield _error(f"the question of state {one.state}: {one.fault}", "a run that asks it fails: correct the state")
+    for place, what, fix in unretried(machine.definition):
+        yield _warning(f"{machine.name}: state {place.name} {what}", fix)
 
 
 def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterator[Finding]:
@@ -126,7 +139,7 @@ def _of_times(manifest: Manifest, machine: Machine, history: History) -> Iterato
 
 
 def _of_arguments(manifest: Manifest, machine: Machine, runs: Seen) -> Iterator[Finding]:
-    analysis = analysed(machine.definition)
+    analysis = analysed(machine.definition, machine.handlers)
     for path in sorted(analysis.required):
         if not path or EACH in path or _is_not_needed(path, runs):
             continue
@@ -158,8 +171,6 @@ def _missing(schema: JsonObject, path: Path) -> str | None:
 
 
 def _of_words(manifest: Manifest) -> Iterator[Finding]:
-    if manifest.description.startswith("Runs the workflow "):
-        yield _warning("description: it only names the states", "say what the tool does, and when to use it")
     for one in findings_in(manifest):
         yield _warning(f"{one.where}: {one.what.rstrip('.')}", one.fix.rstrip("."))
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.conditions import Opaque
 from stepwire_cli.wrap.expressions import condition_of, evaluated, expression_in, filled
-from stepwire_cli.wrap.reads import Use
 from stepwire_cli.wrap.scopes import Scope
 from stepwire_cli.wrap.services import parameters_of
 from stepwire_cli.wrap.values import EACH, UNKNOWN, Value, part
@@ -16,6 +15,7 @@ from stepwire_cli.wrap.visits import (
     Rule,
     Visit,
     assigned,
+    called,
     listed,
     next_of,
     repeated,
@@ -49,12 +49,12 @@ def _worked(state: JsonObject, scope: Scope, visit: Visit) -> Value:
     if kind == "Map":
         _enter_map(state, scope, visit)
         return UNKNOWN
-    given = filled(state["Arguments"], scope, takes_of(state)) if "Arguments" in state else scope.data
+    given = filled(state["Arguments"], scope, takes_of(state, scope)) if "Arguments" in state else scope.data
     filled(state.get("Credentials", {}), scope)
     if kind == "Parallel":
         visit.branches += side_by_side(state, given, scope)
-    elif kind == "Task" and "Arguments" not in state:
-        scope.note(given, Use(passed_on=True))
+    elif kind == "Task":
+        called(state, given, scope)
     return scope.data if kind in ("Pass", "Wait", "Succeed") else UNKNOWN
 
 

@@ -18,6 +18,7 @@ from stepwire_cli.wrap.visits import (
     Rule,
     Visit,
     assigned,
+    called,
     listed,
     next_of,
     repeated,
@@ -55,9 +56,9 @@ def _worked(state: JsonObject, scope: Scope, visit: Visit) -> Value:
         _enter_map(state, scope, visit)
         return UNKNOWN
     if "Parameters" in state:
-        given = filled(state["Parameters"], scope, takes_of(state))
-    elif kind == "Task":
-        scope.note(given, Use(passed_on=True))
+        given = filled(state["Parameters"], scope, takes_of(state, scope))
+    if kind == "Task":
+        called(state, given, scope)
     if kind == "Parallel":
         visit.branches += side_by_side(state, given, scope)
     filled(state.get("Credentials", {}), scope)
@@ -94,7 +95,7 @@ def _choose(state: JsonObject, scope: Scope, visit: Visit) -> None:
 def _leave(state: JsonObject, scope: Scope, raw: Value, visit: Visit) -> None:
     result = scope.result
     if "ResultSelector" in state:
-        result = filled(state["ResultSelector"], scope.with_data(UNKNOWN))
+        result = filled(state["ResultSelector"], scope.with_data(result))
     value = _put(state, raw, result) if state.get("Type") not in ("Wait", "Succeed") else scope.data
     out = _selected(state, "OutputPath", scope.with_data(value))
     visit.exits.append(Exit(next_of(state), out, assigned(state, scope.with_data(scope.result), filled)))

@@ -6,11 +6,13 @@ part of the input is required only if no way to a successful end avoids the stat
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from stepwire.json_text import JsonObject, as_object
 from stepwire_cli.wrap import jsonata_states, jsonpath_states
 from stepwire_cli.wrap.conditions import Facts, Limits, both, either, facts_of
+from stepwire_cli.wrap.handlers import Handlers
 from stepwire_cli.wrap.reads import Read, Reads, musts
 from stepwire_cli.wrap.scopes import Scope, Variables
 from stepwire_cli.wrap.values import EACH, INPUT, UNKNOWN, Path, Value, joined
@@ -21,6 +23,7 @@ _JSONATA: Final = "JSONata"
 _JSONPATH: Final = "JSONPath"
 _MOST_ROUNDS: Final = 30  # of visits to all states, before what still changes is given up
 _DEEPEST: Final = 8  # levels of states inside states
+_MOST_STEPS: Final = 500_000  # from state to state, of all searches together
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Analysis:
     output: Value = UNKNOWN
     """What its successful runs end with."""
     unreadable: tuple[str, ...] = ()
-    """Expressions that are no JSONata, each with its state."""
+    """Expressions that cannot be read, each with its state and why."""
 
 
 @dataclass
@@ -63,6 +66,11 @@ class _Seen:
     reads: Reads
     inside: list[tuple[Branch, Analysis]]
 
+    @property
+    def has_handler(self) -> bool:
+        """Whether an error of the state leads to another one."""
+        return any(way.is_error for way in self.visit.exits)
+
     def required(self, *, at_exit: bool) -> frozenset[Path]:
         """Return the parts of the input without which the state fails."""
         found = musts(self.reads.found, at_exit=at_exit)
@@ -71,15 +79,25 @@ class _Seen:
         return found
 
 
-def analysed(definition: JsonObject) -> Analysis:
-    """Return what a state machine reads of the input of its executions."""
-    return _Machine(definition, _JSONPATH, 0, "").analysed(Entry(INPUT, {}), UNKNOWN)
+def analysed(definition: JsonObject, handlers: Handlers = MappingProxyType({})) -> Analysis:
+    """Return what a state machine reads of the input of its executions.
+
+    Args:
+        definition: of the state machine.
+        handlers: what is known of the code of its functions.
+    """
+    return _Machine(definition, _JSONPATH, 0, "", handlers).analysed(Entry(INPUT, {}), UNKNOWN)
+
+
+def analysed_of_a_variable(definition: JsonObject, name: str) -> Analysis:
+    """Return what states read of a variable that is there when they begin, as if it were the input."""
+    return _Machine(definition, _JSONPATH, 0, "", {}).analysed(Entry(UNKNOWN, {name: INPUT}), UNKNOWN)
 
 
 class _Machine:
     """States that run one after the other: a state machine, a branch, or what runs for an item."""
 
-    def __init__(self, definition: JsonObject, language: str, depth: int, place: str) -> None:
+    def __init__(self, definition: JsonObject, language: str, depth: int, place: str, handlers: Handlers) -> None:
         self._states: Mapping[str, JsonObject] = {
             name: as_object(one) for name, one in as_object(definition.get("States")).items()
         }
@@ -87,6 +105,8 @@ class _Machine:
         self._language = str(definition.get("QueryLanguage", language))
         self._depth = depth
         self._place = place
+        self._handlers = handlers
+        self._left = _MOST_STEPS
 
     def analysed(self, entry: Entry, item: Value) -> Analysis:
         """Return what the states read, which begin with `entry`."""
@@ -121,20 +141,23 @@ class _Machine:
         return entries
 
     def _visit(self, name: str, entry: Entry, item: Value) -> _Seen:
-        reads = Reads(f"{self._place}{name}")
+        is_task = self._states[name].get("Type") == "Task"
+        reads = Reads(f"{self._place}{name}", is_jsonata=self._is_jsonata(name), passes_on=is_task)
         visit = self._visit_state(name, entry, item, reads)
         return _Seen(visit, reads, [(one, self._inside(name, one)) for one in visit.branches])
 
     def _visit_state(self, name: str, entry: Entry, item: Value, reads: Reads | None = None) -> Visit:
         state = self._states[name]
-        scope = Scope(entry.data, entry.variables, reads or Reads(name), item=item)
-        is_jsonata = state.get("QueryLanguage", self._language) == _JSONATA
-        return (jsonata_states if is_jsonata else jsonpath_states).visited(state, scope)
+        scope = Scope(entry.data, entry.variables, reads or Reads(name), item=item, handlers=self._handlers)
+        return (jsonata_states if self._is_jsonata(name) else jsonpath_states).visited(state, scope)
+
+    def _is_jsonata(self, name: str) -> bool:
+        return self._states[name].get("QueryLanguage", self._language) == _JSONATA
 
     def _inside(self, name: str, branch: Branch) -> Analysis:
         if self._depth >= _DEEPEST:
             return Analysis()
-        inner = _Machine(branch.definition, self._language, self._depth + 1, f"{self._place}{name}/")
+        inner = _Machine(branch.definition, self._language, self._depth + 1, f"{self._place}{name}/", self._handlers)
         return inner.analysed(Entry(branch.data, branch.variables), branch.item)
 
     def _reads_of(self, seen: _Seen) -> Iterator[Read]:
@@ -143,7 +166,7 @@ class _Machine:
             yield from analysis.reads
 
     def _unreadable_in(self, seen: _Seen) -> Iterator[str]:
-        yield from (f"{seen.reads.state}: this is no JSONata: {text}" for text in dict.fromkeys(seen.reads.unreadable))
+        yield from (f"{seen.reads.state}: {text}" for text in dict.fromkeys(seen.reads.unreadable))
         for _, analysis in seen.inside:
             yield from analysis.unreadable
 
@@ -160,20 +183,27 @@ class _Machine:
 
         def is_avoided(path: Path) -> bool:
             stop, late = stops.get(path, frozenset()), lates.get(path, frozenset())
-            if not always.isdisjoint(stop):
+            if not always.isdisjoint(stop) or any(not seen[name].has_handler for name in always & late):
                 return False
             # Only the searches that are needed: each may visit all states.
-            return (not late and len(stop) == 1) or self._reaches(seen, ends, stop, late)
+            is_single = len(stop) + len(late) == 1 and always.isdisjoint(late)
+            return is_single or self._reaches(seen, ends, stop, late)
 
         return frozenset(path for path in paths if not is_avoided(path))
 
     def _reaches(
         self, seen: Mapping[str, _Seen], ends: frozenset[str], stop: frozenset[str], late: frozenset[str]
     ) -> bool:
-        """Tell whether an end is reached without entering `stop`, or leaving `late` but by an error handler."""
+        """Tell whether an end is reached without entering `stop`, or leaving `late` but by an error handler.
+
+        True, too, after more searches than are bearable: what is required falsely is worse than what is not.
+        """
         waiting, known = [self._start], {self._start}
         while waiting:
             name = waiting.pop()
+            self._left -= 1
+            if self._left < 0:
+                return True
             if name in stop or name not in seen:
                 continue
             if name in ends and name not in late:

@@ -1,4 +1,4 @@
-"""The name of a tool, and its first description, from what the owner of a state machine has written."""
+"""The name of a tool, from what its state machine is called."""
 
 import hashlib
 import re
@@ -6,23 +6,41 @@ from collections.abc import Iterable
 from typing import Final
 
 from stepwire.catalog.tools import NAME_PATTERN, OWN_TOOLS
-from stepwire.json_text import JsonObject, as_object
 
 _LONGEST_NAME: Final = 64  # many clients take no more
-_LONGEST_DESCRIPTION: Final = 1_000
-_SUFFIX: Final = re.compile(r"-(?=[A-Za-z0-9]*\d)(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{12,13}$")
+_SUFFIX: Final = re.compile(r"-([A-Za-z0-9]{12,13})$")
+_PIECES: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_VOWEL: Final = re.compile(r"[aeiouy]", re.IGNORECASE)
+_FEWEST_ODD: Final = 3  # pieces without a vowel, which no words have
+# Spellings that are one word, and small words between two capitals.
+_ONE_WORD: Final = re.compile(
+    r"DynamoDB|DocumentDB|MySQL|PostgreSQL|NoSQL|GraphQL|GitHub|GitLab|OpenAI|OAuth|DevOps|IoT"
+)
+_PLURAL: Final = re.compile(r"([A-Z]{2,})s(?![a-z])")
+_SMALL: Final = re.compile(r"(?<=[A-Z]{2})(to|from|of|and|for|in|on|with|by)(?=[A-Z])")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_MOST_STATES: Final = 8
+
+_GENERIC: Final = frozenset(
+    {"asl", "statemachine", "statemachines", "definition", "definitions", "workflow", "workflows", "src", "template",
+     "stepfunction", "stepfunctions", "sfn", "resources", "machine", "machines", "state", "main", "index", "lib", "app",
+     "typescript", "python", "cdk", "sam", "terraform", "tf", "cloudformation", "infra", "infrastructure", "iac",
+     "backend"}
+)  # fmt: skip
+_MINE: Final = ("my", "the", "sample", "example", "demo")
 
 
-def tool_name(machine: str, taken: Iterable[str] = ()) -> str:
+def tool_name(machine: str, taken: Iterable[str] = (), stack: str = "") -> str:
     """Return a name for the tool of a state machine, which no other one has.
 
     Args:
         machine: name of the state machine; what CloudFormation has put behind it is left out.
         taken: names that are not free.
+        stack: name of its stack, for a machine whose own name says only that it is one; empty: not known.
     """
-    words = _WORDS.sub("_", _SUFFIX.sub("", machine))
+    title = _without_suffix(machine)
+    title = stack if stack and is_generic(title) else title
+    title = _PLURAL.sub(lambda found: found[0].capitalize(), _SMALL.sub(r"_\1_", title))
+    words = _WORDS.sub("_", _ONE_WORD.sub(lambda found: f"_{found[0].lower()}_", title))
     name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]+", "_", words)).strip("_").lower()[:_LONGEST_NAME]
     if not NAME_PATTERN.fullmatch(name):
         name = f"workflow_{hashlib.blake2b(machine.encode(), digest_size=4).hexdigest()}"
@@ -31,11 +49,20 @@ def tool_name(machine: str, taken: Iterable[str] = ()) -> str:
     return next(one for one in numbered if one not in used)
 
 
-def description_of(machine: str, definition: JsonObject) -> str:
-    """Return what the definition's author wrote; else the names of its states."""
-    comment = definition.get("Comment")
-    if isinstance(comment, str) and comment.strip():
-        return " ".join(comment.split())[:_LONGEST_DESCRIPTION]
-    states = list(as_object(definition.get("States")))
-    more = f" and {len(states) - _MOST_STATES} more" if len(states) > _MOST_STATES else ""
-    return f"Runs the workflow {machine}: {', '.join(states[:_MOST_STATES])}{more}."[:_LONGEST_DESCRIPTION]
+def _without_suffix(machine: str) -> str:
+    """Leave out what CloudFormation puts behind a name: 12 or 13 letters and digits by chance."""
+    found = _SUFFIX.search(machine)
+    if found is None or found[1].islower():
+        return machine
+    pieces = _PIECES.findall(found[1])
+    odd = [one for one in pieces if not _VOWEL.search(one)]
+    is_by_chance = any(one.isdigit() for one in pieces) or len(odd) >= _FEWEST_ODD
+    return machine[: found.start()] if is_by_chance else machine
+
+
+def is_generic(name: str) -> bool:
+    """Tell whether a name says only that something is a state machine."""
+    plain = "".join(one for one in name.lower() if one.isalpha())
+    for word in _MINE:
+        plain = plain.removeprefix(word)
+    return not plain or plain in _GENERIC

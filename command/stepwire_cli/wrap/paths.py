@@ -11,8 +11,6 @@ _STEP: Final = re.compile(
     r"|\[(?P<index>-?\d+|\*|-?\d*:-?\d*(?::-?\d+)?|\d+(?:,\d+)+|\(@[^\]]*\))\]|\[\?\((?P<filter>.*?)\)\]"
 )
 _ROOT: Final = re.compile(r"\$\$|\$(?P<variable>[A-Za-z_][\w]*)?")
-EXECUTION_INPUT: Final = ("Execution", "Input")
-MAP_VALUE: Final = ("Map", "Item", "Value")
 
 
 @dataclass(frozen=True)

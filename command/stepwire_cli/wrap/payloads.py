@@ -12,6 +12,8 @@ from stepwire_cli.wrap.scopes import Scope
 from stepwire_cli.wrap.services import Member
 from stepwire_cli.wrap.values import UNKNOWN, Value, literal, merged, part, record
 
+_DEEPEST: Final = 20  # calls inside calls; Step Functions takes 10
+_SHOWN: Final = 60  # characters of an expression in a message
 _DYNAMIC: Final = ".$"
 _CALL: Final = re.compile(r"\s*(States\.\w+)\s*\(", re.DOTALL)
 # What the arguments of the intrinsic functions must be; the last one stands for all that follow.
@@ -94,15 +96,18 @@ def _note_arrays(text: str, scope: Scope) -> None:
             scope.note(scope.look_up(before), Use(types=LIST, must=found[0] == "[" and text[found.end()].isdigit()))
 
 
-def _called(text: str, scope: Scope) -> Value:
+def _called(text: str, scope: Scope, depth: int = 0) -> Value:
     call = _CALL.match(text)
     if call is None:
+        return UNKNOWN
+    if depth >= _DEEPEST:
+        scope.reads.unreadable.append(f"intrinsic functions are nested more than {_DEEPEST} deep: {text[:_SHOWN]}")
         return UNKNOWN
     name, values = call[1], list[Value]()
     wanted = _ARGUMENTS.get(name, (ANY,))
     for number, argument in enumerate(_split(text[call.end() : text.rfind(")")])):
         types = wanted[min(number, len(wanted) - 1)]
-        values.append(_argument(argument, scope, types))
+        values.append(_argument(argument, scope, types, depth))
     if name == "States.JsonMerge" and len(values) > 1:
         return merged(values[0], values[1])
     if name == "States.ArrayGetItem" and values:
@@ -110,11 +115,11 @@ def _called(text: str, scope: Scope) -> Value:
     return UNKNOWN
 
 
-def _argument(text: str, scope: Scope, types: frozenset[str]) -> Value:
+def _argument(text: str, scope: Scope, types: frozenset[str], depth: int) -> Value:
     if text.startswith("$"):
         return read_path(text, scope, Use(must=True, types=types, needed=bool(types)))
     if _CALL.match(text) is not None:
-        return _called(text, scope)
+        return _called(text, scope, depth + 1)
     return UNKNOWN
 
 

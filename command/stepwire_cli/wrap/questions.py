@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.tasks.inputs import KEY_PATTERN, InvalidQuestion, asked_of
-from stepwire_cli.wrap.visits import listed
+from stepwire_cli.wrap.people import Place, states_in
 
 _KINDS: Final = ("elicitation", "sampling", "roots")
 _WAITS: Final = ".waitForTaskToken"
@@ -43,23 +43,17 @@ class BadQuestion:
 
 def bad_questions(definition: JsonObject) -> list[BadQuestion]:
     """Return what is wrong with the questions of a definition."""
-    return [BadQuestion(name, where, fault) for where, name, state in _states(definition) for fault in _faults(state)]
+    return [BadQuestion(one.name, one.where, fault) for one in states_in(definition) for fault in _faults(one.state)]
 
 
 def asking_states(definition: JsonObject) -> list[str]:
     """Return the names of the states that ask through Stepwire."""
-    return [name for _, name, state in _states(definition) if _payload(state) is not None]
+    return [one.name for one in places_of_questions(definition)]
 
 
-def _states(definition: JsonObject, place: str = "") -> Iterator[tuple[str, str, JsonObject]]:
-    """Yield the place, the name and the members of each state, however deep."""
-    for name, state in as_object(definition.get("States")).items():
-        where, members = f"{place}States.{name}", as_object(state)
-        yield where, name, members
-        for number, one in enumerate(listed(members.get("Branches"))):
-            yield from _states(one, f"{where}.Branches[{number}].")
-        for inner in ("ItemProcessor", "Iterator"):
-            yield from _states(as_object(members.get(inner)), f"{where}.{inner}.")
+def places_of_questions(definition: JsonObject) -> list[Place]:
+    """Return the states that ask through Stepwire."""
+    return [one for one in states_in(definition) if _payload(one.state) is not None]
 
 
 def _payload(state: JsonObject) -> JsonObject | None:

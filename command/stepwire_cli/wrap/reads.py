@@ -1,11 +1,11 @@
 """What the states of a definition read of the execution's input, and what each read says of it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from stepwire.json_text import Json, write
-from stepwire_cli.wrap.values import Path, Value, input_paths, is_input_alone
+from stepwire_cli.wrap.values import Path, Value, input_paths, input_paths_inside, is_input_alone
 
 TEXT: Final = frozenset({"string"})
 NUMBER: Final = frozenset({"number"})
@@ -39,6 +39,10 @@ class Use:
     """Whether the definition tests if it is there: it may be missing."""
     passed_on: bool = False
     """Whether the value goes whole to something that may read more of it."""
+    place: str = ""
+    """File and line of the code that reads it; empty: the definition itself does."""
+    said: str = ""
+    """What the code says of it, for its description."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Read:
     use: Use
     certain: bool
     """False: an earlier state may have produced what is read here."""
+    maps_lists: bool = False
+    """Whether what is read of a list is read of each of its items, as JSONata does."""
 
 
 @dataclass
@@ -59,13 +65,19 @@ class Reads:
     state: str
     found: list[Read] = field(default_factory=list[Read])
     unreadable: list[str] = field(default_factory=list[str])
-    """The beginnings of expressions that are no JSONata."""
+    """Why expressions cannot be read, with their beginnings."""
+    is_jsonata: bool = False
+    passes_on: bool = True
+    """Whether the state gives values to something that is not followed, as a task does."""
 
     def note(self, value: Value, use: Use) -> None:
         """Note that a state uses a value; what does not come from the input is not noted."""
-        certain = is_input_alone(value)
+        use = use if self.passes_on else replace(use, passed_on=False)
+        certain, maps_lists = is_input_alone(value), self.is_jsonata and not use.place
         for path in input_paths(value):
-            self.found.append(Read(path, self.state, use, certain))
+            self.found.append(Read(path, self.state, use, certain, maps_lists))
+        if use.passed_on and not certain:
+            self.found += [Read(path, self.state, Use(passed_on=True), certain) for path in input_paths_inside(value)]
 
     def compare(self, value: Value, with_what: Json, types: frozenset[str]) -> None:
         """Note that a value is compared with one that the definition writes out."""

@@ -11,7 +11,7 @@ from typing import Final, cast
 from stepwire.json_text import Json, JsonObject, load_json
 from stepwire_cli.wrap.conditions import Limits
 from stepwire_cli.wrap.machines import Analysis
-from stepwire_cli.wrap.reads import Read
+from stepwire_cli.wrap.reads import LIST, Read
 from stepwire_cli.wrap.samples import Seen, type_of
 from stepwire_cli.wrap.values import EACH, Path
 
@@ -36,6 +36,8 @@ class Part:
     limits: Limits = field(default_factory=Limits)
     is_loose: bool = False
     """Whether it may as well be a list of what its members say."""
+    maps_lists: bool = False
+    """Whether what expressions read of it may be of each of its items."""
 
     def at(self, path: Path) -> "Part":
         """Return the part at a path; it is made if it is not there."""
@@ -53,7 +55,9 @@ class Part:
         """The types that make sense to all its uses."""
         structure = {"array"} if self.items is not None else set[str]()
         if self.members and not self.is_loose:
-            structure = {"object"}
+            structure.add("object")
+        if len(structure) > 1:
+            return frozenset(structure)  # some ways read an array, others an object
         for read in sorted(self.reads, key=lambda read: not read.use.needed):
             if read.use.loose and self.is_loose:
                 continue
@@ -68,9 +72,13 @@ class Part:
         return any(read.use.tested for read in self.reads)
 
     @property
-    def states(self) -> list[str]:
-        """The states that read it."""
-        return list(dict.fromkeys(read.state for read in self.reads))
+    def readers(self) -> list[str]:
+        """The states that read it, with the place in the code of their functions."""
+        return list(dict.fromkeys(_reader(read) for read in self.reads))
+
+
+def _reader(read: Read) -> str:
+    return f"{read.state} ({read.use.place})" if read.use.place else read.state
 
 
 def _wide(types: Iterable[str]) -> set[str]:
@@ -83,6 +91,8 @@ def parts_of(analysis: Analysis) -> Part:
     root = Part()
     for read in analysis.reads:
         root.at(read.path).reads.append(read)
+        for number in range(len(read.path) if read.maps_lists else 0):
+            root.at(read.path[:number]).maps_lists = True
         if read.use.loose and len(read.path) > 1:
             for number in range(1, len(read.path) + 1):
                 root.at(read.path[:number]).is_loose = True
@@ -99,7 +109,7 @@ def parts_of(analysis: Analysis) -> Part:
 
 def _merge_items(part: Part) -> None:
     """Move what expressions read of a list to its items: JSONata maps over lists without saying so."""
-    if part.items is not None and part.members:
+    if part.items is not None and part.members and part.maps_lists:
         for name, one in part.members.items():
             one.is_required = False
             known = part.items.members.setdefault(name, one)
@@ -127,9 +137,11 @@ def input_schema(analysis: Analysis, runs: Seen) -> Inferred:
         analysis: what the definition reads.
         runs: the inputs of past runs that succeeded.
     """
-    joining = _Joining()
-    schema = joining.of(parts_of(analysis), runs, (), "")
-    schema = {"type": "object", **{name: one for name, one in schema.items() if name != "type"}}
+    joining, root = _Joining(), parts_of(analysis)
+    if root.members:  # arguments are an object: the way that reads an array is not theirs
+        root.items, root.reads = None, [read for read in root.reads if read.use.types != LIST]
+    schema = joining.of(root, runs, (), "")
+    schema = {"type": "object", **{name: one for name, one in schema.items() if name not in ("type", "items")}}
     return Inferred(schema, joining.notes, tuple(joining.conflicts))
 
 
@@ -152,6 +164,8 @@ class _Joining:
         """Return the schema of one part of the input."""
         schema = _typed(self._types(part, seen, name))
         schema |= self._choices(part, seen, schema, name) or self._limits(part, seen, schema, name)
+        if said := " ".join(dict.fromkeys(read.use.said for read in part.reads if read.use.said)):
+            schema["description"] = f"{said} {schema.get('description', '')}".strip()
         members = self._members(part, seen, (*place, "properties"), name)
         if members and schema.get("type", "object") != "array":
             schema["properties"] = members
@@ -255,9 +269,9 @@ def _compared(part: Part) -> list[str]:
 
 def _note(part: Part, seen: Seen, runs: int) -> str:
     notes: list[str] = []
-    if part.states:
-        more = len(part.states) - _MOST_STATES
-        named = ", ".join(part.states[:_MOST_STATES]) + (f" and {more} more" if more > 0 else "")
+    if readers := part.readers:
+        more = len(readers) - _MOST_STATES
+        named = ", ".join(readers[:_MOST_STATES]) + (f" and {more} more" if more > 0 else "")
         notes.append(f"read by {named}")
     if runs:
         few = f": {_words(seen.types)}" if 0 < seen.count < _FEWEST_VALUES else ""

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from stepwire_cli.wrap.paths import EXECUTION_INPUT, MAP_VALUE, Reference
+from stepwire_cli.wrap.handlers import Handler, Handlers
+from stepwire_cli.wrap.paths import Reference
 from stepwire_cli.wrap.reads import Reads, Use
 from stepwire_cli.wrap.values import INPUT, UNKNOWN, Path, Value, part, record
 
@@ -30,6 +31,8 @@ class Scope:
     """The `$` of a JSONata expression, inside a path or a function."""
     local: Variables = field(default_factory=dict[str, Value])
     """The variables of a JSONata expression."""
+    handlers: Handlers = field(default_factory=dict[str, Handler])
+    """What is known of the code of functions."""
 
     def with_data(self, data: Value) -> "Scope":
         """Return the scope with other data."""
@@ -48,14 +51,6 @@ class Scope:
         value = self._of(reference.root, reference.path)
         return value if reference.is_whole else UNKNOWN
 
-    def context_object(self, path: Path) -> Value:
-        """Return a part of the context object."""
-        if path[:2] == EXECUTION_INPUT:
-            return part(INPUT, path[2:])
-        if path[:3] == MAP_VALUE:
-            return part(self.item, path[3:])
-        return UNKNOWN
-
     def variable(self, name: str) -> Value:
         """Return what a variable holds; `$states` is JSONata's."""
         if name == _STATES:
@@ -70,11 +65,13 @@ class Scope:
         if root == "$":
             return part(self.data, path)
         if root == "$$":
-            return self.context_object(path)
+            return part(self._context_object(), path)
         return part(self.variable(root), path)
 
     def _states(self) -> Value:
+        return record({"input": self.data, "result": self.result, "context": self._context_object()}, UNKNOWN)
+
+    def _context_object(self) -> Value:
         execution = record({"Input": INPUT}, UNKNOWN)
         item = record({"Item": record({"Value": self.item}, UNKNOWN)}, UNKNOWN)
-        context = record({"Execution": execution, "Map": item}, UNKNOWN)
-        return record({"input": self.data, "result": self.result, "context": context}, UNKNOWN)
+        return record({"Execution": execution, "Map": item}, UNKNOWN)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final
 
-from stepwire.catalog.registration import CONSENT
+from stepwire.catalog.registration import CONSENT, CONSENT_TOOLS
 from stepwire.json_text import write
 from stepwire.tasks.task import unqualified
 from stepwire_cli.wrap.drafts import Draft
@@ -56,7 +56,7 @@ def _sam(draft: Draft, endpoint: str) -> str:
 {name}:
   Type: AWS::Serverless::StateMachine  # yours, as it is
   Properties:
-    Tags: {{"{CONSENT}": {endpoint}}}  # add this tag
+    Tags: {{"{CONSENT}": {endpoint}}}  # add this tag; {_only(draft)}
 
 {name}Tool:
   Type: AWS::SSM::Parameter
@@ -72,6 +72,7 @@ def _cdk(draft: Draft, endpoint: str) -> str:
     manifest = _with_arn(write(draft.manifest), draft, "${machine.stateMachineArn}")
     text = re.sub(r"([`\\])", r"\\\1", manifest).replace("${", "\\${").replace("\\${machine.", "${machine.")
     return f"""\
+// {_only(draft)}
 cdk.Tags.of(machine).add("{CONSENT}", "{endpoint}");
 new ssm.StringParameter(this, "{_camel(draft.name)}Tool", {{
   parameterName: "{parameter_name(endpoint, draft.name)}",
@@ -88,7 +89,7 @@ def _terraform(draft: Draft, endpoint: str) -> str:
     return f"""\
 resource "aws_sfn_state_machine" "{name}" {{
   # yours, as it is
-  tags = {{ "{CONSENT}" = "{endpoint}" }} # add this tag
+  tags = {{ "{CONSENT}" = "{endpoint}" }} # add this tag; {_only(draft)}
 }}
 
 resource "aws_ssm_parameter" "{name}_tool" {{
@@ -109,7 +110,7 @@ stepFunctions:
   stateMachines:
     {name[0].lower()}{name[1:]}:  # yours, as it is
       id: {name}
-      tags: {{"{CONSENT}": {endpoint}}}  # add this tag
+      tags: {{"{CONSENT}": {endpoint}}}  # add this tag; {_only(draft)}
 
 resources:
   Resources:
@@ -131,6 +132,11 @@ _SNIPPETS: Final[Mapping[Tool, Callable[[Draft, str], str]]] = {
 }
 
 
+def _only(draft: Draft) -> str:
+    """Return what the second tag, which nobody needs, is good for."""
+    return f"with the tag {CONSENT_TOOLS} = {draft.name} too, no other tool may start it"
+
+
 def _camel(name: str) -> str:
     words = "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name))
     return words if words[:1].isalpha() else f"Workflow{words}"
@@ -142,7 +148,11 @@ def _escaped(text: str, mark: str, escaped: str) -> str:
 
 def _with_arn(text: str, draft: Draft, reference: str) -> str:
     """Put a reference in the place of the ARN; a version or an alias stays behind it."""
-    return text if draft.machine.role else text.replace(unqualified(draft.machine.arn)[0], reference, 1)
+    arn = re.escape(unqualified(draft.machine.arn)[0])
+    found = re.search(rf"\bstate_machine\"?: ?\"?({arn})", text)
+    if draft.machine.role or found is None:
+        return text
+    return f"{text[: found.start(1)]}{reference}{text[found.end(1) :]}"
 
 
 def _indented(text: str) -> str:

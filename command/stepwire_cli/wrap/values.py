@@ -5,6 +5,7 @@ earlier state produced is never taken for the input alone.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias, cast
 
 from stepwire.json_text import Json, JsonObject, load_json, write
@@ -14,6 +15,7 @@ EACH: Final = "[]"
 Path: TypeAlias = tuple[str, ...]
 _MOST_ALTERNATIVES: Final = 6
 _DEEPEST: Final = 12  # steps of a path, and levels of a record
+_MOST_MEMBERS: Final = 200  # that are put into an object one by one; more would take quadratic time
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,21 @@ class Record:
     members: "tuple[tuple[str, Value], ...]"
     base: "Value | None" = None
     """Where all other members come from; None: there are no others."""
+
+    @cached_property
+    def levels(self) -> int:
+        """How many objects are inside one another."""
+        inner = [value for _, value in self.members] + ([] if self.base is None else [self.base])
+        records = {below for value in inner for below in value if isinstance(below, Record)}
+        return 1 + max((below.levels for below in records), default=0)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.members, self.base))
+
+    def __hash__(self) -> int:
+        """Return the hash, which is computed once: members may have many members."""
+        return self._hash
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,9 @@ def replaced(value: Value, path: Path, new: Value) -> Value:
     changed: set[Alternative] = set()
     for one in value:
         members, base = _opened(one)
+        if len(members) >= _MOST_MEMBERS:
+            changed |= UNKNOWN | (base or UNKNOWN)
+            continue
         inner = members.get(name, UNKNOWN if base is None else part(base, (name,)))
         changed |= record({**members, name: replaced(inner, rest, new)}, base)
     return _joined(changed)
@@ -95,12 +115,24 @@ def merged(first: Value, second: Value) -> Value:
 
 def joined(first: Value, second: Value) -> Value:
     """Return the value that is one or the other."""
+    if first == second:
+        return first
     return _joined(first | second)
 
 
 def input_paths(value: Value) -> list[Path]:
     """Return the parts of the input that a value may be."""
     return sorted(one.path for one in value if isinstance(one, FromInput))
+
+
+def input_paths_inside(value: Value) -> list[Path]:
+    """Return the parts of the input that are inside an object that was put together, but those that are in others."""
+    records = [one for one in value if isinstance(one, Record)]
+    inner = [below for one in records for _, below in one.members] + [
+        one.base for one in records if one.base is not None
+    ]
+    found = {path for below in inner for path in (*input_paths(below), *input_paths_inside(below))}
+    return sorted(path for path in found if not any(path[:size] in found for size in range(len(path))))
 
 
 def is_input_alone(value: Value) -> bool:
@@ -136,9 +168,12 @@ def _opened(one: Alternative) -> "tuple[dict[str, Value], Value | None]":
 def _joined(alternatives: "object") -> Value:
     """Merge records of one base, so that what differs is kept apart member by member."""
     found = set(cast("frozenset[Alternative]", alternatives))
+    if len(found) == 1 and not isinstance(next(iter(found)), Record):
+        return frozenset(found)
     plain = frozenset(one for one in found if not isinstance(one, Record))
+    several = [one for one in found if isinstance(one, Record)]
     by_base: dict[Value | None, dict[str, Value]] = {}
-    for one in sorted((one for one in found if isinstance(one, Record)), key=repr):
+    for one in sorted(several, key=lambda one: [name for name, _ in one.members]):
         members = dict(one.members)
         known = by_base.get(one.base)
         by_base[one.base] = members if known is None else _members(known, members, one.base)
@@ -146,10 +181,11 @@ def _joined(alternatives: "object") -> Value:
         by_base[base] = _members(by_base[base], {}, base)
         plain -= base
     records = {Record(tuple(sorted(members.items())), base) for base, members in by_base.items()}
-    whole = plain | frozenset(one for one in records if _levels(one) <= _DEEPEST)
+    whole = plain | frozenset(one for one in records if one.levels <= _DEEPEST and len(one.members) <= _MOST_MEMBERS)
     if len(whole) <= _MOST_ALTERNATIVES and len(whole) == len(plain) + len(records):
         return whole
-    return UNKNOWN | frozenset(sorted((one for one in whole if isinstance(one, FromInput)), key=repr)[:3])
+    left = whole.union(*(one.base for one in records - whole if one.base is not None))
+    return UNKNOWN | frozenset(sorted((one for one in left if isinstance(one, FromInput)), key=repr)[:3])
 
 
 def _members(first: "dict[str, Value]", second: "dict[str, Value]", base: Value | None) -> "dict[str, Value]":
@@ -157,10 +193,3 @@ def _members(first: "dict[str, Value]", second: "dict[str, Value]", base: Value 
         return members.get(name) or (UNKNOWN if base is None else part(base, (name,)))
 
     return {name: joined(of(first, name), of(second, name)) for name in {**first, **second}}
-
-
-def _levels(one: Alternative) -> int:
-    if not isinstance(one, Record):
-        return 0
-    inner = [value for _, value in one.members] + ([] if one.base is None else [one.base])
-    return 1 + max((_levels(below) for value in inner for below in value), default=0)

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias, cast
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.conditions import Condition
+from stepwire_cli.wrap.handlers import handler_of, note_event
 from stepwire_cli.wrap.reads import LIST, NUMBER, TEXT, WHOLE, Use
 from stepwire_cli.wrap.scopes import Scope, Variables
 from stepwire_cli.wrap.services import Member, parameters_of
@@ -73,9 +74,27 @@ class Visit:
     default: str | None = None
 
 
-def takes_of(state: JsonObject) -> Member | None:
+def takes_of(state: JsonObject, scope: Scope) -> Member | None:
     """Return what the service takes that a task calls; None if it is not known, or if there is none."""
+    handler = handler_of(state, scope.handlers)
+    if handler is not None:
+        return Member(None, is_read=handler.is_all)
     return parameters_of(state.get("Resource")) if state.get("Type") == "Task" else None
+
+
+def called(state: JsonObject, given: Value, scope: Scope) -> None:
+    """Note what becomes of what a task gives to its function.
+
+    Args:
+        state: the task.
+        given: its arguments, or all its data where it names none.
+        scope: where to note it.
+    """
+    handler = handler_of(state, scope.handlers)
+    if "Parameters" not in state and "Arguments" not in state:
+        scope.note(given, Use(passed_on=handler is None or not handler.is_all))
+    if handler is not None:
+        note_event(state, given, handler, scope.reads)
 
 
 def listed(value: Json) -> list[JsonObject]:

@@ -7,8 +7,12 @@ from typing import Final, cast
 from stepwire.json_text import Json, JsonObject, write
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./()'-]*(?: [A-Za-z0-9_./()'-]+)*")
-_UNPRINTABLE: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNPRINTABLE: Final = re.compile(
+    r"[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\uffff]|[\U000e0000-\U000e0fff]"
+)
+"""What YAML does not take, and what changes how a line is shown: directions, and marks that nobody sees."""
 _MEANS_SOMETHING_ELSE: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
+_BASIC: Final = 0xFFFF
 _WIDEST: Final = 100  # characters of a line in flow style
 _INDENT: Final = "  "
 Notes = Mapping[tuple[str, ...], str]
@@ -22,14 +26,21 @@ def yaml_lines(value: JsonObject, notes: Notes, place: tuple[str, ...] = ()) -> 
         notes: comments, by the path of what they stand behind.
         place: the path of the object.
     """
+    yield from _lines(value, notes, frozenset(path[:size] for path in notes for size in range(len(path))), place)
+
+
+def _lines(
+    value: JsonObject, notes: Notes, holders: frozenset[tuple[str, ...]], place: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the lines of an object; `holders` are the places that have a comment somewhere inside."""
     for name, one in value.items():
         here = (*place, name)
         note = f"  # {_one_line(notes[here])}" if here in notes else ""
-        if _is_small(one, name) and not any(path[: len(here)] == here and path != here for path in notes):
+        if _is_small(one, name) and here not in holders:
             yield f"{_scalar(name)}: {_flow(one)}{note}"
             continue
         yield f"{_scalar(name)}:{note}"
-        inner = yaml_lines(cast(JsonObject, one), notes, here) if isinstance(one, dict) else _items(one)
+        inner = _lines(cast(JsonObject, one), notes, holders, here) if isinstance(one, dict) else _items(one)
         for line in inner:
             yield f"{_INDENT}{line}"
 
@@ -62,7 +73,12 @@ def _number(text: str) -> str:
 
 def _scalar(text: str) -> str:
     is_plain = _PLAIN.fullmatch(text) and text.lower() not in _MEANS_SOMETHING_ELSE
-    return text if is_plain else _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", write(text))
+    return text if is_plain else _UNPRINTABLE.sub(_escaped, write(text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code <= _BASIC else f"\\U{code:08x}"
 
 
 def _one_line(text: str) -> str:

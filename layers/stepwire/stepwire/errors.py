@@ -21,6 +21,7 @@
     │   │   ├── InvalidRequestState            forged, expired, already used, or of another call
     │   │   └── TaskAlreadyEnded               legacy: the task ended before the cancel
     │   ├── InternalError              -32603
+    │   │   ├── ServiceBusy                    AWS throttles this server, or does not answer; HTTP 429
     │   │   ├── WorkflowNotStarted
     │   │   ├── WorkflowNotStopped
     │   │   └── NotSignedIn                    HTTP 401
@@ -55,6 +56,7 @@
     │   └── StartThrottled                 ... because of a quota (AtQuota)
     ├── NotFollowedUp                  an operator's redrive or restart makes no task, with the reason
     ├── ForeignQuestion                a state machine of another account or Region asks, which is not supported
+    ├── NotRecorded                    a question could not be recorded now; its state may be retried
     ├── StarterUnproven                port: the history of an execution's starter does not have its start (yet)
     ├── NeedsOperator                  an owner's policy denies this server something; not a fault
     │   └── StopRefused                    port: this server may not stop the execution
@@ -232,6 +234,24 @@ class InternalError(ProtocolError):
     code = -32603
     # The specification names no status; the Python SDK's server uses 200 (G), and clients read the body only then.
     status = 200
+
+
+class ServiceBusy(InternalError):
+    """AWS throttles this server or does not answer, and that passes: the request may be sent again.
+
+    No released client retries by itself, whatever the status. 429 is what those that a limit refuses get too, and what
+    general HTTP clients, proxies and `stepwire` retry after `retry-after`. 200 in the legacy era, as of all errors.
+    """
+
+    status = 429
+
+    def __init__(self, retry_after: float = 2) -> None:
+        """Say when to send the request again; `retry_after` is in seconds."""
+        super().__init__(
+            "The server is too busy to answer now. Nothing is lost: send the request again in some seconds.",
+            {"retryAfterMs": ceil(retry_after * 1000)},
+        )
+        self.headers = {"retry-after": str(max(1, ceil(retry_after)))}
 
 
 class WorkflowNotStarted(InternalError):
@@ -525,6 +545,18 @@ class ForeignQuestion(StepwireError):
     """A state machine of another account or Region asks a question, which is not supported; its state fails."""
 
 
+class NotRecorded(StepwireError):
+    """A question of a workflow could not be recorded; the state that asks it may be retried."""
+
+    def __init__(self) -> None:
+        """Say what the author of the workflow can do; callers may read it too."""
+        super().__init__("The question could not be recorded now. A Retry of the state asks it again.")
+
+
+# Step Functions shows a state the name of the class as the error's name.
+NotRecorded.__name__ = "Stepwire.NotRecorded"
+
+
 class StarterUnproven(StepwireError):
     """An execution names a starter whose history does not have its start: not yet, or it was never so."""
 
@@ -543,4 +575,4 @@ class StopRefused(NeedsOperator):
 
 
 class WorkflowsThrottled(WorkflowsUnavailable, AtQuota):
-    """Step Functions throttles reads; call it less often."""
+    """Step Functions throttles reads or does not answer them; call it less often."""

@@ -1,7 +1,8 @@
 """Text for people to read: every character is visible, and none changes how the others are displayed.
 
-Control and direction characters (Unicode categories Cc, Cf, Zl and Zp) can hide or reorder the words around them, so
-they are written as escapes. Values are quoted, so that a user who confirms one sees where it begins and ends.
+Control and direction characters (Unicode categories Cc, Cf, Zl and Zp) can hide or reorder the words around them, and
+variation selectors and blank letters can carry words that only a model reads, so they are written as escapes. Values
+are quoted, so that a user who confirms one sees where it begins and ends.
 """
 
 import re
@@ -17,12 +18,22 @@ _FORMAT: Final = (
     "\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
     "\U000e0020-\U000e007f"
 )
-_INVISIBLE: Final = re.compile(f"[{_CONTROL}{_FORMAT}]")
+_BLANK: Final = (  # they take no room, or look like a space
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef"
+)
+_EMOJI: Final = "#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff"
+# Where it makes an emoji of a sign, the last variation selector shows.
+_INVISIBLE: Final = re.compile(f"[{_CONTROL}{_FORMAT}{_BLANK}]|(?<![{_EMOJI}])\ufe0f")
 
 
 def visible(text: str, keep: str = "") -> str:
     """Return the text with control and direction characters as escapes, except those in `keep`."""
     return _INVISIBLE.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def first_invisible(text: str, keep: str = "") -> str | None:
+    """Return the first character that `visible` would escape; None if there is none."""
+    return next((found[0] for found in _INVISIBLE.finditer(text) if found[0] not in keep), None)
 
 
 def quoted(value: Json) -> str:

@@ -1,9 +1,10 @@
-"""Patches of state machines of type EXPRESS."""
+"""Patches of state machines of type EXPRESS, and of what an execution knows of itself."""
 
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from datetime import UTC
 from typing import Any
 
 from botocore.exceptions import ReadTimeoutError
@@ -11,6 +12,8 @@ from moto.core.exceptions import AWSError
 from moto.core.responses import ActionResult
 from moto.stepfunctions import responses
 from moto.stepfunctions.parser import models as running
+from moto.stepfunctions.parser.asl.eval.evaluation_details import ExecutionDetails
+from moto.stepfunctions.parser.backend import execution as backend
 
 from local.account.moto_patches.executions import lock, output_of
 from local.account.status_events import started_by
@@ -38,17 +41,42 @@ def express_executions_are_their_own(replace: _Replace) -> None:
     Defect: They are described, stopped and started once per name, like those of STANDARD ones.
     """
     original: Any = running.StepFunctionsParserBackend.start_execution
+    original_start: Any = backend.Execution.start
 
     def start_execution(self: Any, state_machine_arn: str, *arguments: Any, **named: Any) -> Any:
         execution = original(self, state_machine_arn, *arguments, **named)
-        if execution.state_machine.type == "EXPRESS" and ":express:" not in execution.execution_arn:
-            machine: str = execution.execution_arn.replace(":execution:", ":express:", 1)
-            execution.execution_arn = f"{machine}:{uuid.uuid4()}"
+        if ":express:" in execution.execution_arn:
             for one in self.state_machines:
                 one.executions = [kept for kept in one.executions if kept is not execution]
         return execution
 
+    def start(self: Any) -> None:
+        if self.state_machine.type == "EXPRESS":
+            self.execution_arn = f"{self.execution_arn.replace(':execution:', ':express:', 1)}:{uuid.uuid4()}"
+        original_start(self)
+
+    replace(backend.Execution, "start", start)
     replace(running.StepFunctionsParserBackend, "start_execution", start_execution)
+
+
+def the_context_tells_of_the_execution(replace: _Replace) -> None:
+    """Patch: Give the ARN of the execution, and its start as text of ISO 8601.
+
+    Defect: `$$.Execution.StartTime` is no text, so that what reads it fails, and `$$.Execution.Id` of an EXPRESS state
+    machine lacks the last part of its ARN.
+    """
+
+    def get_start_execution_details(self: Any) -> Any:
+        started: str = self.start_date.astimezone(UTC).isoformat(timespec="milliseconds")
+        return ExecutionDetails(
+            arn=self.execution_arn,
+            name=self.name,
+            role_arn=self.role_arn,
+            inpt=self.input_data,
+            start_time=started.replace("+00:00", "Z"),
+        )
+
+    replace(backend.Execution, "get_start_execution_details", get_start_execution_details)
 
 
 def express_executions_can_be_waited_for(replace: _Replace) -> None:
@@ -104,4 +132,4 @@ def _described(execution: Any) -> dict[str, Any]:
     return described | {name: value for name, value in endings.items() if value is not None}
 
 
-PATCHES = (express_executions_are_their_own, express_executions_can_be_waited_for)
+PATCHES = (express_executions_are_their_own, the_context_tells_of_the_execution, express_executions_can_be_waited_for)

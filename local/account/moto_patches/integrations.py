@@ -1,4 +1,5 @@
 """Patches of how a Task state calls another service."""
+# ruff: noqa: SLF001 - the defects are in moto's private methods
 
 import sys
 import threading
@@ -75,6 +76,55 @@ def parameters_are_spelled_either_way(replace: _Replace) -> None:
     replace(state_task_service.StateTaskService, "_normalise_response", normalise_response)
 
 
+def dynamodb_takes_plain_texts(replace: _Replace) -> None:
+    """Patch: Take a text where an attribute's value belongs as one of type S.
+
+    Defect: `"Item": {"id.$": "$.id"}`, which published workflows have, fails with "'str' object has no attribute
+    'items'". No page of AWS was found that says that it may stand so.
+    """
+    original: Any = cast("Any", state_task_service.StateTaskService)._normalise_parameters
+
+    def normalise_parameters(
+        self: Any,
+        parameters: dict[str, Any],
+        boto_service_name: str | None = None,
+        service_action_name: str | None = None,
+    ) -> None:
+        original(self, parameters, boto_service_name, service_action_name)
+        if (boto_service_name or self._get_boto_service_name()) == "dynamodb":
+            for name in _ATTRIBUTES:
+                if isinstance(values := parameters.get(name), dict):
+                    parameters[name] = {key: _attribute(value) for key, value in cast("dict[str, Any]", values).items()}
+
+    replace(state_task_service.StateTaskService, "_normalise_parameters", normalise_parameters)
+
+
+_ATTRIBUTES = ("Item", "Key", "ExpressionAttributeValues")
+
+
+def _attribute(value: Any) -> Any:
+    return {"S": value} if isinstance(value, str) else value
+
+
+def dynamodb_tells_of_its_response(replace: _Replace) -> None:
+    """Patch: Add SdkHttpMetadata and SdkResponseMetadata.
+
+    Defect: The results of `dynamodb:putItem` and its like lack what workflows read to see whether they succeeded.
+    """
+    original: Any = cast("Any", state_task_service.StateTaskService)._normalise_response
+
+    def normalise_response(
+        self: Any, response: Any, boto_service_name: str | None = None, service_action_name: str | None = None
+    ) -> None:
+        original(self, response, boto_service_name, service_action_name)
+        if isinstance(response, dict) and self.resource.service_name == "dynamodb":
+            answered = cast("dict[str, Any]", response)
+            answered.setdefault("SdkHttpMetadata", {"AllHttpHeaders": {}, "HttpHeaders": {}, "HttpStatusCode": 200})
+            answered.setdefault("SdkResponseMetadata", {"RequestId": "local"})
+
+    replace(state_task_service.StateTaskService, "_normalise_response", normalise_response)
+
+
 def _respell(response: dict[str, Any]) -> None:
     spelled = {name[:1].upper() + name[1:]: _plain(value) for name, value in response.items()}
     response.clear()
@@ -112,4 +162,9 @@ def _plain(value: Any) -> Any:
     return to_json_str(value).strip('"') if isinstance(value, datetime) else value
 
 
-PATCHES = (tasks_share_their_clients, parameters_are_spelled_either_way)
+PATCHES = (
+    tasks_share_their_clients,
+    parameters_are_spelled_either_way,
+    dynamodb_takes_plain_texts,
+    dynamodb_tells_of_its_response,
+)

@@ -38,7 +38,7 @@ from local.stubs import owners
 from local.stubs.book import Call, Stub
 from local.stubs.names import suggested
 from local.stubs.owners import Owned
-from local.stubs.replies import Failure, Unusable
+from local.stubs.replies import Answer, Failure, Unusable
 
 _Replace = Callable[[object, str, object], None]
 
@@ -178,16 +178,31 @@ def _decide(state: Any, env: Any, parameters: Mapping[str, Any]) -> None:
     Raises:
         FailureEventException: it has none, and cannot run here.
     """
+    asked = _asked(state, env, parameters)
+    if asked is not None:
+        env.stubbed = asked
+
+
+def answer_for(state: Any, env: Any, parameters: Mapping[str, Any]) -> Answer | None:
+    """Return what the stub answers for what reads the items of a Map; None if it has none and can run here.
+
+    Raises:
+        FailureEventException: it has none and cannot run here, or the stub throws.
+    """
+    asked = _asked(state, env, parameters)
+    return None if asked is None else Answer(_answer(env, asked))
+
+
+def _asked(state: Any, env: Any, parameters: Mapping[str, Any]) -> _Asked | None:
     whose = owners.owned(_machine(env))
     if whose is None:
-        return
+        return None
     context = env.states.context_object.context_object_data
     task = Task(_machine(env), context["State"]["Name"], state.resource.resource_arn, parameters)
     is_whole = task.resource == stub_machines.RESOURCE
     stub = whose.book.find([*whose.names, task.machine] if is_whole else tasks.names_of(task))
     if stub is not None:
-        env.stubbed = _Asked(task, whose, stub)
-        return
+        return _Asked(task, whose, stub)
     if task.nested is not None:
         stub_machines.ensure(task.nested, whose.book)
     if is_whole:
@@ -195,6 +210,7 @@ def _decide(state: Any, env: Any, parameters: Mapping[str, Any]) -> None:
     reason = tasks.problem(task, env.aws_execution_details.role_arn)
     if reason is not None:
         raise _failed(env, task, Unusable(f"{reason}: {suggested(tasks.best_name(task))}"))
+    return None
 
 
 def _machine(env: Any) -> str:

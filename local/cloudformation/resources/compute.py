@@ -18,6 +18,7 @@ from local.stubs.owners import Owned
 from local.stubs.owners import register as own_stubs
 
 # An archive without files: the code is loaded from its folder.
+_LONGEST = 200  # characters of the reason why a function cannot be loaded
 _EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 
 
@@ -47,16 +48,21 @@ def _function(resource: Resource, world: World) -> Created:
 
 
 def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Function:
-    """Return the function; without its code where only a package is missing, or where a stub answers anyway."""
+    """Return the function; if it cannot be loaded, without its code. Nothing serves without those of the endpoint."""
     try:
         return Function(settings, instances=world.instances, layers=world.layers)
     except FunctionLoadError as error:
-        missing = error.__cause__
-        is_theirs = isinstance(missing, ModuleNotFoundError) and not world.is_endpoint
-        if not is_theirs and not _stub(resource.logical_id, resource.properties, world):
+        if world.is_endpoint and not _stub(resource.logical_id, resource.properties, world):
             raise
-        reason = f"{missing.name} is not installed here" if isinstance(missing, ModuleNotFoundError) else str(error)
-        return Function(replace(settings, not_run=reason), instances=world.instances)
+        return Function(replace(settings, not_run=_reason(error)), instances=world.instances)
+
+
+def _reason(error: FunctionLoadError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ModuleNotFoundError) and cause.name:
+        return f"{cause.name} is not installed here"
+    words = " ".join(f"it cannot be imported: {type(cause).__name__}: {cause}".split()) if cause else str(error)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 def _not_run(resource: Resource, world: World) -> str:
@@ -98,7 +104,7 @@ def _reload(resource: Resource, function: Function, settings: FunctionSettings, 
     except FunctionLoadError as error:
         if not _stub(resource.logical_id, resource.properties, world):
             raise
-        function.replace(replace(settings, not_run=str(error)))
+        function.replace(replace(settings, not_run=_reason(error)))
 
 
 def _removed(resource: Resource, _created: Created, world: World) -> None:

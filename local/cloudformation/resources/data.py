@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, keep, picked
+from local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, keep, picked, typed
 
 _TABLE = (
     "AttributeDefinitions",
@@ -23,7 +23,7 @@ def _table(resource: Resource, world: World) -> Created:
     if stream := properties.get("StreamSpecification"):
         settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
     dynamodb = world.client("dynamodb")
-    table = dynamodb.create_table(TableName=name, **settings)["TableDescription"]
+    table = dynamodb.create_table(TableName=name, **typed(dynamodb, "CreateTable", settings))["TableDescription"]
     if time_to_live := properties.get("TimeToLiveSpecification"):
         dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=time_to_live)
     world.tables.append(name)

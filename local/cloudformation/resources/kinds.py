@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from local.gateway.cors import Cors
 from local.gateway.http_api import Integration, Route
@@ -127,3 +127,23 @@ NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources,
 def picked(properties: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the named properties that are set."""
     return {name: properties[name] for name in names if name in properties}
+
+
+def typed(client: Any, operation: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a call with the types that it takes: CloudFormation makes numbers and flags of texts."""
+    return _typed(client.meta.service_model.operation_model(operation).input_shape, parameters)
+
+
+def _typed(shape: Any, value: Any) -> Any:
+    if shape is None:
+        return value
+    if isinstance(value, Mapping) and shape.type_name == "structure":
+        entries = cast("Mapping[str, Any]", value)
+        return {name: _typed(shape.members.get(name), entry) for name, entry in entries.items()}
+    if isinstance(value, list) and shape.type_name == "list":
+        return [_typed(shape.member, entry) for entry in cast("list[Any]", value)]
+    if isinstance(value, str) and shape.type_name in ("integer", "long"):
+        return int(value) if value.strip().lstrip("-").isdecimal() else value
+    if isinstance(value, str) and shape.type_name == "boolean":
+        return value.casefold() == "true"
+    return str(value) if shape.type_name == "string" and isinstance(value, int | float) else cast("Any", value)

@@ -10,6 +10,7 @@ import yaml
 from local.account import stub_machines
 from local.account.tasks import machine_of, names_of_target
 from local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World
+from local.cloudformation.yaml_texts import read_yaml
 
 _TOOL: Final = re.compile(r"/stepwire/(?P<endpoint>[^/]+)/tools/")
 _COLONS: Final = 6  # in the ARN of a state machine, or more
@@ -67,7 +68,7 @@ def state_machines_of(name: str, value: object, world: World) -> tuple[str, ...]
 
 @lru_cache(maxsize=256)
 def _read(value: str) -> object:
-    return yaml.safe_load(value)
+    return read_yaml(value)
 
 
 def _named(manifest: object) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Roles and their policies: what functions and workflows may call (see iam/permissions.py)."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from local.cloudformation.resources.kinds import NOT_ENFORCED, Change, Created, Kind, Resource, World
 from local.errors import TemplateError
@@ -15,13 +16,54 @@ STREAM_READS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams
 # The calls that Lambda makes in a function's role to read a queue.
 QUEUE_READS = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
 
-# What the managed policies allow that SAM adds by itself; the logs, which all do, go to the terminal here.
-_MANAGED: Mapping[str, Sequence[Statement]] = {
-    "service-role/AWSLambdaBasicExecutionRole": (),
-    "service-role/AWSLambdaDynamoDBExecutionRole": (
-        Statement(True, [f"dynamodb:{name}".lower() for name in STREAM_READS], [ANY]),  # noqa: FBT003  # read as a sentence
-    ),
+# What the managed policies allow whose actions are a few.
+_MANAGED: Mapping[str, Sequence[str]] = {
+    "service-role/AWSLambdaBasicExecutionRole": (),  # the logs, which all policies for Lambda allow, go to the terminal
+    "service-role/AWSLambdaVPCAccessExecutionRole": (),
+    "AWSXrayWriteOnlyAccess": (),
+    "AWSXRayDaemonWriteAccess": (),
+    "CloudWatchLogsFullAccess": (),
+    "service-role/AWSLambdaDynamoDBExecutionRole": tuple(f"dynamodb:{name}" for name in STREAM_READS),
+    "AWSLambdaInvocation-DynamoDB": ("lambda:InvokeFunction", *(f"dynamodb:{name}" for name in STREAM_READS)),
+    "service-role/AWSLambdaSQSQueueExecutionRole": tuple(f"sqs:{name}" for name in QUEUE_READS),
+    "service-role/AWSLambdaRole": ("lambda:InvokeFunction",),
+    "AWSLambdaExecute": ("s3:GetObject", "s3:PutObject"),
+    "AdministratorAccess": ("*",),
+    "PowerUserAccess": ("*",),
+    "ReadOnlyAccess": ("*:Get*", "*:List*", "*:Describe*", "*:BatchGet*", "*:Query", "*:Scan"),
 }
+
+# All others are named after their service, and what they allow of it.
+_SERVICE_POLICY: Final = re.compile(
+    r"(?:service-role/)?(?:AWS|Amazon|CloudWatch)?(?P<service>\w+?)_?(?P<extent>FullAccess|ReadOnlyAccess|ReadOnly)(?:_?v\d+)?"
+)
+_SERVICES: Final[Mapping[str, str]] = {
+    "lambda": "lambda",
+    "dynamodb": "dynamodb",
+    "s3": "s3",
+    "sqs": "sqs",
+    "sns": "sns",
+    "ssm": "ssm",
+    "stepfunctions": "states",
+    "eventbridge": "events",
+    "events": "events",
+    "secretsmanager": "secretsmanager",
+    "secretsmanagerreadwrite": "secretsmanager",
+}
+_READS: Final = ("Get*", "List*", "Describe*", "BatchGet*", "Query", "Scan", "Receive*")
+
+
+def _managed(arn: str) -> list[Statement] | None:
+    """Return what a managed policy of AWS allows; None if it is unknown here."""
+    name = arn.partition("policy/")[2]
+    known = _MANAGED.get(name, _MANAGED.get(f"service-role/{name}"))
+    if known is None and (found := _SERVICE_POLICY.fullmatch(name)):
+        service = _SERVICES.get(found["service"].casefold())
+        wanted = ("*",) if found["extent"] == "FullAccess" else _READS
+        known = tuple(f"{service}:{action}" for action in wanted) if service else None
+    if known is None:
+        return None
+    return [Statement(True, [action.lower() for action in known], [ANY])] if known else []  # noqa: FBT003  # read as a sentence
 
 
 def role_of(resource: Resource, arn: str, world: World) -> Role | None:
@@ -69,9 +111,10 @@ def _fill(resource: Resource, world: World, role: Role) -> None:
     for policy in resource.properties.get("Policies", ()):
         _attach(resource, world, role, policy["PolicyDocument"])
     for managed in resource.properties.get("ManagedPolicyArns", ()):
-        known = _MANAGED.get(str(managed).partition("policy/")[2])
+        known = _managed(str(managed))
         role.statements += known or ()
         if known is None:
+            role.ignored.append(str(managed).rpartition("/")[2])
             world.notes.append(f"{resource.logical_id}: the managed policy {managed} is unknown here and ignored")
 
 

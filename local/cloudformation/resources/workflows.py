@@ -9,11 +9,14 @@ from botocore.exceptions import ClientError
 from jsonata import JException, Jsonata  # pyright: ignore[reportMissingTypeStubs]
 
 from local.account import stub_machines
+from local.cloudformation.definitions import fault_in, reserved_names, substituted, with_numbers
 from local.cloudformation.resources.kinds import NOT_SERVED, Change, Created, Kind, Resource, World
 from local.cloudformation.resources.roles import role_of
 from local.errors import TemplateError
 from local.stubs.owners import Owned
 from local.stubs.owners import register as own_stubs
+
+_LONGEST = 300  # characters of what moto says of a definition
 
 
 def _state_machine(resource: Resource, world: World) -> Created:
@@ -68,10 +71,20 @@ def _settings(resource: Resource, world: World) -> dict[str, Any]:
 
 def _checked(resource: Resource, world: World) -> str:
     properties = resource.properties
-    definition = _substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
-    _check_transitions(resource.logical_id, definition)
-    _check_expressions(resource.logical_id, json.loads(definition))
-    return _with_functions(definition, world)
+    definition = substituted(_definition(properties), properties.get("DefinitionSubstitutions", {}))
+    try:
+        program = json.loads(definition)
+    except ValueError as error:
+        raise TemplateError(f"{resource.logical_id}: its definition is not JSON: {error}.") from error
+    # AWS refuses these at deployment, moto only when an execution comes there.
+    if fault := fault_in(program):
+        raise TemplateError(f"{resource.logical_id}: {fault}.")
+    _check_expressions(resource.logical_id, program)
+    for name in reserved_names(program):
+        world.notes.append(
+            f"{resource.logical_id}: {name} is no error of Step Functions, which keeps the prefix States."
+        )
+    return _with_functions(json.dumps(with_numbers(program)), world)
 
 
 def _is_here(properties: Mapping[str, Any]) -> bool:
@@ -107,7 +120,10 @@ def _name(resource: Resource, world: World) -> str:
 
 
 def _refused(resource: Resource, error: ClientError) -> TemplateError:
-    return TemplateError(f"{resource.logical_id}: {error.response.get('Error', {}).get('Message', error)}")
+    words = str(error.response.get("Error", {}).get("Message", error))
+    # moto repeats the whole definition, and lists all that its grammar expects.
+    cause = re.split(r" in definition '| expecting \{", words, maxsplit=1)[0]
+    return TemplateError(f"{resource.logical_id}: {' '.join(cause.split())[:_LONGEST]}")
 
 
 def _encryption(configuration: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -146,33 +162,8 @@ def _definition(properties: Mapping[str, Any]) -> str:
     return json.dumps(properties["Definition"])
 
 
-def _substituted(definition: str, substitutions: Mapping[str, Any]) -> str:
-    def replacement(match: re.Match[str]) -> str:
-        name = match[1]
-        # Inside a JSON string, so quotes and backslashes of the value are escaped.
-        return json.dumps(str(substitutions[name]))[1:-1] if name in substitutions else match[0]
-
-    return re.sub(r"\$\{(\w+)\}", replacement, definition)
-
-
-def _check_transitions(logical_id: str, definition: str) -> None:
-    """Refuse a transition to a missing state: AWS does so at deployment, moto only when an execution takes it."""
-    program = json.loads(definition)
-    states: Mapping[str, Any] = program.get("States", {})
-    wanted = {"StartAt": program.get("StartAt")}
-    for name, state in states.items():
-        for key in ("Next", "Default"):
-            wanted[f"{name}.{key}"] = state.get(key)
-        for rule in ("Catch", "Choices"):
-            for index, entry in enumerate(state.get(rule, [])):
-                wanted[f"{name}.{rule}[{index}].Next"] = entry.get("Next")
-    for where, state in wanted.items():
-        if state is not None and state not in states:
-            raise TemplateError(f"{logical_id}: {where} names the state {state!r}, which does not exist.")
-
-
 def _check_expressions(where: str, value: Any) -> None:
-    """Refuse an expression that does not parse: AWS does so at deployment, moto only when an execution reaches it."""
+    """Refuse an expression that does not parse."""
     if isinstance(value, str):
         if value.startswith("{%") and value.endswith("%}"):
             _check_expression(where, value[2:-2])

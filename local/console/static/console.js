@@ -8,8 +8,9 @@ import { TaskView } from "./task.js";
 import { Wire } from "./wire.js";
 
 const LOOK = 1000; // milliseconds between two looks at the list of tasks
+const SHORT = 240; // characters of a description that are shown at once
 const HEADERS = { "x-stepwire-console": "1" };
-const state = { about: null, client: null, tools: [], tasks: [], view: null, arguments: new Map() };
+const state = { about: null, client: null, tools: [], tasks: [], view: null, calls: new Map() };
 
 async function api(path, options) {
   const answer = await fetch(`/console/api/${path}`, options);
@@ -28,9 +29,11 @@ const context = {
   isForCards,
   get client() { return state.client; },
   get endpoint() { return state.about.url; },
-  tasks: () => state.tasks,
   toolNamed: (name) => state.tools.find((one) => one.name === name),
-  argumentsOf: (taskId) => state.arguments.get(taskId),
+  taskOf: (taskId) => state.tasks.find((one) => one.taskId === taskId),
+  // The name of a task's tool: of a call that was made here, or as the list says; undefined if neither knows it yet.
+  toolOf: (taskId) => state.calls.get(taskId)?.tool ?? context.taskOf(taskId)?.tool,
+  argumentsOf: (taskId) => state.calls.get(taskId)?.arguments,
 };
 
 function say(words) {
@@ -68,10 +71,22 @@ function mark() {
   }
 }
 
+// Two looks may be under way at once, and their answers may overtake each other: an older one never replaces a newer one.
+let asked = 0;
+let taken = 0;
+
+async function readTasks() {
+  const order = ++asked;
+  const tasks = await api("tasks");
+  if (order < taken) return;
+  taken = order;
+  state.tasks = tasks;
+  showTasks();
+}
+
 async function look() {
   try {
-    state.tasks = await api("tasks");
-    showTasks();
+    await readTasks();
     await state.view?.look?.();
   } catch (error) {
     say(`The console cannot be reached: ${error.message}`);
@@ -85,7 +100,17 @@ function show(view) {
   state.view?.close?.();
   state.view = view;
   byId("main").replaceChildren(view.element);
+  byId("main").scrollTop = 0;
   mark();
+}
+
+// Who chose a view, goes on in it: the focus moves to its heading.
+function followed() {
+  route();
+  const heading = byId("main").querySelector("h1");
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
 }
 
 function route() {
@@ -93,11 +118,12 @@ function route() {
   if (kind === "tasks" && name) return show(new TaskView(context, name));
   if (kind === "messages") return show(allMessages());
   const tool = context.toolNamed(kind === "tools" ? name : "");
-  return show(tool ? toolView(tool) : welcome());
+  if (tool) return show(toolView(tool));
+  return show(welcome(kind === "tools" ? `There is no tool ${name}.` : kind ? "There is no such page." : ""));
 }
 
-function welcome() {
-  return { element: h("div", { class: "welcome" }, h("h1", {}, "Run a workflow"),
+function welcome(missing) {
+  return { element: h("div", { class: "welcome" }, missing ? h("p", { class: "fault", role: "alert" }, missing) : null, h("h1", {}, "Run a workflow"),
     h("p", {}, "Choose a tool to start it. A task shows its card, its workflow as it goes on, and each message of the protocol."),
     h("p", { class: "quiet" }, "Any other client can use the same endpoint; its tasks appear here too."), h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, `claude mcp add --transport http stepwire ${state.about.url}`)) };
 }
@@ -137,11 +163,20 @@ function toolView(tool) {
     await run(tool, args, out);
     button.disabled = false;
   };
-  const more = [tool.execution?.taskSupport === "forbidden" ? "ends at once" : "", tool.annotations?.readOnlyHint ? "reads only" : "", tool.annotations?.destructiveHint ? "may destroy" : ""].filter(Boolean).join(" · ");
+  const more = [tool.execution?.taskSupport === "forbidden" ? "ends at once" : "", tool.annotations?.readOnlyHint ? "reads only" : "", tool.annotations?.destructiveHint ? "may change or delete things" : ""].filter(Boolean).join(" · ");
   return { element: h("div", { class: "page" }, h("h1", {}, tool.title ?? tool.name), h("p", { class: "line" }, h("code", {}, tool.name), h("span", { class: "quiet" }, more)),
-    h("p", { class: "description" }, tool.description),
+    described(tool.description ?? ""),
     h("form", { class: "call", novalidate: true, onsubmit: start }, fields.isEmpty ? h("p", { class: "quiet" }, "It takes no arguments.") : null, fields.element, raw,
       h("div", { class: "row" }, button, h("div", { class: "field boolean" }, asJson, h("label", { for: "as-json" }, "as JSON")))), out) };
+}
+
+// A long description must not push the form out of sight: it opens by a click.
+function described(words) {
+  if (words.length <= SHORT) return h("p", { class: "description" }, words);
+  const begin = words.slice(0, words.lastIndexOf(" ", SHORT) + 1 || SHORT);
+  const whole = h("p", { class: "description" }, `${begin}... `);
+  whole.append(h("button", { type: "button", class: "small", onclick: () => { whole.textContent = words; } }, "Read on"));
+  return whole;
 }
 
 // Calls a tool; its task opens, a question before it is asked, a plain result is shown.
@@ -151,8 +186,7 @@ async function run(tool, args, out, more = {}) {
     const result = await state.client.call(tool, args, more);
     const taskId = result.task?.taskId ?? result.taskId;
     if (taskId) {
-      state.arguments.set(taskId, args);
-      state.tasks = await api("tasks");
+      state.calls.set(taskId, { tool: tool.name, arguments: args });
       location.hash = `#/tasks/${taskId}`;
     } else if (result.inputRequests) {
       askFirst(tool, args, out, result);
@@ -205,8 +239,8 @@ async function start() {
     sessionStorage.setItem("era", target.value);
     connect();
   });
-  addEventListener("hashchange", route);
-  state.tasks = await api("tasks");
+  addEventListener("hashchange", followed);
+  await readTasks();
   await connect();
   look();
 }

@@ -32,19 +32,18 @@ function field(id, name, schema, isRequired, given) {
   const kind = kindOf(schema);
   const control = CONTROLS[kind](schema, given);
   control.id = id;
-  control.setAttribute("aria-describedby", `${id}-more`);
+  control.setAttribute("aria-describedby", `${id}-more ${id}-fault`);
   control.required = isRequired && kind !== "boolean";
   control.dataset.name = name;
-  const more = h("small", { id: `${id}-more` });
-  const told = schema.description ?? "";
+  const more = h("small", { id: `${id}-more` }, schema.description ?? "");
+  const wrong = h("small", { id: `${id}-fault`, class: "fault" });
   const tell = (fault) => {
-    more.textContent = fault || told;
-    more.classList.toggle("fault", Boolean(fault));
+    wrong.textContent = fault || "";
     control.setAttribute("aria-invalid", fault ? "true" : "false");
   };
   tell("");
   const label = h("label", { for: id }, schema.title ?? name, isRequired ? "" : h("span", { class: "quiet" }, " optional"));
-  const element = h("div", { class: `field ${kind}` }, kind === "boolean" ? [control, label] : [label, control], more);
+  const element = h("div", { class: `field ${kind}` }, kind === "boolean" ? [control, label] : [label, control], more, wrong);
   return { name, element, control, isRequired, tell, read: () => READ[kind](control, schema, isRequired) };
 }
 

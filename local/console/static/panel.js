@@ -34,7 +34,10 @@ export class Panel {
       pause = ENDED.has(task.status) ? 0 : task.pollIntervalMs ?? 1000;
     } catch (error) {
       this.words.textContent = `The task cannot be read: ${error.message}`;
-      pause = error.code === -32602 ? 0 : pause;
+      if (error.code === -32602) { // unknown: there is nothing to wait for, nor to cancel
+        pause = 0;
+        this.stop.hidden = true;
+      }
     }
     if (pause && !this.isClosed) this.timer = setTimeout(() => this.poll(), pause);
   }

@@ -12,14 +12,14 @@ const QUIET = 4000;
 export class TaskView {
   constructor(context, taskId) {
     Object.assign(this, { context, taskId, chosen: null, execution: null, graphs: new Map() });
-    const known = context.tasks().find((one) => one.taskId === taskId);
-    this.tool = context.toolNamed(known?.tool);
-    this.title = this.tool?.title ?? this.tool?.name ?? known?.tool ?? "A task";
+    this.heading = h("h1", {});
     this.status = h("span", {});
-    this.head = h("div", { class: "head" }, h("h1", {}, this.title), this.status, h("code", { class: "id" }, taskId));
+    this.head = h("div", { class: "head" }, this.heading, this.status, h("code", { class: "id" }, taskId));
     this.side = h("div", { class: "side" });
     this.attempts = h("div", { class: "attempts", role: "group", "aria-label": "Executions" });
     this.canvas = h("div", { class: "canvas-holder" }, h("p", { class: "quiet padded" }, "No execution yet."));
+    this.legend = legend();
+    this.legend.hidden = true;
     this.times = h("span", { class: "quiet" });
     this.state = h("div", { class: "state-detail" });
     this.wire = new Wire(taskId);
@@ -27,12 +27,27 @@ export class TaskView {
     this.panes = { state: this.state, messages: this.wire.element };
     this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Details" }, this.tab("state", "State"), this.tab("messages", "Messages"));
     this.element = h("div", { class: "task" }, this.head,
-      h("div", { class: "pair" }, this.side, h("section", { class: "workflow", "aria-label": "Workflow" }, this.attempts, this.canvas, legend())),
+      h("div", { class: "pair" }, this.side, h("section", { class: "workflow", "aria-label": "Workflow" }, this.attempts, this.canvas, this.legend)),
       h("section", { class: "details", "aria-label": "Details" }, this.tabs, this.paneOf("state"), this.paneOf("messages")));
     this.pick("state");
     this.explain();
-    this.showCard(known);
+    this.identify();
     this.refresh();
+  }
+
+  // Learns the tool of the task, and shows the card of that tool; a task that is not listed yet is identified by a later look.
+  identify() {
+    const name = this.context.toolOf(this.taskId);
+    this.isIdentified = name !== undefined;
+    this.tool = this.context.toolNamed(name);
+    this.title = this.tool?.title ?? name ?? "A task";
+    this.heading.textContent = this.title;
+    this.shown?.close();
+    this.showCard();
+  }
+
+  look() {
+    if (!this.isIdentified && this.context.toolOf(this.taskId) !== undefined) this.identify();
   }
 
   close() {
@@ -65,7 +80,7 @@ export class TaskView {
   }
 
   // The card, if the server has one for this tool; else the console's own panel.
-  async showCard(known) {
+  async showCard() {
     const { client, endpoint, token, say } = this.context;
     const uri = this.tool?._meta?.ui?.resourceUri;
     try {
@@ -96,7 +111,7 @@ export class TaskView {
     try {
       const { executions } = await this.context.api(`tasks/${this.taskId}`);
       if (this.isClosed) return;
-      const known = this.context.tasks().find((one) => one.taskId === this.taskId);
+      const known = this.context.taskOf(this.taskId);
       if (known) this.status.replaceChildren(badge(known.status));
       await this.showExecutions(executions);
       await this.wire.refresh(this.context.api);
@@ -143,14 +158,16 @@ export class TaskView {
     }
     this.graph = this.graphs.get(one.graph);
     this.canvas.replaceChildren(this.graph.element);
+    this.legend.hidden = false;
     this.graph.fit();
   }
 
-  choose(name) {
+  async choose(name) {
     this.chosen = name;
     this.graph.select(name);
     this.pick("state");
-    this.showState(name);
+    await this.showState(name);
+    this.element.querySelector(".details").scrollIntoView({ block: "nearest" });
   }
 
   explain() {

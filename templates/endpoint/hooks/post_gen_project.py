@@ -12,7 +12,8 @@ PARTS = (
     "local",
     "operations.yaml",
     "pyproject.toml",
-    "requirements",
+    "requirements/dev.txt",
+    "requirements/install.py",
     "template.yaml",
 )
 NOT_SOURCES = shutil.ignore_patterns("__pycache__", "catalog.json", ".*")
@@ -31,4 +32,5 @@ for part in PARTS:
     if (root / part).is_dir():
         shutil.copytree(root / part, part, ignore=NOT_SOURCES)
     else:
+        Path(part).parent.mkdir(exist_ok=True)
         shutil.copy(root / part, part)

@@ -88,6 +88,57 @@ const STEPS = {
   picture: (page, path, selector) => (selector ? page.locator(selector).screenshot({ path }) : page.screenshot({ path })).then(() => null),
   // Shows the whole graph, without a scroll bar.
   unfold: (page) => page.locator(".canvas").evaluate((canvas) => { canvas.style.maxHeight = "none"; }),
+  // Starts a tool while an older list of the tasks is under way: it arrives after the task was made, and does not name it.
+  overtaken: async (page, tool, fields) => {
+    let release, held;
+    const isHeld = new Promise((resolve) => { held = resolve; });
+    const mayGo = new Promise((resolve) => { release = resolve; });
+    await page.route("**/console/api/tasks", async (route) => {
+      const answer = await route.fetch();
+      held();
+      await mayGo;
+      await route.fulfill({ response: answer }).catch(() => {});
+    }, { times: 1 });
+    await isHeld;
+    const id = await STEPS.start(page, tool, fields);
+    release();
+    await page.locator(".card-frame, .panel").first().waitFor();
+    await page.locator("#tasks a").filter({ has: page.locator("time") }).first().waitFor();
+    return { id, cards: await page.locator(".card-frame").count(), title: await page.locator(".head h1").innerText() };
+  },
+  // Starts a tool again and again; how often its task opened without the card.
+  starts: async (page, times, tool, fields) => {
+    let without = 0;
+    for (let done = 0; done < times; done += 1) {
+      await STEPS.start(page, tool, fields);
+      await page.locator(".card-frame, .panel").first().waitFor();
+      without += await page.locator(".panel").count();
+    }
+    return without;
+  },
+  // Starts with empty fields; what stands below the first field that is wrong.
+  empty: async (page, tool) => {
+    await page.getByRole("navigation").getByRole("link", { name: tool }).first().click();
+    await page.getByRole("button", { name: "Start" }).click();
+    return page.locator(".field:has([aria-invalid=true]) small").allInnerTexts();
+  },
+  // Chooses a tool by the keyboard, and goes on by Tab; the names of what has the focus then.
+  keyboard: async (page, tool) => {
+    await page.getByRole("navigation").getByRole("link", { name: tool }).first().focus();
+    await page.keyboard.press("Enter");
+    await page.locator("main h1").filter({ hasText: tool }).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement.dataset.name ?? document.activeElement.tagName);
+    const heading = await focused();
+    await page.keyboard.press("Tab");
+    return [heading, await focused()];
+  },
+  // Whether an element is wholly within the window; "bottom" of the sidebar is where it ends.
+  within: (page, selector) => page.locator(selector).first().evaluate((one) => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return { top, bottom, height: innerHeight };
+  }),
+  text: (page, selector) => page.locator(selector).first().innerText(),
+  visible: (page, selector) => page.locator(selector).filter({ visible: true }).count(),
   pause: (page, milliseconds) => page.waitForTimeout(milliseconds),
   open: async (page, hash) => { await page.goto(`${plan.page}${hash}`); await page.locator("#tools li").first().waitFor(); },
 };

@@ -35,6 +35,27 @@ def test_a_workflow_starts_another_and_takes_its_output(account: Account) -> Non
     assert json.loads(described["output"])["Output"] == {"answer": 42}
 
 
+@proof("dynamodb_takes_plain_texts")
+def test_an_item_may_have_plain_texts(account: Account) -> None:
+    parameters = {"TableName": account.table(), "Item": {"pk.$": "$.id", "kind": "note", "size": {"N": "1"}}}
+    put = {"Type": "Task", "Resource": "arn:aws:states:::dynamodb:putItem", "Parameters": parameters}
+
+    account.ended(account.start(account.machine(put), {"id": "a"}))
+
+    (item,) = account.tables.scan(TableName=parameters["TableName"])["Items"]
+    assert item == {"pk": {"S": "a"}, "kind": {"S": "note"}, "size": {"N": "1"}}
+
+
+@proof("dynamodb_tells_of_its_response")
+def test_a_result_of_dynamodb_has_its_http_status(account: Account) -> None:
+    parameters = {"TableName": account.table(), "Item": {"pk": {"S": "a"}}}
+    put = {"Type": "Task", "Resource": "arn:aws:states:::dynamodb:putItem", "Parameters": parameters}
+
+    described = account.ended(account.start(account.machine(put)))
+
+    assert json.loads(described["output"])["SdkHttpMetadata"]["HttpStatusCode"] == 200
+
+
 @proof("expressions_are_evaluated")
 def test_variables_keep_what_was_assigned_to_them(account: Account) -> None:
     text = "quotes \"' and \\ and \n; and $x:=1;"

@@ -196,7 +196,7 @@ def test_a_template_that_is_missing_is_named(tmp_path: Path) -> None:
         ({"Type": "String", "MinLength": 2}, "a", "length"),
         ({"Type": "String", "AllowedPattern": "[a-z]+"}, "A1", "must match"),
         ({"Type": "CommaDelimitedList", "AllowedValues": ["a"]}, "a, b", "'b'"),
-        ({"Type": "AWS::SSM::Parameter::Value<String>"}, "a", "does not serve the type"),
+        ({"Type": "AWS::Odd::Type"}, "a", "does not serve the type"),
     ],
 )
 def test_a_parameter_is_checked(declaration: dict[str, Any], value: str, words: str) -> None:
@@ -210,6 +210,12 @@ def test_a_parameter_is_checked(declaration: dict[str, Any], value: str, words: 
 )
 def test_the_ids_of_resources_are_texts(kind: str, value: object) -> None:
     assert parameter_values({"P": {"Type": kind}}, {"P": "vpc-1, 2"}) == {"P": value}
+
+
+def test_a_flag_is_a_text_in_lower_case() -> None:
+    flag = {"Type": "String", "AllowedValues": [True, False], "Default": False}
+
+    assert parameter_values({"P": flag}, {}) == {"P": "false"}
 
 
 def test_an_unknown_parameter_is_refused() -> None:

@@ -69,6 +69,19 @@ def test_a_long_body_is_cut() -> None:
         {"text": "curl -H 'Authorization: Bearer s3cret-value'"},
         {"text": f"the token {JWT}"},
         {"text": "https://b.s3.amazonaws.com/k?X-Amz-Signature=0123456789abcdef"},
+        {"secretKey": "s3cret-value"},
+        {"aws": {"secretAccessKey": "s3cret-value", "sessionToken": "s3cret-value"}},
+        {"db": {"pwd": "s3cret-value", "passwd": "s3cret-value", "passphrase": "s3cret-value"}},
+        {"privateKey": "s3cret-value", "private_key": "s3cret-value"},
+        {"credentials": {"user": "alice", "key": "s3cret-value"}},
+        {"text": '{"password": "s3cret-value", "deep": {"secretKey": ["s3cret-value"]}}'},
+        {"text": json.dumps({"text": json.dumps({"apiKey": "s3cret-value"})})},
+        {"text": "password: s3cret-value"},
+        {"text": "use AKIAIOSFODNN7EXAMPLE or ASIAIOSFODNN7EXAMPLE"},
+        {"text": "a key sk-proj-0123456789abcdefghij, ghp_0123456789abcdefghij0123456789abcdef"},
+        {"text": "xoxb-0123456789-abcdefghij and glpat-0123456789abcdefghij"},
+        {"text": "-----BEGIN PRIVATE KEY-----\nMIIEs3cret-value\n-----END PRIVATE KEY-----"},
+        {"requestState": "s3cret-value-of-a-state-that-continues-a-call"},
     ],
     ids=str,
 )
@@ -77,14 +90,23 @@ def test_secrets_are_never_kept(secret: Any) -> None:
     stream = f"id: 1\ndata: {json.dumps(secret)}\n\n"
 
     for body, answer in ((secret, json.dumps(secret)), (json.dumps(secret)[:-1], stream)):
-        messages.add(exchange(body, answer, ("authorization", "Bearer s3cret-value"), ("Cookie", "c=s3cret-value")))
+        headers = [("authorization", "Bearer s3cret-value"), ("Cookie", "c=s3cret-value")]
+        signed = [("x-amz-security-token", "s3cret-value"), ("x-auth-token", "s3cret-value")]
+        messages.add(exchange(body, answer, *headers, *signed))
 
     kept = json.dumps([one.for_page() for one in messages.after(0)])
     assert "s3cret-value" not in kept
     assert JWT not in kept
-    assert "0123456789abcdef" not in kept
+    assert "0123456789" not in kept
+    assert "IOSFODNN7EXAMPLE" not in kept
     assert f"Bearer {REDACTED}" in kept
     assert "s3cret-value" not in redacted(stream)
+
+
+def test_what_only_resembles_a_secret_is_kept() -> None:
+    text = '{"progressToken": 7, "maxTokens": 100, "idempotencyKey": "k", "text": "a task-sk-1, a risk-free key: yes"}'
+
+    assert redacted(text) == text
 
 
 def test_a_schema_that_describes_a_token_is_no_secret() -> None:

@@ -84,6 +84,7 @@ def test_the_answer_is_found_in_a_body_of_events() -> None:
     [
         ({"error": {"code": -32602, "message": "Unknown tool 'x'."}}, 200, "-32602 Unknown tool 'x'."),
         ({"result": {"isError": True, "content": []}}, 200, "the tool failed"),
+        ({"result": {"isError": True, "content": [{"type": "text", "text": "a: no"}]}}, 200, "a: no"),
         (b'{"message": "Forbidden"}', 403, '{"message": "Forbidden"}'),
         ({"result": {}}, 200, ""),
     ],

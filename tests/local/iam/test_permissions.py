@@ -252,6 +252,27 @@ def test_an_execution_has_the_tags_of_its_state_machine(tmp_path: Path, refusals
     refusals.clear()
 
 
+def test_a_condition_on_leading_keys_holds_for_the_items_that_it_names(tmp_path: Path, refusals: list[str]) -> None:
+    """L11: the template's function catalog may touch the items of the catalog alone."""
+    keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["catalog", "catalog#*"]}}
+    actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:BatchGetItem"]
+    with LocalStack(template(tmp_path, {"Statement": {**READ, "Action": actions, "Condition": keys}})) as stack:
+        table = stack.physical_ids["Table"]
+
+        for name in ("catalog", "catalog#a"):
+            assert call(stack, "dynamodb", "put_item", TableName=table, Item={"pk": {"S": name}}) == 200
+        requests = [
+            ("put_item", {"TableName": table, "Item": {"pk": {"S": "a-task"}}}),
+            ("get_item", {"TableName": table, "Key": {"pk": {"S": "catalogue"}}}),
+            ("batch_get_item", {"RequestItems": {table: {"Keys": [{"pk": {"S": "catalog"}}, {"pk": {"S": "b"}}]}}}),
+        ]
+        for method, parameters in requests:
+            with pytest.raises(FunctionError, match="AccessDeniedException"):
+                call(stack, "dynamodb", method, **parameters)
+
+    refusals.clear()
+
+
 @pytest.mark.parametrize(
     "condition",
     [

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,12 +15,13 @@ from local.account.engine import simulated_aws
 from local.account.isolation import REGION
 from local.iam.clients import aws_client
 from stepwire.aws.catalog_function import CatalogHandler
-from stepwire.aws.registry import Parameters, TaggedStateMachines
+from stepwire.aws.registry import MOST_READS, KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import SettingsError, read_catalog_settings
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.catalog.examination import Kind
-from stepwire.catalog.registration import CONSENT
+from stepwire.catalog.registration import CONSENT, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
+from tests.fakes import FixedClock
 from tests.integration.stacks import AwsCalls
 from tests.tables import new_table
 
@@ -85,7 +88,7 @@ def test_all_that_is_registered_is_compiled_page_by_page(table: str) -> None:
     assert published(table) == names
 
 
-def test_where_no_tool_is_registered_the_schedule_makes_four_calls(table: str) -> None:
+def test_where_no_tool_is_registered_the_schedule_makes_five_calls(table: str) -> None:
     calls = AwsCalls()
     compile_at(SCHEDULED)
 
@@ -141,16 +144,128 @@ def test_consent_is_a_tag_or_a_name_that_the_endpoint_s_stack_allows(table: str)
         (f"{MACHINES}{table}-billing-*",),
         lambda: aws_client("resourcegroupstaggingapi", REGION),
         lambda: aws_client("stepfunctions", REGION),
+        KnownTags(FixedClock().now),
     )
 
-    consenting = {name for name, arn in arns.items() if machines.has_consent(arn)}
+    consenting = {name for name, arn in arns.items() if machines.tags_of(arn).get(CONSENT) == table}
 
     assert consenting == {"billing-a", "billing-b", "tagged"}
-    assert not machines.has_consent(f"{MACHINES}missing")
+    assert machines.tags_of(f"{MACHINES}missing") == {}
+
+
+class Tags:
+    """A client of state machines with tags, which counts how often each one's are read."""
+
+    def __init__(self, **tags: str) -> None:
+        self.tags, self.read = tags, list[str]()
+
+    def list_tags_for_resource(self, *, resourceArn: str) -> dict[str, list[dict[str, str]]]:  # noqa: N803
+        self.read.append(resourceArn)
+        return {"tags": [{"key": key, "value": value} for key, value in self.tags.items()]}
+
+    def get_paginator(self, _name: str) -> Any:
+        return self
+
+    def paginate(self, **_: Any) -> list[dict[str, list[Any]]]:
+        return [{"ResourceTagMappingList": []}]
+
+    def run(self, known: KnownTags, **changed: dict[str, str]) -> TaggedStateMachines:
+        """Return the state machines as one run sees them: none is in the list of tags."""
+        return TaggedStateMachines("mine", (), lambda: self, lambda: cast(Any, self), known, changed)
+
+
+def tags_read_in(run: TaggedStateMachines, arns: list[str], *, serves: bool = False) -> None:
+    for arn in arns:
+        with suppress(OutOfBudget):
+            run.tags_of(arn, serves=serves)
+
+
+def test_the_tags_of_a_machine_are_read_once_an_hour_and_of_few_machines_in_one_run() -> None:
+    clock, client = FixedClock(), Tags()
+    known, arns = KnownTags(clock.now), [f"{MACHINES}{number}" for number in range(300)]
+
+    per_run = list[int]()
+    for _ in range(8):
+        before = len(client.read)
+        tags_read_in(client.run(known), arns)
+        per_run.append(len(client.read) - before)
+
+    assert per_run == [MOST_READS] * 6 + [0, 0]
+    assert sorted(client.read) == sorted(arns), "900 calls for three events once"
+    clock.time += timedelta(hours=1)
+    tags_read_in(client.run(known), arns[:1])
+    assert len(client.read) == 301
+
+
+def test_a_tool_that_serves_is_taken_away_by_the_tags_themselves() -> None:
+    client = Tags()
+    known = KnownTags(FixedClock().now)
+    tags_read_in(client.run(known), ["arn"])
+
+    tags_read_in(client.run(known), ["arn"], serves=True)
+
+    assert client.read == ["arn", "arn"]
+
+
+def test_tags_that_an_event_brings_are_known_in_the_next_run_too() -> None:
+    client, known = Tags(), KnownTags(FixedClock().now)
+
+    client.run(known, arn={CONSENT: "mine"}).tags_of("arn")
+
+    assert client.run(known).tags_of("arn", serves=True) == {CONSENT: "mine"}
+    assert client.read == []
+
+
+def test_owners_are_known_by_who_wrote_their_parameters() -> None:
+    session = "arn:aws:sts::123456789012:assumed-role/team-a/some-session"
+    user = "arn:aws:iam::123456789012:user/b"
+
+    class Written(Tags):
+        def paginate(self, **_: Any) -> Any:
+            return [
+                {"Parameters": [{"Name": "/a", "LastModifiedUser": session}]},
+                {"Parameters": [{"Name": "/b", "LastModifiedUser": user}, {"Name": "/c"}]},
+            ]
+
+    class Denied(Tags):
+        def paginate(self, **_: Any) -> Any:
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "DescribeParameters")
+
+    assert Parameters("/", Written).owners() == {"/a": session.rpartition("/")[0], "/b": user, "/c": ""}
+    assert Parameters("/", Denied).owners() == {}
+
+
+class Invocation:
+    """A Lambda context whose time passes: some seconds each time that it is asked for the rest."""
+
+    def __init__(self, seconds: float, step: float) -> None:
+        self.left, self.step = seconds, step
+
+    def get_remaining_time_in_millis(self) -> int:
+        self.left -= self.step
+        return int(self.left * 1_000)
+
+
+def test_an_invocation_publishes_what_it_has_time_for_and_the_next_one_the_rest(
+    table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine(table, "M", endpoint=table)
+    names = [f"tool_{number:02}" for number in range(12)]
+    for name in names:
+        register(table, name)
+
+    CatalogHandler()(SCHEDULED, Invocation(seconds=120, step=10))
+    first = published(table)
+    CatalogHandler()({}, Invocation(seconds=120, step=10))
+
+    assert first == names[:8], "30 seconds are for writing it"
+    assert published(table) == names
+    assert '"waiting":4' in capsys.readouterr().out.replace(" ", "")
 
 
 def examiner(table: str) -> TaggedStateMachines:
-    return TaggedStateMachines(table, (), lambda: None, lambda: aws_client("stepfunctions", REGION))
+    known = KnownTags(FixedClock().now)
+    return TaggedStateMachines(table, (), lambda: None, lambda: aws_client("stepfunctions", REGION), known)
 
 
 def with_alias(version: str, name: str = "live") -> str:
@@ -195,7 +310,7 @@ class Denying:
         return {"type": "STANDARD", "definition": DEFINITION, "status": "ACTIVE"}
 
     def machines(self) -> TaggedStateMachines:
-        return TaggedStateMachines("mine", (), lambda: None, lambda: cast(Any, self))
+        return TaggedStateMachines("mine", (), lambda: None, lambda: cast(Any, self), KnownTags(FixedClock().now))
 
 
 @pytest.mark.parametrize(

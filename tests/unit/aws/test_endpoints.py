@@ -195,6 +195,20 @@ def test_a_name_with_an_address_that_is_not_public_is_not_connected_to(addresses
     assert receiver.connections == 0
 
 
+def test_a_name_server_that_says_nothing_has_the_same_deadline() -> None:
+    answers = threading.Event()
+
+    def resolve(*_: object) -> list[str]:
+        answers.wait()
+        return ["93.184.215.14"]
+
+    with pytest.raises(NotReached) as raised:
+        HttpsEndpoints(resolve=resolve, deadline=0.05).post(URL, {}, b"{}")
+    answers.set()
+
+    assert raised.value.category == "timeout"
+
+
 def test_a_name_that_does_not_resolve_is_not_reached() -> None:
     def resolve(*_: object) -> list[str]:
         raise socket.gaierror

@@ -68,6 +68,7 @@ def test_a_complete_environment_is_read() -> None:
         allowed_origins=frozenset({"https://one.example", "https://two.example"}),
         patience=Patience(
             timedelta(seconds=20),
+            timedelta(seconds=4),
             timedelta(seconds=2),
             timedelta(seconds=0.5),
             timedelta(seconds=50),

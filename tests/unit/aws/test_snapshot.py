@@ -7,8 +7,22 @@ from typing import Any, Final
 
 import pytest
 
+from stepwire.aws.background_functions import (
+    ExecutionEventsHandler,
+    ExpirationsHandler,
+    InputRequestsHandler,
+    SweepHandler,
+)
+from stepwire.aws.bootstrap import McpHandler
+from stepwire.aws.catalog_function import CatalogHandler
+from stepwire.aws.publishing.outbox import StatusChangesHandler
+from stepwire.aws.webhook_function import WebhooksHandler
 from tests.cold_start import CREDENTIALS, ROOT, Aws, always_succeeding_aws, run, write_catalog
 
+HANDLERS: Final = (
+    *(McpHandler, CatalogHandler, StatusChangesHandler, WebhooksHandler),
+    *(ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler, SweepHandler),
+)
 SNAP_START: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 ON_DEMAND: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand"}
 
@@ -179,3 +193,31 @@ def test_no_module_uses_randomness_that_copies_would_share(path: Path) -> None:
 
 def endpoint(aws: Aws) -> dict[str, str]:
     return {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws.port}"}
+
+
+FREEZE: Final = """
+import app, gc, json, os
+event, counts = json.loads(os.environ["CALL"]), [gc.get_freeze_count()]
+for _ in range(2):
+    app.handler(event, None)
+    counts.append(gc.get_freeze_count())
+print(json.dumps(counts))
+"""
+
+
+@pytest.mark.parametrize("of_one_function", [True, False], ids=["in Lambda", "where functions share a process"])
+def test_what_the_first_event_has_built_is_left_out_of_collections(
+    task_root: Path, aws: Aws, of_one_function: bool
+) -> None:
+    runtime = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:9001"} if of_one_function else {}
+
+    before, first, second = run(FREEZE, task_root, {**endpoint(aws), **runtime})
+
+    assert before == 0
+    assert (first > 20_000) is of_one_function
+    assert second == first
+
+
+@pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.__name__)
+def test_every_function_does_so(handler: type) -> None:
+    assert hasattr(handler.__call__, "__wrapped__"), "its __call__ has no @builds_once"

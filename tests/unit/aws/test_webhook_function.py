@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from stepwire.aws.publishing.doorbells import Doorbells, bell_of
+from stepwire.aws.publishing.doorbells import Bell, Doorbells, bell_of
 from stepwire.aws.webhook_function import WebhooksHandler
 from stepwire.errors import StoreBusy
 from stepwire.principal import Principal
@@ -24,8 +24,8 @@ class FakeDelivering:
     def __init__(self, outcomes: dict[str, Done]) -> None:
         self.outcomes = outcomes
 
-    def deliver(self, owner: Principal, subscription_id: str, message_id: str) -> Done:
-        assert (owner, message_id) == (ALICE, f"message of {subscription_id}")
+    def deliver(self, owner: Principal, subscription_id: str, carrier: str) -> Done:
+        assert (owner, carrier) == (ALICE, f"message of {subscription_id}")
         if subscription_id not in self.outcomes:
             raise TimeoutError("secret-words")
         return self.outcomes[subscription_id]
@@ -35,7 +35,8 @@ class FakeSqs:
     """Records what is asked of a queue."""
 
     def __init__(self, *, refuses: bool = False) -> None:
-        self.hidden: list[tuple[str, int]] = []
+        self.delayed: list[tuple[Bell | None, int]] = []
+        """What was sent again, and after how many seconds it comes."""
         self.sent: list[Any] = []
         self.held: list[str] = []
         """The subscriptions of further messages."""
@@ -43,9 +44,16 @@ class FakeSqs:
         self.polls = 0
         self._refuses = refuses
 
-    def change_message_visibility(self, **asked: Any) -> None:
+    def send_message(self, **asked: Any) -> None:
         assert asked["QueueUrl"] == HIDDEN
-        self.hidden.append((asked["ReceiptHandle"], asked["VisibilityTimeout"]))
+        self.delayed.append((bell_of(asked["MessageBody"]), asked["DelaySeconds"]))
+
+    def seconds(self) -> dict[str, int]:
+        """Return the delays of what was sent again, by subscription."""
+        assert {bell and bell.carrier for bell, _ in self.delayed} == {
+            bell and f"message of {bell.subscription_id}" for bell, _ in self.delayed
+        }
+        return {bell.subscription_id: seconds for bell, seconds in self.delayed if bell}
 
     def send_message_batch(self, **asked: Any) -> dict[str, Any]:
         self.sent.append([json.loads(one["MessageBody"]) for one in asked["Entries"]])
@@ -96,7 +104,7 @@ def bell(name: str) -> str:
 def test_each_message_has_its_own_outcome(sqs: FakeSqs, printed: Callable[[], str]) -> None:
     outcomes = {
         "done": Done(Outcome.DELIVERED, delivered=2, skipped=1),
-        "later": Done(Outcome.FAILED, again_after=timedelta(seconds=30)),
+        "later": Done(Outcome.FAILED, again_after=timedelta(seconds=29.5)),
         "much later": Done(Outcome.FAILED, again_after=timedelta(days=1)),
         "dead": Done(Outcome.SUSPENDED),
         "idle": Done(Outcome.NOTHING),
@@ -104,8 +112,8 @@ def test_each_message_has_its_own_outcome(sqs: FakeSqs, printed: Callable[[], st
 
     left = handle(sqs, outcomes, *map(bell, outcomes), bell("broken"))
 
-    assert set(left) == {f"message of {name}" for name in ("later", "much later", "broken")}
-    assert sorted(sqs.hidden) == [("receipt of later", 30), ("receipt of much later", 11 * 3_600)]
+    assert left == ["message of broken"]
+    assert sqs.seconds() == {"later": 30, "much later": 900}
     lines = [json.loads(line) for line in printed().splitlines()]
     counted = {name: line[name] for line in lines if "_aws" in line for name in line if name[0].isupper()}
     assert counted == {
@@ -125,13 +133,13 @@ class SlowReceiver(FakeDelivering):
         super().__init__(outcomes)
         self.others = Semaphore(0)
 
-    def deliver(self, owner: Principal, subscription_id: str, message_id: str) -> Done:
+    def deliver(self, owner: Principal, subscription_id: str, carrier: str) -> Done:
         if subscription_id == "slow":
             for _ in range(len(self.outcomes)):
                 assert self.others.acquire(timeout=60)
             return Done(Outcome.FAILED, again_after=timedelta(seconds=10))
         self.others.release()
-        return super().deliver(owner, subscription_id, message_id)
+        return super().deliver(owner, subscription_id, carrier)
 
 
 def test_while_a_receiver_does_not_answer_further_messages_are_taken(sqs: FakeSqs) -> None:
@@ -140,9 +148,9 @@ def test_while_a_receiver_does_not_answer_further_messages_are_taken(sqs: FakeSq
 
     left = handle(sqs, SlowReceiver({**outcomes, "fast": Done(Outcome.DELIVERED)}), bell("slow"), is_slow_after=0)
 
-    assert left == ["message of slow"]
-    assert sqs.deleted == ["receipt of done"], "what must be taken again stays in the queue"
-    assert sorted(sqs.hidden) == [("receipt of later", 11 * 3_600), ("receipt of slow", 10)]
+    assert left == []
+    assert sorted(sqs.deleted) == ["receipt of done", "receipt of later"], "what failed comes again"
+    assert sqs.seconds() == {"later": 900, "slow": 10}
 
 
 def test_a_batch_that_is_done_takes_nothing_more(sqs: FakeSqs) -> None:
@@ -158,7 +166,13 @@ def test_a_fault_of_the_queue_harms_no_batch(sqs: FakeSqs) -> None:
 
     left = handle(refusing, SlowReceiver({}), bell("slow"), is_slow_after=0)
 
-    assert left == ["message of slow"]
+    assert left == [], "its delivery is tried again"
+
+
+def test_a_message_that_cannot_be_sent_again_stays_in_the_queue(sqs: FakeSqs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(FakeSqs, "send_message")
+
+    assert handle(sqs, {"later": Done(Outcome.FAILED, again_after=timedelta(1))}, bell("later")) == ["message of later"]
 
 
 @pytest.mark.parametrize("body", ["hello", "[]", "7", '{"principal": 7}', '{"principal": "x", "subscription": "y"}'])
@@ -169,6 +183,15 @@ def test_a_message_that_names_no_subscription_is_dropped(sqs: FakeSqs, body: str
 
     assert handler({"Records": [record]}, None) == {"batchItemFailures": []}
     assert bell_of(body) is None
+
+
+def test_a_message_keeps_the_id_of_the_first_one_however_often_it_is_sent_again() -> None:
+    sqs = FakeSqs()
+    again = Bell(ALICE, "sub_1", "the first")
+
+    Doorbells(HIDDEN, lambda: sqs).again(again, timedelta(seconds=3))
+
+    assert sqs.delayed == [(again, 3)]
 
 
 def test_a_doorbell_is_read_as_it_was_rung() -> None:

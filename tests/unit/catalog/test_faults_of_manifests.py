@@ -1,5 +1,6 @@
 """Manifests teach: whatever is wrong with a field is said in words of ours, with the field, and with what is right."""
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -178,3 +179,41 @@ def test_all_faults_of_a_manifest_are_said_at_once() -> None:
 def test_the_good_manifest_of_these_tests_is_good() -> None:
     assert faults_of(GOOD) == []
     assert faults_of(yaml.safe_dump(GOOD)) == []
+
+
+def test_a_json_manifest_with_an_emoji_is_read_as_python_writes_it() -> None:
+    """L7: JSON escapes such a character as two halves, which YAML does not join."""
+    text = json.dumps({**GOOD, "title": "Settle \U0001f389"})
+
+    assert "\\ud83c\\udf89" in text
+    assert read_manifest(text).title == "Settle \U0001f389"
+
+
+# M7: a user or a model reads other words than a reviewer of the manifest
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"title": "Ab\u202egpj.exe"}, "title: has the invisible character U+202E: leave it out"),
+        ({"title": "two\nlines"}, "title: has the invisible character U+000A"),
+        ({"description": "a\u001b[2J"}, "description: has the invisible character U+001B"),
+        ({"description": "a\u200b"}, "description: has the invisible character U+200B"),
+        ({"description": "a\U000e0041"}, "description: has the invisible character U+E0041"),
+        ({"description": "a\ufe01"}, "description: has the invisible character U+FE01"),
+        ({"description": "a\u200db"}, "description: has the invisible character U+200D"),
+        ({"annotations": {"title": "\u3164"}}, "annotations.title: has the invisible character U+3164"),
+        ({"confirm": {"message": "Sure\u202e?"}}, "confirm.message: has the invisible character U+202E"),
+        (
+            {"input_schema": {"type": "object", "properties": {"a": {"description": "x\u2066y"}}}},
+            "input_schema: at /properties/a/description: has the invisible character U+2066",
+        ),
+    ],
+)
+def test_an_invisible_character_in_what_is_shown_is_refused(changes: JsonObject, fault: str) -> None:
+    assert fault in "\n".join(faults_of({**GOOD, **changes}))
+
+
+@pytest.mark.parametrize(
+    "text", ["\u0645\u06cc\u200c\u062e", "\u0915\u094d\u200d\u0937", "👩\u200d💻", "⚠\ufe0f Refunds"]
+)
+def test_joiners_of_letters_and_emoji_are_part_of_the_text(text: str) -> None:
+    assert faults_of({**GOOD, "title": text, "description": f"One\n\ttwo {text}"}) == []

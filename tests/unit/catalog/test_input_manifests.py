@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said(lines: str, words: str) -> None:
         "if: {properties: {caller: true}}, then: {}",
         "$ref: '#/$defs/x', $defs: {x: {properties: {caller: {}}}}",
         "dependentSchemas: {customer: {properties: {caller: {}}}}",
-        "allOf: [{$ref: '#'}, {$ref: '#/$defs/x'}], $defs: {x: {$ref: '#/$defs/y'}, y: {properties: {caller: {}}}}",
+        "allOf: [{$ref: '#/$defs/y'}, {$ref: '#/$defs/x'}], $defs: {x: {$ref: '#/$defs/y'}, y: {required: [caller]}}",
     ],
 )
 def test_a_schema_that_offers_what_the_server_sets_in_any_way_is_refused(more: str) -> None:

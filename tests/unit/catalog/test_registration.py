@@ -2,73 +2,25 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
 
-from stepwire.catalog.compiled import LARGEST_REFUSALS, LARGEST_SHARD, Compiled, Endpoint, Refusal, entries_in
-from stepwire.catalog.examination import LARGEST_DEFINITION, Examined, Kind
-from stepwire.catalog.registration import Compiler, Registered
+from stepwire.catalog.compiled import (
+    LARGEST_REFUSALS,
+    LARGEST_SHARD,
+    Compiled,
+    Endpoint,
+    Refusal,
+    Registered,
+    entries_in,
+)
+from stepwire.catalog.examination import LARGEST_DEFINITION, Kind
+from stepwire.catalog.registration import CONSENT, Compiler
 from stepwire.catalog.tools import TaskSupport, read_catalog
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from tests.kits import state_machine_arn
-
-DEFINITION: Final = '{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}'
-PREFIX: Final = state_machine_arn("")
-GOOD: Final = {
-    "name": "settle",
-    "description": "Settles.",
-    "state_machine": state_machine_arn("Settle"),
-    "input_schema": {"type": "object"},
-}
-
-
-@dataclass
-class Machines:
-    """State machines, the consent of their owners, and their types."""
-
-    kinds: dict[str, Kind] = field(default_factory=lambda: {state_machine_arn("Settle"): Kind.STANDARD})
-    consenting: set[str] = field(default_factory=lambda: {state_machine_arn("Settle")})
-    described: list[str] = field(default_factory=list[str])
-    definition: str = DEFINITION
-    silence: Exception | None = None
-    """What every question about a state machine is answered with."""
-
-    def has_consent(self, arn: str, role: str) -> bool:
-        if isinstance(self.silence, WorkflowsUnavailable):
-            raise self.silence
-        return arn in self.consenting
-
-    def examine(self, arn: str, role: str) -> Examined:
-        if self.silence is not None:
-            raise self.silence
-        self.described.append(arn)
-        if arn not in self.kinds:
-            raise CatalogError(f"state_machine: there is no {arn}")
-        return Examined(self.kinds[arn], self.definition)
-
-
-def registered(text: str | None = None, tool: str = "settle", **changes: Any) -> Registered:
-    manifest = {**GOOD, **changes} if text is None else {}
-    return Registered(tool, f"/stepwire/mine/tools/{tool}", json.dumps(manifest) if text is None else text)
-
-
-def compiled(
-    *tools: Registered,
-    machines: Machines | None = None,
-    previous: Compiled | None = None,
-    recheck: bool = False,
-    checks_scopes: bool = True,
-    roles: tuple[str, ...] = (),
-) -> Compiled:
-    compiler = Compiler(Endpoint("mine", PREFIX, checks_scopes, roles), machines or Machines(), recheck)
-    return compiler.compile(tools, previous.tools if previous else {})
-
-
-def reason(found: Compiled) -> str:
-    (refusal,) = found.refusals
-    return refusal.reason
+from tests.unit.catalog.registrations import DEFINITION, PREFIX, Machines, compiled, reason, registered
 
 
 def test_a_registered_tool_is_served_with_the_arn_of_its_state_machine() -> None:
@@ -179,6 +131,23 @@ def test_a_tool_without_consent_is_removed_although_its_manifest_is_invalid() ->
     after = compiled(registered("a: [b"), machines=Machines(consenting=set()), previous=before)
 
     assert after.tools == {}
+
+
+# M5: another team's manifest of the same machine is without the first one's scopes, confirmation and constants
+@pytest.mark.parametrize(
+    ("tag", "is_served"), [(None, True), ("settle", True), ("pay settle", True), ("pay", False), ("settle2", False)]
+)
+@pytest.mark.parametrize("recheck", [True, False])
+def test_the_second_tag_names_the_tools_that_may_start_a_machine(
+    tag: str | None, is_served: bool, recheck: bool
+) -> None:
+    before = compiled(registered())
+
+    for previous in (None, before):
+        found = compiled(registered(), machines=Machines(tools=tag), previous=previous, recheck=recheck)
+
+        assert set(found.tools) == ({"settle"} if is_served else set())
+        assert is_served or "the tag stepwire:tools of" in reason(found)
 
 
 def test_a_tool_is_kept_while_aws_is_unavailable() -> None:
@@ -315,8 +284,8 @@ def test_a_state_machine_that_cannot_be_examined_keeps_the_last_good_tool_and_sa
 
 def test_a_throttled_description_says_so() -> None:
     class Throttled(Machines):
-        def has_consent(self, arn: str, role: str) -> bool:
-            return True
+        def tags_of(self, arn: str, role: str, *, serves: bool) -> dict[str, str]:
+            return {CONSENT: "mine"}
 
     found = compiled(registered(), machines=Throttled(silence=WorkflowsThrottled()))
 
@@ -400,7 +369,7 @@ def test_a_role_that_may_not_be_assumed_keeps_the_last_good_tool_and_says_why() 
     before = compiled(one, machines=foreign(), roles=(ROLE,))
 
     class Denied(Machines):
-        def has_consent(self, arn: str, role: str) -> bool:
+        def tags_of(self, arn: str, role: str, *, serves: bool) -> dict[str, str]:
             raise CatalogError(f"role: {role} must allow the endpoint to assume it")
 
     after = compiled(one, machines=Denied(), previous=before, recheck=True, roles=(ROLE,))

@@ -159,8 +159,8 @@ class TestAStartThatIsUnclear:
         assert task.status == Working()
         assert world.troubles == [world.workflows.start_fault]
 
-    @pytest.mark.parametrize(("begun", "starts"), [(True, 1), (False, 2)])
-    def test_is_repaired_by_the_next_reader_and_runs_once(self, *, begun: bool, starts: int) -> None:
+    @pytest.mark.parametrize("begun", [True, False])
+    def test_is_repaired_by_the_next_reader_and_runs_once(self, *, begun: bool) -> None:
         world = World()
         world.workflows.start_fault, world.workflows.begins_unclear_starts = StartUnclear(), begun
         task = world.call()
@@ -169,7 +169,7 @@ class TestAStartThatIsUnclear:
 
         world.operations.get(ALICE, task.task_id)
 
-        assert world.workflows.starts == [Start(task.execution, INPUT)] * starts
+        assert world.workflows.starts == [Start(task.execution, INPUT)] * 2
         assert world.workflows.running() == (task.execution,)
 
     @pytest.mark.parametrize("fault", [StartUnclear(), StartRefusedForNow("too much")], ids=["unclear", "too much"])

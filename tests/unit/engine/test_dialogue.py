@@ -229,7 +229,7 @@ class TestAnAnswerThatNobodyAskedFor:
         after = respond(world, task, approval=YES)
 
         assert after.status == Working()
-        assert world.stored(task).inputs.undelivered == ()
+        assert all(one.is_unclaimed for one in world.stored(task).inputs.undelivered)  # kept for a retry
         assert (got(world), world.troubles) == ({}, [])
 
     @pytest.mark.parametrize("task_id", ["0" * 36, "nonsense", None, 7])
@@ -263,7 +263,11 @@ class TestAClientThatCannotAskAfterAll:
 
         assert after.status == Working()
         assert world.workflows.resumptions == [
-            Resumption("token of approval", error="Stepwire.InputNotSupported", cause="The client cannot ask its user.")
+            Resumption(
+                "token of approval",
+                error="Stepwire.InputNotSupported",
+                cause="The question cannot be put to the user of the client that called.",
+            )
         ]
 
     def test_leaves_other_questions_open(self) -> None:

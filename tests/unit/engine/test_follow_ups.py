@@ -101,6 +101,79 @@ def test_a_link_has_room_beside_the_longest_message() -> None:
     assert message.endswith(f" see task {new.task_id}.")
 
 
+OTHER: Final = {"redrive": "restart", "restart": "redrive"}
+
+
+@MEANS
+def test_of_a_redrive_and_a_restart_at_the_same_moment_one_is_accepted(means: str) -> None:
+    """The other command comes when this one has checked everything, and is about to choose the id."""
+    world = World()
+    task, others_made = failed(world), list[FollowUp]()
+    follow_ups = world.events.follow_ups
+
+    def other_is_faster(count: int) -> bytes:
+        if not others_made:
+            others_made.append(command(world, task, OTHER[means]))
+        return follow_ups.randomness(count)
+
+    slower = replace(follow_ups, randomness=other_is_faster)
+    with pytest.raises(NotFollowedUp, match="goes on already"):
+        getattr(slower, means)(task.key, OPERATOR)
+
+    assert [one.task_id for one in others(world, task)] == [others_made[0].task.task_id]
+
+
+class Creating:
+    """A store in which something happens before a task is created."""
+
+    def __init__(self, store: Any, before: Callable[[], object]) -> None:
+        self._store, self._before = store, before
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def create(self, task: Task) -> Task:
+        self._before()
+        return self._store.create(task)
+
+
+@MEANS
+def test_a_follow_up_that_is_being_written_goes_on_already(means: str) -> None:
+    world = World()
+    task, refused = failed(world), list[str]()
+    follow_ups = world.events.follow_ups
+
+    def command_meanwhile() -> None:
+        with pytest.raises(NotFollowedUp) as raised:
+            command(world, task, OTHER[means])
+        refused.append(str(raised.value))
+
+    recorder = replace(follow_ups.recorder, store=Creating(world.store, command_meanwhile))
+    made = getattr(replace(follow_ups, recorder=recorder), means)(task.key, OPERATOR)
+
+    assert [made.task.task_id in words for words in refused] == [True]
+    assert len(others(world, task)) == 1
+
+
+@MEANS
+def test_a_follow_up_that_was_never_written_does_not_keep_the_other_command_out(means: str) -> None:
+    world = World()
+    task = failed(world)
+    follow_ups = world.events.follow_ups
+
+    def die() -> None:
+        raise ProcessLookupError
+
+    recorder = replace(follow_ups.recorder, store=Creating(world.store, die))
+    with pytest.raises(ProcessLookupError):
+        getattr(replace(follow_ups, recorder=recorder), means)(task.key, OPERATOR)
+    world.clock.advance(minutes=1)
+
+    assert command(world, task, OTHER[means]).is_new
+    with pytest.raises(NotFollowedUp, match="goes on already"):
+        command(world, task, means)
+
+
 # R11
 def test_a_redrive_goes_on_with_the_execution_and_its_end_is_the_new_tasks() -> None:
     world = World()
@@ -394,15 +467,16 @@ def test_a_success_can_be_restarted_and_a_restart_that_is_refused_ends_the_new_t
 
 # R16
 @MEANS
-def test_the_owners_limits_do_not_bind_the_operator_and_no_slot_is_taken(means: str) -> None:
-    world = World(limits=Limits(active=1, per_minute=1))
-    task = failed(world)
+def test_a_follow_up_takes_a_slot_of_its_caller_and_is_refused_at_the_limit(means: str) -> None:
+    world = World(limits=Limits(active=2))
+    ended = [failed(world), failed(world), failed(world)]
 
-    new = command(world, task, means).task
+    made = [command(world, task, means).task for task in ended[:2]]
+    with pytest.raises(NotFollowedUp, match="At most 2 tasks may be active at once"):
+        command(world, ended[2], means)
+    world.operations.cancel(ALICE, made[0].task_id)
 
-    assert isinstance(new.status, Working)
-    world.clock.advance(seconds=60)
-    assert isinstance(world.call().status, Working)
+    assert command(world, ended[2], means).is_new, "the refused command is repeated when a slot is free"
 
 
 # R16

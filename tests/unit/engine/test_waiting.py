@@ -14,7 +14,7 @@ from stepwire.server.kit import Patience
 from stepwire.server.tool_calls import has_ended
 from stepwire.tasks.task import Completed, Task, Working
 from tests.kits import ALICE, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World
-from tests.server.clients import LegacyClient, ModernClient
+from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
 
 TIMEOUT = timedelta(seconds=29)  # the timeout of function mcp
 LONGEST_CALL = 7.0  # seconds; two attempts that time out
@@ -265,4 +265,4 @@ def test_a_request_for_a_result_gets_an_error_that_says_the_task_still_runs() ->
 
 
 def test_a_modern_plain_call_gets_a_request_state_to_continue_with() -> None:
-    assert "requestState" in ModernClient(full(), capabilities={}).call(OPTIONAL.name).result
+    assert "requestState" in ModernClient(full(), capabilities=ASKING_CAPABILITY).call(OPTIONAL.name).result

@@ -242,6 +242,24 @@ def test_an_unsafe_url_is_refused(url: str) -> None:
     assert refusal({"mode": "url", "message": "m", "url": url}).startswith("at /url: it must be an https URL")
 
 
+# M7: Chromium opens good.example.evil.example
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://good.example\n.evil.example/",
+        "https://good.example\t.evil.example/",
+        "https://good.example/a b",
+        "https://good.example/\u202egpj",
+        "https://g\u043e\u043ed.example/",
+        "https://good.example\\.evil.example/",
+        " https://good.example/",
+        "https://good.example/\x7f",
+    ],
+)
+def test_a_url_that_two_readers_see_differently_is_refused(url: str) -> None:
+    assert refusal({"mode": "url", "message": "m", "url": url}).startswith("at /url: it must be printable ASCII")
+
+
 def test_a_refusal_fits_the_cause_of_a_failure() -> None:
     name = "\U000e0001" * 4_000  # each is shown as ten characters
 

@@ -10,9 +10,11 @@ from stepwire.aws.bootstrap import (
     SystemClock,
     client_elsewhere,
     deadline_of,
+    is_weather,
     log_fault,
     new_logger,
     recorder_of,
+    waited_out,
     wake_ups,
 )
 from stepwire.aws.clients import (
@@ -23,30 +25,33 @@ from stepwire.aws.clients import (
 )
 from stepwire.aws.publishing.audit_log import write_audit_entry
 from stepwire.aws.publishing.wake_ups import arm_to_wake, task_to_wake
-from stepwire.aws.settings import read_sweep_interval, read_table_name
+from stepwire.aws.settings import read_sweep_interval, read_table_name, read_usage_limits
+from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.table_stream import expired_task_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.workflows.callbacks import question_of
 from stepwire.aws.workflows.status_events import ForeignEvent, MalformedProgress, execution_event_of
 from stepwire.aws.workflows.step_functions import StepFunctionsWorkflows
-from stepwire.background.execution_events import ExecutionEvents, ExecutionStatusChange
+from stepwire.background.execution_events import ExecutionEvents, ExecutionProgress, ExecutionStatusChange
 from stepwire.background.expirations import Expirations
-from stepwire.background.input_requests import InputRequests
+from stepwire.background.input_requests import InputRequests, Question
 from stepwire.background.sweep import CHECK_BURST, CHECKS_PER_SECOND, Sweep
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.upkeep import Intervals, Upkeep
-from stepwire.errors import AtQuota
+from stepwire.errors import AtQuota, ForeignQuestion, NotRecorded, WorkflowsUnavailable
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
+_TIME_TO_ASK: Final = timedelta(seconds=50)  # two calls that get no answer, and one more that fails the state
 _LONGEST_CHECK: Final = timedelta(seconds=60)  # reserved at the end of the sweep's invocation, to finish a check
 
 
 class ExecutionEventsHandler:
     """Handles function execution_events: records EventBridge's events about executions, and wakes tasks."""
 
-    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any] | None:
+    @builds_once
+    def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any] | None:
         """Record one status change or progress report, begin the attempts of tasks that a queue wakes, or obey."""
         if "stepwire_command" in event:
             from stepwire.aws.operator_commands import obeyed  # noqa: PLC0415 - operators seldom command
@@ -54,7 +59,9 @@ class ExecutionEventsHandler:
             return obeyed(event["stepwire_command"], self._events)
         if "Records" in event:
             return {"batchItemFailures": [one for record in event["Records"] for one in self._wake(record)]}
-        self._record(event)
+        received = self._received(event)
+        if received is not None:
+            waited_out(lambda: self._record(received), context, self._report, self._events.recorder.clock)
         return None
 
     def _wake(self, message: dict[str, Any]) -> Iterator[dict[str, str]]:
@@ -65,17 +72,19 @@ class ExecutionEventsHandler:
             log_fault(fault, "an attempt could not be begun", "check postponed", new_logger())
             yield {"itemIdentifier": message["messageId"]}
 
-    def _record(self, event: dict[str, Any]) -> None:
+    def _received(self, event: dict[str, Any]) -> ExecutionStatusChange | ExecutionProgress | None:
+        """Return what an event reports; None if it is none of ours, or not valid: a retry would fail the same way."""
         try:
-            received = execution_event_of(event)
-        except ForeignEvent:  # a rule was changed; a retry would fail the same way
+            return execution_event_of(event)
+        except ForeignEvent:  # a rule was changed
             new_logger().warning(
                 "an event is neither an execution status change nor progress: check the rule's event pattern"
             )
-            return
-        except MalformedProgress as error:  # a retry would fail the same way
+        except MalformedProgress as error:
             new_logger().warning("a workflow's progress event is not valid", fault=str(error))
-            return
+        return None
+
+    def _record(self, received: ExecutionStatusChange | ExecutionProgress) -> None:
         if isinstance(received, ExecutionStatusChange):
             self._events.record(received)
         else:
@@ -85,7 +94,7 @@ class ExecutionEventsHandler:
     def _events(self) -> ExecutionEvents:
         recorder = recorder_of(read_table_name(os.environ), patient_dynamodb_client)
         workflows = StepFunctionsWorkflows(patient_step_functions_client, self._report, client_elsewhere)
-        return ExecutionEvents(recorder, workflows, self._report, wake_ups())
+        return ExecutionEvents(recorder, workflows, self._report, wake_ups(), limits=read_usage_limits(os.environ))
 
     def _report(self, fault: Exception) -> None:
         log_fault(fault, "an execution could not be read", "check postponed", new_logger())
@@ -94,9 +103,34 @@ class ExecutionEventsHandler:
 class InputRequestsHandler:
     """Handles function input_requests: records the questions of workflow states."""
 
-    def __call__(self, event: dict[str, Any], _context: object) -> None:
-        """Record one question."""
-        self._requests.record(question_of(event))
+    @builds_once
+    def __call__(self, event: dict[str, Any], context: object) -> None:
+        """Record one question.
+
+        Raises:
+            NotRecorded: neither could it be recorded nor its state be failed. The state fails with this error.
+        """
+        question, requests = question_of(event), self._requests
+        try:
+            waited_out(lambda: requests.record(question), context, self._report, requests.recorder.clock, _TIME_TO_ASK)
+        except ForeignQuestion:
+            raise
+        except Exception as fault:  # noqa: BLE001 - no word of AWS reaches the state, whose error a caller may read
+            self._report(fault)
+            self._refuse(question, fault)
+
+    def _refuse(self, question: Question, fault: Exception) -> None:
+        """Fail the state so that its `Retry` asks again. Of weather, that is no failure of this function."""
+        if not is_weather(fault):
+            raise NotRecorded from None
+        try:
+            self._requests.workflows.fail_callback(question.token, NotRecorded.__name__, str(NotRecorded()))
+        except WorkflowsUnavailable as unavailable:
+            self._report(unavailable)
+            raise NotRecorded from None
+
+    def _report(self, fault: Exception) -> None:
+        log_fault(fault, "a question could not be recorded", "check postponed", new_logger())
 
     @cached_property
     def _requests(self) -> InputRequests:
@@ -104,12 +138,13 @@ class InputRequestsHandler:
         from stepwire.aws.workflows.nested import NestedExecutions  # noqa: PLC0415 - of this function alone
 
         workflows = StepFunctionsWorkflows(patient_step_functions_client)
-        return InputRequests(recorder, workflows, NestedExecutions(patient_step_functions_client))
+        return InputRequests(recorder, workflows, NestedExecutions(patient_step_functions_client), self._report)
 
 
 class ExpirationsHandler:
     """Handles function expirations: cleans up after expired tasks in the table's stream."""
 
+    @builds_once
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Process a batch; records from the first failure on are delivered again."""
         for record in event["Records"]:
@@ -135,10 +170,13 @@ class ExpirationsHandler:
 class SweepHandler:
     """Handles function sweep: checks the tasks that no client reads, on a schedule."""
 
+    @builds_once
     def __call__(self, _event: dict[str, Any], context: object) -> None:
         """Check due tasks until shortly before this invocation times out."""
         deadline = deadline_of(context)
-        swept = self._sweep.run(deadline and deadline - _LONGEST_CHECK)
+        swept = waited_out(
+            lambda: self._sweep.run(deadline and deadline - _LONGEST_CHECK), context, self._report, SystemClock()
+        )
         self._logger.info(
             "neglected tasks were looked after", tasks=swept.checked, running=swept.running, done=swept.is_done
         )

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from stepwire.audit import Audit
 from stepwire.aws.clients import (
@@ -32,6 +32,7 @@ from stepwire.aws.settings import (
     read_large_results_bucket,
     read_mcp_settings,
 )
+from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.aws.storage.wait_slots import DynamoDbWaitSlots
@@ -42,11 +43,12 @@ from stepwire.engine.attempts import NoWakeUps
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations
 from stepwire.engine.polls import PollLimit
-from stepwire.engine.ports import WakeUps
+from stepwire.engine.ports import Clock, WakeUps
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter
 from stepwire.errors import AccessDenied, AtQuota, NeedsOperator, NotSignedIn
+from stepwire.lean_dataclasses import replace
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
 
@@ -58,6 +60,11 @@ if TYPE_CHECKING:
     from stepwire.engine.express import ExpressCalls
     from stepwire.subscriptions.subscribing import Events
 
+AWS_BUSY: Final = "AWS throttles or does not answer"
+"""The log message of weather; the metric `Weather` counts it (`operations.yaml`)."""
+_Result = TypeVar("_Result")
+_FIRST_PAUSE: Final = 1.0  # seconds
+_LONGEST_PAUSE: Final = 5.0
 _LINK_LIFETIME: Final = timedelta(minutes=15)
 
 
@@ -90,6 +97,7 @@ def new_logger() -> "Logger":
 class McpHandler:
     """Handles function mcp: answers requests from API Gateway."""
 
+    @builds_once
     def __call__(self, event: dict[str, Any], context: object) -> dict[str, Any]:
         """Return the response to one request."""
         deadline = deadline_of(context)
@@ -162,6 +170,7 @@ class McpHandler:
             report=self._report,
             access=settings.access,
             events=cache(lambda: self._events(recorder)) if settings.events else None,
+            is_weather=is_weather,
         )
         return McpServer(kit, settings.allowed_origins, self._report_failure)
 
@@ -175,7 +184,7 @@ class McpHandler:
         """Build what MCP Events need; most requests need none of it."""
         from stepwire.aws.event_services import events_of  # noqa: PLC0415
 
-        return events_of(self._settings, recorder)
+        return events_of(self._settings, recorder, self._report)
 
     def _express(self, operations: Operations) -> "ExpressCalls":
         """Build what runs tools of type EXPRESS; most requests need none of it."""
@@ -183,12 +192,15 @@ class McpHandler:
         from stepwire.aws.storage.call_rate import DynamoDbCallRate  # noqa: PLC0415
         from stepwire.aws.workflows.express import StepFunctionsExpress  # noqa: PLC0415
         from stepwire.engine.express import ExpressCalls  # noqa: PLC0415
+        from stepwire.engine.waiting import EXPRESS  # noqa: PLC0415
 
         settings = self._settings
+        limiter = replace(operations.waiting.limiter, limits=settings.waits.of_express(), kind=EXPRESS)
         return ExpressCalls(
             operations,
             DynamoDbCallRate(settings.table_name, dynamodb_client),
             StepFunctionsExpress(lambda: sync_step_functions_client(settings.patience.unresumable_request)),
+            limiter,
             settings.patience.unresumable_request,
         )
 
@@ -222,21 +234,61 @@ def wake_ups() -> WakeUps:
     return SqsWakeUps(url, sqs_client) if url else NoWakeUps()
 
 
-def deadline_of(context: Any) -> datetime | None:
+def deadline_of(context: Any, clock: Clock | None = None) -> datetime | None:
     """Return when Lambda ends the invocation; None without a Lambda context."""
     if context is None:
         return None
-    return SystemClock().now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
+    return (clock or SystemClock()).now() + timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+
+def is_weather(fault: BaseException) -> bool:
+    """Tell whether a fault is AWS's and passes by itself (`stepwire.aws.throttling`)."""
+    from stepwire.aws.throttling import is_weather  # noqa: PLC0415 - needs botocore, and only faults need it
+
+    return is_weather(fault)
+
+
+def waited_out(
+    act: Callable[[], _Result],
+    context: Any,
+    report: Callable[[Exception], None],
+    clock: Clock,
+    needs: timedelta = timedelta(seconds=15),
+) -> _Result:
+    """Return what an act returns; while AWS throttles it or does not answer, do it again until little time is left.
+
+    Args:
+        act: what is done; it has the same effect twice as once.
+        context: of the invocation, which says how much time is left.
+        report: receives the weather that was waited out.
+        clock: measures the pauses.
+        needs: time that must be left for another try.
+    """
+    deadline, pause = deadline_of(context, clock), _FIRST_PAUSE
+    while True:
+        try:
+            return act()
+        except Exception as fault:
+            if deadline is None or clock.now() > deadline - needs or not is_weather(fault):
+                raise
+            report(fault)
+        clock.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def log_fault(fault: Exception, where: str, at_quota: str, logger: "Logger") -> None:
-    """Log a fault with the message `where`; a quota error with `at_quota`, which no deployment alarm counts."""
+    """Log a fault with the message `where`; weather with others, which no deployment alarm counts.
+
+    A quota error of Step Functions has the message `at_quota`, all other weather the message `AWS_BUSY`.
+    """
     # Only types, codes and the place in the code: a message may contain arguments or results.
     kind, place, aws_error = type(fault).__name__, _place(fault), _aws_error(fault)
     if isinstance(fault, NeedsOperator):
         logger.error("a permission is missing", fault=kind, place=place, aws_error=aws_error)
     elif isinstance(fault, AtQuota):
         logger.warning(at_quota, fault=kind, place=place, aws_error=aws_error)
+    elif is_weather(fault):
+        logger.warning(AWS_BUSY, met_as=where, fault=kind, place=place, aws_error=aws_error)
     else:
         logger.error(where, fault=kind, place=place, aws_error=aws_error)
 

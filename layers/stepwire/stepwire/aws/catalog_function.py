@@ -5,9 +5,9 @@ every state machine anew.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
@@ -19,31 +19,46 @@ from stepwire.aws.clients import (
     tagging_client,
 )
 from stepwire.aws.elsewhere import client_elsewhere
-from stepwire.aws.registry import Parameters, TaggedStateMachines
+from stepwire.aws.registry import KnownTags, Parameters, TaggedStateMachines
 from stepwire.aws.settings import CatalogSettings, read_catalog_settings
+from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.published_catalog import DynamoDbCatalog
-from stepwire.catalog.compiled import Compiled
-from stepwire.catalog.registration import CONSENT, Compiler, Registered
+from stepwire.catalog.compiled import Compiled, Registered
+from stepwire.catalog.registration import Compiler
 from stepwire.errors import SaveConflict, StoreBusy
+from stepwire.json_text import JsonObject
+from stepwire.lean_dataclasses import replace
 
 _SCHEDULED: Final = "Scheduled Event"
 _TAGS_CHANGED: Final = "Tag Change on Resource"
 _PARAMETER_CHANGED: Final = "Parameter Store Change"
 _MOST_TRIES: Final = 5
+_TO_PUBLISH: Final = 30_000  # milliseconds at the end of a run: one manifest, and the writes of all parts
 
 
 class CatalogHandler:
     """Compiles and publishes the registered tools."""
 
-    def __call__(self, event: dict[str, Any], _context: object) -> None:
-        """Compile all that is registered, as the event may have changed it."""
+    def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._now = now
+        self._known_tags = KnownTags(now)
+
+    @builds_once
+    def __call__(self, event: dict[str, Any], context: Any) -> None:
+        """Compile what is registered, as the event may have changed it, as far as the time of this run goes."""
+        machines = self._machines(event)
+        compiler, done = self._compiler(event, machines, context), dict[str, JsonObject]()
         for _ in range(_MOST_TRIES):
             version, previous = self._published.load()
-            compiled = self._compiler(event).compile(self._registered(event), previous)
+            registered = self._registered(event)
+            if registered:
+                _ = machines.listed  # a fault here is no manifest's: the run fails and is repeated
+            compiled = compiler.compile(registered, {**previous, **done}, self._published.earlier())
             try:
-                self._published.publish(compiled, version, datetime.now(UTC))
-            except SaveConflict:
-                continue  # another event compiles at the same time
+                self._published.publish(compiled, version, self._now())
+            except SaveConflict:  # another event compiles at the same time
+                compiler, done = replace(compiler, recheck=False), dict(compiled.tools)
+                continue
             self._log(compiled)
             return
         raise StoreBusy
@@ -52,21 +67,25 @@ class CatalogHandler:
         gone = _deleted_in(event)
         return [one for one in self._parameters.registered() if one.source != gone]
 
-    def _compiler(self, event: dict[str, Any]) -> Compiler:
-        settings = self._settings
-        machines = TaggedStateMachines(
-            settings.endpoint.name,
-            settings.allowed,
+    def _machines(self, event: dict[str, Any]) -> TaggedStateMachines:
+        return TaggedStateMachines(
+            self._settings.endpoint.name,
+            self._settings.allowed,
             tagging_client,
             patient_step_functions_client,
-            _consents_in(event, settings.endpoint.name),
+            self._known_tags,
+            _tags_in(event),
             client_elsewhere,
         )
+
+    def _compiler(self, event: dict[str, Any], machines: TaggedStateMachines, context: Any) -> Compiler:
         return Compiler(
-            settings.endpoint,
+            self._settings.endpoint,
             machines,
             recheck=event.get("detail-type") == _SCHEDULED,
-            release_tools=settings.release_tools,
+            release_tools=self._settings.release_tools,
+            has_time=partial(_has_time, context),
+            owners=self._parameters.owners,
         )
 
     def _log(self, compiled: Compiled) -> None:
@@ -79,7 +98,12 @@ class CatalogHandler:
                 reason=one.reason,
                 serves_previous=one.serves_previous,
             )
-        logger.info("the catalog was compiled", tools=len(compiled.tools), refused=len(compiled.refusals))
+        logger.info(
+            "the catalog was compiled",
+            tools=len(compiled.tools),
+            refused=len(compiled.refusals),
+            waiting=len(compiled.waiting),
+        )
 
     @cached_property
     def _settings(self) -> CatalogSettings:
@@ -101,9 +125,14 @@ def _deleted_in(event: dict[str, Any]) -> str | None:
     return detail.get("name") if is_deletion else None
 
 
-def _consents_in(event: dict[str, Any], endpoint: str) -> Mapping[str, bool]:
-    """Read the tags that an event brings: those that the resource has now."""
+def _tags_in(event: dict[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """Read the tags that an event brings: those that the resources have now."""
     if event.get("detail-type") != _TAGS_CHANGED:
         return {}
-    consents: bool = event["detail"].get("tags", {}).get(CONSENT) == endpoint
-    return {str(arn): consents for arn in event.get("resources", ())}
+    tags: dict[str, str] = event["detail"].get("tags", {})
+    return {str(arn): tags for arn in event.get("resources", ())}
+
+
+def _has_time(context: Any) -> bool:
+    """Tell whether a run may begin another manifest; without a Lambda context, always."""
+    return context is None or context.get_remaining_time_in_millis() > _TO_PUBLISH

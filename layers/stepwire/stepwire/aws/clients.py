@@ -23,18 +23,19 @@ MODELS: Final = Path(__file__).with_name("models")
 """Models of AWS services with the operations that Stepwire calls, and no others: `layers/models.py`."""
 
 # Options of botocore's `Config`.
-# An MCP client waits for the response. A call takes at most 9 seconds: two attempts of 1 + 3 and a pause of 1. The
+# An MCP client waits for the response. A call takes at most 9 seconds: two attempts without an answer of 1 + 3 and a
+# pause, or two that are refused at once, pauses of 1 and 2, and one without an answer (`give_up_after_silence`). The
 # three calls that make a task, each at its slowest, fit into the 29 seconds of a request (`waiting.TIME_TO_ANSWER`).
 _FOR_REQUESTS: Final[dict[str, Any]] = {
     "connect_timeout": 1,
     "read_timeout": 3,
-    "retries": {"mode": "standard", "total_max_attempts": 2},
+    "retries": {"mode": "standard", "total_max_attempts": 3},
 }
-# No client waits for the handling of an event.
+# No client waits for the handling of an event. A call takes at most 15 seconds.
 _FOR_EVENTS: Final[dict[str, Any]] = {
     "connect_timeout": 2,
     "read_timeout": 5,
-    "retries": {"mode": "standard", "total_max_attempts": 3},
+    "retries": {"mode": "standard", "total_max_attempts": 4},
 }
 # By default boto3 presigns with Signature Version 2 in Regions that support it, and for the global endpoint.
 _FOR_S3: Final[dict[str, Any]] = {
@@ -147,8 +148,12 @@ def _client(service: str, options: dict[str, Any], **more: Any) -> Any:
     """Build a client with these options of botocore's `Config`."""
     from botocore.config import Config  # noqa: PLC0415 - the rule of this module
 
+    from stepwire.aws.throttling import give_up_after_silence  # noqa: PLC0415
+
     with _LOCK:
-        return builder()(service, config=Config(**options), **more)
+        client = builder()(service, config=Config(**options), **more)
+    client.meta.events.register_first("needs-retry", give_up_after_silence)
+    return client
 
 
 @cache

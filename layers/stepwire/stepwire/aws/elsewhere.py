@@ -22,6 +22,6 @@ def _clients() -> ClientsElsewhere:
     sts = cache(sts_client)
     return ClientsElsewhere(
         read_external_id(os.environ),
-        lambda role, external_id: assumed(sts(), role, external_id),
+        lambda role, external_id: assumed(sts(), role, external_id, os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")),
         step_functions_client_elsewhere,
     )

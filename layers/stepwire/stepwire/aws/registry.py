@@ -1,6 +1,7 @@
 """What owners have registered, in Systems Manager parameters, and what is known of their state machines."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,8 +9,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import code_of, nowhere
+from stepwire.catalog.compiled import Registered
 from stepwire.catalog.examination import Examined, Kind
-from stepwire.catalog.registration import CONSENT, Registered
+from stepwire.catalog.registration import CONSENT, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.task import unqualified
@@ -37,6 +39,11 @@ _FAULTS: Final = {
     "KmsInvalidStateException": "is encrypted with a key that is disabled, or waits for its deletion",
 }
 _REGION: Final = 3  # part of an ARN
+MOST_READS: Final = 50
+"""State machines whose tags one run reads one by one: Step Functions answers some at once, then one a second."""
+READ_AGAIN_AFTER: Final = timedelta(hours=1)
+READ_AGAIN_ELSEWHERE_AFTER: Final = timedelta(minutes=10)
+"""Shorter, because neither a list nor an event tells of tags there."""
 _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
 
 
@@ -53,6 +60,23 @@ class Parameters:
         pages = self.build_client().get_paginator("get_parameters_by_path").paginate(Path=self.path)
         return [_registered(self.path, one) for page in pages for one in page["Parameters"]]
 
+    def owners(self) -> dict[str, str]:
+        """Return who last wrote the parameters, by their names: users, or roles without the name of a session.
+
+        Empty where that cannot be read: then all of them are one owner's.
+        """
+        filters = [{"Key": "Path", "Option": "OneLevel", "Values": [self.path.rstrip("/")]}]
+        try:
+            pages = self.build_client().get_paginator("describe_parameters").paginate(ParameterFilters=filters)
+            return {one["Name"]: _identity(one) for page in pages for one in page["Parameters"]}
+        except (BotoCoreError, ClientError):
+            return {}
+
+
+def _identity(parameter: Any) -> str:
+    who: str = parameter.get("LastModifiedUser", "")
+    return who.rpartition("/")[0] if ":assumed-role/" in who else who
+
 
 def _registered(path: str, parameter: Any) -> Registered:
     name: str = parameter["Name"]
@@ -60,9 +84,28 @@ def _registered(path: str, parameter: Any) -> Registered:
     return Registered(name.removeprefix(path), name, text)
 
 
-@dataclass(frozen=True)
+@dataclass
+class KnownTags:
+    """The tags that an instance has read of single state machines, so that it seldom reads them again."""
+
+    now: Callable[[], datetime]
+    _read: dict[str, tuple[datetime, Mapping[str, str]]] = field(
+        default_factory=dict[str, tuple[datetime, Mapping[str, str]]]
+    )
+
+    def of(self, arn: str, keep_for: timedelta) -> Mapping[str, str] | None:
+        """Return the tags of a state machine; None if they were not read in that time."""
+        known = self._read.get(arn)
+        return known[1] if known is not None and self.now() - known[0] < keep_for else None
+
+    def keep(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Remember the tags of a state machine."""
+        self._read[arn] = (self.now(), tags)
+
+
+@dataclass
 class TaggedStateMachines:
-    """State machines, and whether their owners let an endpoint start them."""
+    """State machines, and the tags with which their owners let an endpoint start them."""
 
     endpoint: str
     """Name of its stack."""
@@ -70,17 +113,20 @@ class TaggedStateMachines:
     """ARNs that need no tag; a name may end in *."""
     build_tagging: Callable[[], Any]
     build_client: "Callable[[], SFNClient]"
-    changed: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """Consent by ARN that an event has just brought: the list of tags lags behind it."""
+    known: KnownTags
+    changed: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """Tags by ARN that an event has just brought: the list of tags lags behind it."""
     elsewhere: Callable[[str, str], Any] = nowhere
     """Returns the client of a Region under a role."""
+    reads_left: int = MOST_READS
 
     @cached_property
     def _client(self) -> "SFNClient":
         return self.build_client()
 
     @cached_property
-    def _tagged(self) -> frozenset[str]:
+    def listed(self) -> Mapping[str, Mapping[str, str]]:
+        """The tags of all state machines with the tag of this endpoint, by ARN. What all tools share is read once."""
         pages = (
             self.build_tagging()
             .get_paginator("get_resources")
@@ -89,18 +135,21 @@ class TaggedStateMachines:
             )
         )
         found = (one for page in pages for one in page["ResourceTagMappingList"])
-        return frozenset(one.get("ResourceARN", "") for one in found)
+        return {one.get("ResourceARN", ""): _tags(one.get("Tags", ()), "Key", "Value") for one in found}
 
-    def has_consent(self, arn: str, role: str = "") -> bool:
-        """Tell whether a state machine may be started."""
+    def tags_of(self, arn: str, role: str = "", *, serves: bool = False) -> Mapping[str, str]:
+        """Return the tags of a state machine, from where they are known."""
         if role:  # of another account or Region, whose tags are not listed here
-            return self._is_tagged(arn, role)
+            return self._read_or_known(arn, role, READ_AGAIN_ELSEWHERE_AFTER, serves=serves)
         if any(_matches(pattern, arn) for pattern in self.allowed):
-            return True
+            return {CONSENT: self.endpoint}
         if arn in self.changed:
+            self.known.keep(arn, self.changed[arn])
             return self.changed[arn]
+        if arn in self.listed:
+            return self.listed[arn]
         # The list lags behind; the tags themselves do not, but Step Functions tells them at one a second.
-        return arn in self._tagged or self._is_tagged(arn, role)
+        return self._read_or_known(arn, role, READ_AGAIN_AFTER, serves=serves)
 
     def examine(self, arn: str, role: str = "") -> Examined:
         """Return what a state machine is, by its own ARN, a version's or an alias's."""
@@ -123,18 +172,38 @@ class TaggedStateMachines:
     def _client_for(self, arn: str, role: str) -> Any:
         return self.elsewhere(arn.split(":")[_REGION], role) if role else self._client
 
-    def _is_tagged(self, arn: str, role: str) -> bool:
+    def _read_or_known(self, arn: str, role: str, keep_for: timedelta, *, serves: bool) -> Mapping[str, str]:
+        known = self.known.of(arn, keep_for)
+        # A tool that serves is taken away by the tags as they are now.
+        is_enough = known is not None and (not serves or known.get(CONSENT) == self.endpoint)
+        return known if known is not None and is_enough else self._read(arn, role)
+
+    def _read(self, arn: str, role: str) -> Mapping[str, str]:
+        if not self.reads_left:
+            raise OutOfBudget
+        self.reads_left -= 1
         try:
-            tags = self._client_for(arn, role).list_tags_for_resource(resourceArn=arn)["tags"]
+            found: Any = self._client_for(arn, role).list_tags_for_resource(resourceArn=arn)["tags"]
         except ClientError as error:
-            if code_of(error) in _NOT_THERE:
-                return False
-            if role and code_of(error) in _ROLE_DENIED:
-                raise CatalogError(f"role: {role} {_FAULTS[_ROLE_DENIAL]}, and to read the tags of {arn}") from error
-            raise WorkflowsUnavailable from error
+            if code_of(error) not in _NOT_THERE:
+                raise _tags_fault(error, arn, role) from error
+            found = list[Any]()
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
-        return {"key": CONSENT, "value": self.endpoint} in tags
+        tags = _tags(found, "key", "value")
+        self.known.keep(arn, tags)
+        return tags
+
+
+def _tags(found: Iterable[Mapping[str, str]], key: str, value: str) -> Mapping[str, str]:
+    """Return tags by their keys; two services write them in two ways."""
+    return {one[key]: one[value] for one in found}
+
+
+def _tags_fault(error: ClientError, arn: str, role: str) -> CatalogError | WorkflowsUnavailable:
+    if role and code_of(error) in _ROLE_DENIED:
+        return CatalogError(f"role: {role} {_FAULTS[_ROLE_DENIAL]}, and to read the tags of {arn}")
+    return WorkflowsUnavailable()
 
 
 def _version_of(client: Any, arn: str) -> str:

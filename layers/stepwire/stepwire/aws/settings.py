@@ -14,7 +14,7 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol.resumption import ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.ids import execution_prefix_of
@@ -88,9 +88,8 @@ def read_mcp_settings(environment: Mapping[str, str]) -> McpSettings:
         resuming=_resuming(environment),
         fetch_tools=environment.get("FETCH_TOOLS") != "off",
         registered_tools=environment.get("REGISTERED_TOOLS") != "off",
-        limits=Limits(
-            active=_count(environment, "MOST_ACTIVE_TASKS"),
-            per_minute=_count(environment, "MOST_TASKS_PER_MINUTE"),
+        limits=replace(
+            read_usage_limits(environment),
             ttl=timedelta(hours=_count(environment, "LONGEST_TTL_HOURS")),
             argument_bytes=_count(environment, "MOST_ARGUMENT_BYTES"),
         ),
@@ -123,6 +122,17 @@ def check_scopes(environment: Mapping[str, str], access: Access, catalog: Catalo
             f"{', '.join(needing)}. Use the authorizer jwt or cognito, remove the scopes from the manifests, or allow "
             "everybody to call these tools with UncheckedScopes=allow."
         )
+
+
+def read_usage_limits(environment: Mapping[str, str]) -> Limits:
+    """Read how many tasks a caller may have, and how fast they may come.
+
+    Raises:
+        SettingsError: a variable is missing or wrong.
+    """
+    return Limits(
+        active=_count(environment, "MOST_ACTIVE_TASKS"), per_minute=_count(environment, "MOST_TASKS_PER_MINUTE")
+    )
 
 
 def read_table_name(environment: Mapping[str, str]) -> str:

@@ -1,45 +1,41 @@
 """The composition root of function webhooks, which takes messages of the queue and delivers to subscriptions.
 
-A batch's subscriptions are looked after at the same time, each in a thread of its own. While a receiver does not
-answer, the invocation takes further messages itself: so a slow receiver holds a thread, and no other receiver waits
-for it (docs/decisions/0047-one-way-to-deliver.md). A message that must be taken again stays in the queue, hidden until
-then.
+Which messages an invocation takes, and when each begins, says `subscriptions.taking`
+(docs/decisions/0047-one-way-to-deliver.md). A message that must come again is sent again with a delay: what comes after
+its visibility timeout was received by an invocation that failed.
 """
 
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from stepwire.aws.bootstrap import SystemClock, log_fault, new_logger
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
 from stepwire.aws.publishing.audit_log import metrics_in_line
-from stepwire.aws.publishing.doorbells import bell_of
+from stepwire.aws.publishing.doorbells import Bell, Doorbells, bell_of
 from stepwire.aws.publishing.endpoints import HttpsEndpoints
 from stepwire.aws.publishing.signatures import sign
 from stepwire.aws.settings import read_allows_local, read_table_name, read_webhook_queue
+from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.json_text import write
+from stepwire.lean_dataclasses import replace
 from stepwire.subscriptions.delivering import Delivering, Done, Outcome
+from stepwire.subscriptions.taking import IS_SLOW_AFTER, MOST_AT_ONCE, Job, Taking
 
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
-IS_SLOW_AFTER: Final = 0.25
-"""Seconds after which an invocation that still waits for receivers takes further messages."""
-TAKES_MORE_FOR: Final = 20.0
-"""Seconds for which it does so. A message that was taken last may need 40 more, and the function has 90."""
-MOST_AT_ONCE: Final = 50
-"""Deliveries of one invocation at the same time."""
-LARGEST_BATCH: Final = 10  # messages that SQS returns at once
+_LARGEST_BATCH: Final = 10  # messages that SQS returns at once
 _LONG_POLL: Final = 1  # second
-_LONGEST_HIDDEN: Final = timedelta(hours=11)  # SQS hides a message for at most 12 hours
+_WHEN_PUT_BACK: Final = timedelta(seconds=1)
 
 
 class WebhooksHandler:
@@ -49,72 +45,90 @@ class WebhooksHandler:
         """Build nothing yet."""
         self._is_slow_after = is_slow_after
 
+    @builds_once
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
-        """Deliver for each message; those that must be taken again are reported as failed."""
-        until = time.monotonic() + TAKES_MORE_FOR
+        """Deliver for each message; those at which it failed are reported, so that they come again."""
+        failed = list[str]()
         with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
-            taken = [_begun(pool, self._take, record) for record in event["Records"]]
-            waiting = wait(taken, self._is_slow_after).not_done
-            while waiting and time.monotonic() < until:
-                more = self._receive(MOST_AT_ONCE - len(waiting))
-                if more is None:
-                    break
-                waiting |= {_begun(pool, self._take_received, record) for record in more}
-                waiting = wait(waiting, 0, FIRST_COMPLETED).not_done
-        left = [one.result() for one in taken]
-        return {"batchItemFailures": [{"itemIdentifier": one} for one in left if one is not None]}
+            batch = self._jobs(event["Records"], lambda _record: None, failed.append)
+            Taking(_Threads(pool), self._receive).run(batch, os.urandom(1)[0] / 255, self._is_slow_after)
+        return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}
 
-    def _receive(self, most: int) -> list[dict[str, Any]] | None:
-        """Return up to `most` further messages, as records of a batch; None if there is no room, or after a fault."""
-        if most <= 0:
-            return None
+    def _receive(self, most: int) -> Sequence[Job] | None:
+        """Return up to `most` further messages; None after a fault."""
         try:
             found = self._queue.receive_message(
                 QueueUrl=read_webhook_queue(os.environ),
-                MaxNumberOfMessages=min(most, LARGEST_BATCH),
+                MaxNumberOfMessages=min(most, _LARGEST_BATCH),
                 WaitTimeSeconds=_LONG_POLL,
             )
         except Exception as fault:  # noqa: BLE001 - the batch goes on, and other invocations take the messages
             log_fault(fault, "further messages could not be received", "batch goes on", self._logger)
             return None
-        return [
+        records = [
             {"messageId": one["MessageId"], "receiptHandle": one["ReceiptHandle"], "body": one["Body"]}
             for one in found.get("Messages", [])
         ]
+        return self._jobs(records, self._delete, lambda _id: None)
 
-    def _take_received(self, record: dict[str, Any]) -> None:
-        """Deliver for a message that this invocation has received itself, and delete it unless it is taken again."""
-        if self._take(record) is not None:
+    def _jobs(
+        self,
+        records: Sequence[dict[str, Any]],
+        done_with: Callable[[dict[str, Any]], None],
+        has_failed: Callable[[str], None],
+    ) -> list[Job]:
+        """Return what messages ask for.
+
+        Args:
+            records: the messages.
+            done_with: takes a message out of the queue, if Lambda does not.
+            has_failed: is given the id of each that must come again.
+        """
+        jobs = list[Job]()
+        for record in records:
+            bell = bell_of(record["body"])
+            if bell is None:
+                self._logger.warning("a message of the queue names no subscription: it is dropped")
+                done_with(record)
+                continue
+            carried = replace(bell, carrier=bell.carrier or record["messageId"])
+            acts = (self._deliver, partial(self._again, span=_WHEN_PUT_BACK))
+            deliver, put_back = (partial(self._do, act, carried, record, done_with, has_failed) for act in acts)
+            jobs.append(Job(bell.owner, deliver, put_back))
+        return jobs
+
+    def _do(
+        self,
+        act: Callable[[Bell], None],
+        bell: Bell,
+        record: dict[str, Any],
+        done_with: Callable[[dict[str, Any]], None],
+        has_failed: Callable[[str], None],
+    ) -> None:
+        try:
+            act(bell)
+        except Exception as fault:  # noqa: BLE001 - the message comes again
+            log_fault(fault, "events could not be delivered", "delivery postponed", self._logger)
+            write_counts({"WebhookFaults": 1}, {})
+            has_failed(record["messageId"])
             return
+        done_with(record)
+
+    def _deliver(self, bell: Bell) -> None:
+        done = self._delivering.deliver(bell.owner, bell.subscription_id, bell.carrier)
+        _count(bell.subscription_id, done)
+        if done.again_after is not None:
+            self._again(bell, done.again_after)
+
+    def _again(self, bell: Bell, span: timedelta) -> None:
+        Doorbells(read_webhook_queue(os.environ), lambda: self._queue).again(bell, span)
+
+    def _delete(self, record: dict[str, Any]) -> None:
+        """Delete a message that this invocation has received itself."""
         try:
             self._queue.delete_message(QueueUrl=read_webhook_queue(os.environ), ReceiptHandle=record["receiptHandle"])
         except Exception as fault:  # noqa: BLE001 - it comes again, and there is nothing to deliver then
             log_fault(fault, "a message could not be deleted", "it comes again", self._logger)
-
-    def _take(self, record: dict[str, Any]) -> str | None:
-        """Deliver for one message; return its id if it must be taken again."""
-        message_id: str = record["messageId"]
-        try:
-            bell = bell_of(record["body"])
-            if bell is None:
-                self._logger.warning("a message of the queue names no subscription: it is dropped")
-                return None
-            done = self._delivering.deliver(bell.owner, bell.subscription_id, message_id)
-            _count(bell.subscription_id, done)
-            if done.again_after is None:
-                return None
-            self._hide(record["receiptHandle"], done.again_after)
-        except Exception as fault:  # noqa: BLE001 - the message is taken again
-            log_fault(fault, "events could not be delivered", "delivery postponed", self._logger)
-            write_counts({"WebhookFaults": 1}, {})
-        return message_id
-
-    def _hide(self, receipt: str, span: timedelta) -> None:
-        self._queue.change_message_visibility(
-            QueueUrl=read_webhook_queue(os.environ),
-            ReceiptHandle=receipt,
-            VisibilityTimeout=round(min(span, _LONGEST_HIDDEN).total_seconds()),
-        )
 
     @cached_property
     def _delivering(self) -> Delivering:
@@ -137,9 +151,28 @@ class WebhooksHandler:
         return new_logger()
 
 
-def _begun(pool: ThreadPoolExecutor, act: Callable[[dict[str, Any]], Any], record: dict[str, Any]) -> Future[Any]:
-    """Begin in the context of the invocation, which the local stack needs for its settings and permissions."""
-    return pool.submit(copy_context().run, act, record)
+class _Threads:
+    """Threads that work in the context of the invocation, which the local stack needs for its settings."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._at_work = set[Future[None]]()
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Begin to work."""
+        self._at_work.add(self._pool.submit(copy_context().run, work))
+
+    def wait(self, longest: float, *, until_all: bool = False) -> int:
+        """Wait; return how many go on."""
+        timeout = None if longest == float("inf") else longest
+        ended, self._at_work = wait(self._at_work, timeout, ALL_COMPLETED if until_all else FIRST_COMPLETED)
+        for one in ended:
+            one.result()  # what is not answered for there fails the batch
+        return len(self._at_work)
+
+    def now(self) -> float:
+        """Return a time in seconds."""
+        return time.monotonic()
 
 
 _METRICS: Final[Mapping[Outcome, str]] = {

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 
 from stepwire.audit import EndSource
+from stepwire.engine.admission import Admission
 from stepwire.engine.attempts import Attempts, NoWakeUps
 from stepwire.engine.follow_ups import FollowUps, was_redriven
 from stepwire.engine.ports import Randomness, WakeUps, Workflows
@@ -25,6 +26,7 @@ from stepwire.tasks.outcomes import (
     Unreadable,
 )
 from stepwire.tasks.task import Execution, Progress, Task
+from stepwire.tasks.usage import Limits
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class ExecutionEvents:
     """Receives faults that delay the next attempt of a task."""
     wake_ups: WakeUps = field(default_factory=NoWakeUps)
     randomness: Randomness = os.urandom
+    limits: Limits = field(default_factory=Limits)
+    """What an operator's commands may take of the active tasks of a caller."""
 
     def record(self, change: ExecutionStatusChange) -> None:
         """Record the end of an execution in its task, or the redrive of an execution whose task has ended in a new one.
@@ -95,7 +99,7 @@ class ExecutionEvents:
     @property
     def follow_ups(self) -> FollowUps:
         """What makes the tasks that follow ended ones."""
-        return FollowUps(self.recorder, self.attempts, self.randomness)
+        return FollowUps(self.recorder, self.attempts, self.randomness, Admission(self.recorder, self.limits))
 
     def _task_after_redrive(self, change: ExecutionStatusChange) -> Task | None:
         """Return the task that an execution works for, or worked for in a race; None if there is none."""

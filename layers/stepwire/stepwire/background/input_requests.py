@@ -5,12 +5,14 @@ state has failed with an error name that the workflow can catch; a question that
 Recording is idempotent per task token.
 """
 
-from datetime import timedelta
+import hashlib
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Final
 
+from stepwire.engine.deliveries import NOT_SUPPORTED, delivered
 from stepwire.engine.ports import Starters, Workflows
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import NOT_SUPPORTED
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
 from stepwire.lean_dataclasses import dataclass
@@ -21,6 +23,7 @@ from stepwire.tasks.inputs import (
     KEY_PATTERN,
     MOST_QUESTIONS,
     Asked,
+    Asking,
     Callback,
     Elicitation,
     InputRequest,
@@ -55,6 +58,8 @@ class Question:
     """How long the state waits for the answer; None: not known."""
     sampling: Json = None
     roots: Json = None
+    state_entered: Json = None
+    """When the state was entered, as the context object has it: the same in each retry; None: not known."""
 
     @property
     def given(self) -> JsonObject:
@@ -64,7 +69,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _Asker:
     """A task, and the arm whose workflow asks; without a race, the empty letter."""
 
     task: Task
@@ -82,6 +87,8 @@ class InputRequests:
     recorder: Recorder
     workflows: Workflows
     starters: Starters
+    report: Callable[[Exception], None] = lambda _fault: None
+    """Receives faults that delay the delivery of an answer."""
 
     def record(self, question: Question) -> None:
         """Record a question in its task, or fail the state that asks it.
@@ -110,10 +117,22 @@ class InputRequests:
             self.workflows.fail_callback(question.token, INVALID, exceeded)
             return
         expires_at = None if timeout is None else self.recorder.now() + timeout
-        destination = Callback(question.token, asking.letter)
-        self.recorder.record(task, InputRequested(question.key, asked, destination, expires_at))
+        destination = Callback(question.token, asking.letter, _asking_of(question, self.recorder.now()))
+        requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
+        after = self.recorder.record(task, requested)
+        if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
+            delivered(self.recorder, self.workflows, after, self.report)
 
-    def _asking(self, execution: Execution) -> "_Asking | None":
+    def _dead(self, task: Task, destination: Callback) -> frozenset[str]:
+        """Return the tokens with which the same was asked, and no state waits any more; without such, no call."""
+        open_ones = (one.destination for one in task.input_requests)
+        asked = {one.token: one.asking for one in open_ones if isinstance(one, Callback)}
+        asked |= {one.token: one.asking for one in task.inputs.undelivered if not one.is_unclaimed}
+        now = destination.asking
+        alike = [token for token, before in asked.items() if before and now and before.is_retried_by(now)]
+        return frozenset(token for token in alike if not self.workflows.waits(token))
+
+    def _asking(self, execution: Execution) -> "_Asker | None":
         """Return the task of an execution, or of the one that has started it, some generations up."""
         asking: Execution | None = execution
         for _ in range(MOST_GENERATIONS):
@@ -122,7 +141,7 @@ class InputRequests:
             if task_key_from_execution(asking.name) is not None:
                 task = self.recorder.load_for(asking)
                 letter = None if task is None else task.letter_of(asking)
-                return None if task is None or letter is None else _Asking(task, letter)
+                return None if task is None or letter is None else _Asker(task, letter)
             asking = self._starter_of(asking)
         return None
 
@@ -140,6 +159,15 @@ def _checked(question: Question) -> Asked:
     if not isinstance(question.key, str) or not KEY_PATTERN.fullmatch(question.key):
         raise InvalidQuestion("its key must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
     return asked_of(question.given)
+
+
+def _asking_of(question: Question, at: datetime) -> Asking:
+    """Return what is asked: the same for each retry of a state."""
+    entered = question.state_entered if isinstance(question.state_entered, str) else None
+    entered = entered if entered and entered.isascii() else None
+    execution = question.execution
+    text = write([execution.state_machine_arn, execution.name, question.key, question.given, entered])
+    return Asking(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), at, has_entry=entered is not None)
 
 
 def _timeout(question: Question) -> timedelta | None:

@@ -14,6 +14,7 @@ LARGEST_SHARD: Final = 300_000
 """Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""
 LARGEST_REASON: Final = 500  # characters
 LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
+MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,18 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class Registered:
+    """A tool as its owner registered it."""
+
+    tool: str
+    """Last part of the parameter's name."""
+    source: str
+    """Name of the parameter."""
+    text: str
+    """The manifest."""
+
+
+@dataclass(frozen=True)
 class Refusal:
     """A registered tool whose manifest is not served as it is."""
 
@@ -41,6 +54,20 @@ class Refusal:
     """What is wrong and what would be right, in words for the tool's owner."""
     serves_previous: bool
     """Whether the last good manifest of the tool still serves."""
+    digest: str = ""
+    """Names the manifest if the fault is its own: it is not read again until it changes, or the schedule comes."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What the last run leaves to the next one, beside the tools."""
+
+    refusals: tuple[Refusal, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """Names of the tools for which the run had no time, in the order of their turns."""
+
+
+NOTHING_EARLIER: Final = Earlier()
 
 
 @dataclass(frozen=True)
@@ -49,6 +76,8 @@ class Compiled:
 
     tools: Mapping[str, JsonObject]
     refusals: tuple[Refusal, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """Names of the tools for which there was no time, in the order of their turns."""
 
     def shards(self) -> tuple[str, ...]:
         """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes and of one format."""
@@ -67,20 +96,22 @@ class Compiled:
             yield part
 
     def refusals_text(self) -> str:
-        """Return the refusals as JSON text that fits one item; what does not fit is counted."""
-        told, size = list[JsonObject](), 0
+        """Return what waits and the refusals as JSON text that fits one item; what does not fit is counted."""
+        waiting = list(self.waiting[:MOST_WAITING])
+        told, size = list[JsonObject](), len(write(waiting).encode())
         for one in self.refusals:
             entry: JsonObject = {
                 "tool": one.tool,
                 "source": one.source,
                 "reason": one.reason[:LARGEST_REASON],
                 "serves_previous": one.serves_previous,
+                **({"digest": one.digest} if one.digest else {}),
             }
             size += len(write(entry).encode()) + 1
             if size > LARGEST_REFUSALS:
                 break
             told.append(entry)
-        return write({"refused": told, "left_out": len(self.refusals) - len(told)})
+        return write({"waiting": waiting, "refused": told, "left_out": len(self.refusals) - len(told)})
 
 
 def entries_in(shard: str) -> dict[str, JsonObject]:
@@ -88,3 +119,13 @@ def entries_in(shard: str) -> dict[str, JsonObject]:
     document = as_object(load_json(shard))
     tools: list[JsonObject] = document["tools"] if document.get("format") in FORMATS else []
     return {tool["name"]: tool for tool in tools}
+
+
+def earlier_in(text: str) -> Earlier:
+    """Read what `refusals_text` returned."""
+    document = as_object(load_json(text))
+    refused = [
+        Refusal(one["tool"], one["source"], one["reason"], one["serves_previous"], one.get("digest", ""))
+        for one in document["refused"]
+    ]
+    return Earlier(tuple(refused), tuple(document.get("waiting", ())))

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from stepwire.catalog.manifest_words import SHAPES
 from stepwire.json_text import Json, as_object
+from stepwire.visible_text import first_invisible
 
 EMPTY: Final = "the file is empty: write the tool's fields, `name: ...` first"
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
@@ -53,6 +54,8 @@ _FIXED: Final = {
     "time_delta_parsing": _DURATION,
     "time_delta_type": _DURATION,
 }
+# Persian, Hindi and others join letters with them, and emoji are made of several.
+_JOINER: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
 _WRITTEN: Final = {"100000 microseconds": "0.1 seconds"}
 _TAG: Final = re.compile(r"constructor for the tag '(?P<tag>![^']*)'")
 
@@ -95,6 +98,32 @@ def unknown_field(name: str, fields: Sequence[str]) -> str:
 
 def _nearest(word: str, known: Sequence[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, known, n=1)), None)
+
+
+def invisible_faults(text: str, keep: str = "") -> Iterator[str]:
+    """Yield a fault for a character that nobody sees: it can hide or reorder the words that a user or a model reads."""
+    found = first_invisible(_JOINER.sub("", text), keep)
+    if found is not None:
+        yield f"has the invisible character U+{ord(found):04X}: leave it out"
+
+
+def invisible_words(schema: Json, pointer: str = "") -> Iterator[str]:
+    """Yield a fault for each title and description in a schema that has such a character."""
+    members = as_object(schema)
+    for name in ("title", "description"):
+        if isinstance(members.get(name), str):
+            faults = invisible_faults(members[name], keep="\n\r\t")
+            yield from (f"at {pointer}/{name}: {fault}" for fault in faults)
+    for path, part in _parts(members):
+        yield from invisible_words(part, f"{pointer}/{path}")
+
+
+def unforeseen(fault: BaseException) -> str:
+    """Say that a manifest met a fault that is not its owner's."""
+    return (
+        f"the manifest: cannot be compiled ({type(fault).__name__}): this is a fault of Stepwire: tell the endpoint's "
+        "operator"
+    )
 
 
 def not_utf8(content: bytes, place: int) -> str:

@@ -9,10 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.tasks.expressions import InvalidExpression, expression_of
 from stepwire.tasks.shaping import template_of
-from stepwire.tasks.tool_results import block_fields
+from stepwire.tasks.tool_results import RESERVED_WORDS, block_fields, is_reserved
 
 MOST_BLOCKS_WRITTEN: Final = 20
-_RESERVED: Final = ("modelcontextprotocol", "mcp", "stepwire")
 
 
 class OutputFields(BaseModel):
@@ -60,9 +59,8 @@ class OutputFields(BaseModel):
 
     def _meta_faults(self) -> Iterator[str]:
         for name, value in self.meta.items():
-            prefix, slash, _ = name.rpartition("/")
-            if not name or (slash and set(prefix.split(".")) & set(_RESERVED)):
-                yield f"at meta: {name!r} is not yours: names with {', '.join(_RESERVED)} before the slash are reserved"
+            if not name or is_reserved(name):
+                yield f"at meta: {name!r} is not yours: {RESERVED_WORDS}"
             yield from _template_faults(f"meta.{name}", value)
 
 
@@ -79,7 +77,7 @@ def output_faults(output: OutputFields | None, output_schema: JsonObject | None,
 def _block_faults(where: str, block: JsonObject) -> Iterator[str]:
     kind = block.get("type")
     kinds = block_fields()
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         yield f"at {where}.type: must be one of {', '.join(kinds)}"
         return
     known, required = kinds[kind]

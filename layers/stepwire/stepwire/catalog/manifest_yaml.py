@@ -1,5 +1,6 @@
 """Read the YAML, or JSON, text of a manifest as a JSON value; what would be lost or misunderstood is refused."""
 
+from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 import yaml
@@ -67,12 +68,18 @@ def read_yaml(text: str) -> Json:
 
 
 def _loaded(text: str) -> Any:
+    if text.lstrip().startswith("{"):
+        # YAML is a superset of JSON but for the halves of a character with which JSON escapes what is beyond U+FFFF.
+        with suppress(JsonTextError):
+            return parse(text)
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
     except yaml.YAMLError as error:
         raise CatalogError(_yaml_fault(error)) from None
     except RecursionError:
         raise CatalogError("nested too deeply") from None
+    except ArithmeticError:  # PyYAML reads 1:30:00 in base 60, and hundreds of parts are beyond what a float holds
+        raise CatalogError("a number is too large: write it as a text, in quotes") from None
     except (LookupError, TypeError, ValueError):  # PyYAML's own, for a tag such as !!int or !!bool before what is none
         raise CatalogError("a value is not what its tag (!!...) says") from None
 

@@ -7,7 +7,8 @@ One manifest a tool, `FOLDER/<name>.yaml`. Whatever is wrong is said with the fi
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, cast
@@ -15,7 +16,15 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from stepwire.catalog.manifest_faults import fault_words, not_utf8, unknown_field, wrong_types
+from stepwire.catalog.manifest_faults import (
+    fault_words,
+    invisible_faults,
+    invisible_words,
+    not_utf8,
+    unforeseen,
+    unknown_field,
+    wrong_types,
+)
 from stepwire.catalog.manifest_input import ContextFields, InputFields, added_faults
 from stepwire.catalog.manifest_output import OutputFields, output_faults
 from stepwire.catalog.manifest_race import ArmFields, RaceFields, constants_faults, race_faults
@@ -50,6 +59,18 @@ def _object_schema(schema: JsonObject) -> JsonObject:
     return schema
 
 
+def _visible_title(text: str) -> str:
+    for fault in invisible_faults(text):
+        raise ValueError(fault)
+    return text
+
+
+def _visible_text(text: str) -> str:
+    for fault in invisible_faults(text, keep="\n\r\t"):
+        raise ValueError(fault)
+    return text
+
+
 def _free_name(name: str) -> str:
     if name in OWN_TOOLS:
         raise ValueError(f"{name} is a tool of Stepwire's own: choose another name")
@@ -63,6 +84,8 @@ def _schema(schema: JsonObject) -> JsonObject:
         check_schema(schema)
     except SchemaError as error:
         raise ValueError(next(wrong_types(schema), str(error))) from None
+    for fault in invisible_words(schema):
+        raise ValueError(fault)
     return schema
 
 
@@ -71,7 +94,7 @@ class Annotations(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    title: str | None = None
+    title: Annotated[str, AfterValidator(_visible_title)] | None = None
     readOnlyHint: bool | None = None  # noqa: N815 - the wire's names, as users know them
     destructiveHint: bool | None = None  # noqa: N815
     idempotentHint: bool | None = None  # noqa: N815
@@ -83,7 +106,7 @@ class Confirm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    message: str
+    message: Annotated[str, AfterValidator(_visible_text)]
     key: str = Field(default="confirm", pattern=f"^{KEY_PATTERN.pattern}$")
     # Named as clients know it would be `requestedSchema`; here it stands beside `input_schema`.
     schema_: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}}, alias="schema")
@@ -129,8 +152,8 @@ class Manifest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, AfterValidator(_free_name)] = Field(pattern=f"^{NAME_PATTERN.pattern}$")
-    title: str | None = Field(default=None, min_length=1, max_length=200)
-    description: str = Field(min_length=1, max_length=10_000)
+    title: Annotated[str, AfterValidator(_visible_title)] | None = Field(default=None, min_length=1, max_length=200)
+    description: Annotated[str, AfterValidator(_visible_text)] = Field(min_length=1, max_length=10_000)
     state_machine: str | None = Field(min_length=1)
     role: str | None = Field(default=None, pattern=ROLE_PATTERN, max_length=2048)
     input_schema: Annotated[JsonObject, AfterValidator(_object_schema)]
@@ -332,7 +355,7 @@ def compile_directory(folder: Path) -> str:
     entries: dict[str, JsonObject] = {}
     for path in sorted(folder.glob("*.yaml")):
         try:
-            entry = {"source": str(path), **_read(path).compiled()}
+            entry = _compiled_file(path)
         except CatalogError as error:
             faults.append(str(error))
             continue
@@ -357,17 +380,31 @@ def read_manifest(text: str) -> Manifest:
     """Read the YAML, or JSON, text of a manifest.
 
     Raises:
-        CatalogError: something is wrong; one line a fault, each with its field.
+        CatalogError: something is wrong; one line a fault, each with its field. Also if the fault is one of Stepwire's.
     """
-    try:
-        return Manifest.model_validate(read_yaml(text))
-    except ValidationError as error:
-        raise CatalogError("\n".join(_faults(error))) from None
+    with _faults_of_one():
+        try:
+            return Manifest.model_validate(read_yaml(text))
+        except ValidationError as error:
+            raise CatalogError("\n".join(_faults(error))) from None
 
 
-def _read(path: Path) -> Manifest:
+@contextmanager
+def _faults_of_one() -> Generator[None]:
+    """Raise whatever one manifest raises as a CatalogError, so that no other manifest suffers from it."""
     try:
-        return read_manifest(_text_of(path))
+        yield
+    except (CatalogError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as fault:  # a panic of a library in Rust is no Exception
+        raise CatalogError(unforeseen(fault)) from fault
+
+
+def _compiled_file(path: Path) -> JsonObject:
+    try:
+        manifest = read_manifest(_text_of(path))
+        with _faults_of_one():
+            return {"source": str(path), **manifest.compiled()}
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
     except CatalogError as error:

@@ -2,49 +2,57 @@
 
 Runs in function catalog and never in one that a client waits for. The rules: a state machine is served by consent of
 its owner, whoever registers it; a manifest that is wrong leaves its predecessor in place, a consent that is withdrawn
-does not.
+does not; whatever one manifest raises or takes, the others are compiled. A run has a limited time: what it leaves keeps
+its predecessor, and comes first in the next one.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 from stepwire import __version__
-from stepwire.catalog.compiled import Compiled, Endpoint, Refusal
+from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered
 from stepwire.catalog.examination import Examined, fields_for, role_problem
+from stepwire.catalog.manifest_faults import unforeseen
 from stepwire.catalog.manifests import Machine, Manifest, read_manifest
-from stepwire.catalog.tools import ARN_PATTERN, RACE_FORMAT
+from stepwire.catalog.tools import ARN_PATTERN, RACE_FORMAT, format_of, read_catalog
+from stepwire.catalog.turns import in_turn
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.json_text import JsonObject
+from stepwire.json_text import JsonObject, write
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.task import unqualified
 
 CONSENT: Final = "stepwire:endpoint"
 """Key of the tag whose value is the name of the endpoint's stack."""
+CONSENT_TOOLS: Final = "stepwire:tools"
+"""Key of the tag with the names of the tools that may start the state machine, with spaces between them. Without this
+tag, any tool may."""
+_FEW: Final = 20
+"""Manifests that one run certainly compiles, so that nobody needs to know whose they are."""
 
 
-@dataclass(frozen=True)
-class Registered:
-    """A tool as its owner registered it."""
-
-    tool: str
-    """Last part of the parameter's name."""
-    source: str
-    """Name of the parameter."""
-    text: str
-    """The manifest."""
+class OutOfBudget(Exception):
+    """The run has made as many calls of a kind as it may: the rest is for the next one."""
 
 
 class StateMachines(Protocol):
     """What is known of state machines."""
 
-    def has_consent(self, arn: str, role: str) -> bool:
-        """Tell whether a state machine carries the tag of this endpoint, or a parameter of its stack names it.
+    def tags_of(self, arn: str, role: str, *, serves: bool) -> Mapping[str, str]:
+        """Return the tags of a state machine by which its owner consents; empty where it is not there.
 
-        Elsewhere, only the tag counts, read under the role.
+        Of one that a parameter of the endpoint's stack names, they are the consent. Elsewhere, they are read under the
+        role.
+
+        Args:
+            arn: of the state machine itself.
+            role: that may read it; empty in the endpoint's own account and Region.
+            serves: whether a tool is served for it, so that only its tags themselves take that tool away.
 
         Raises:
             WorkflowsUnavailable: no answer.
+            OutOfBudget: too many tags were read in this run.
         """
         ...
 
@@ -61,6 +69,16 @@ class StateMachines(Protocol):
 class _Refused(Exception):
     """A manifest is not served; the last good one of its tool may be."""
 
+    digest = ""
+
+
+class _OwnFault(_Refused):
+    """The fault is the manifest's own, so that it is the same until the manifest changes."""
+
+    def __init__(self, reason: str, digest: str) -> None:
+        super().__init__(reason)
+        self.digest = digest
+
 
 class _Taken(Exception):
     """The release has a tool of that name, so no registered one can be served."""
@@ -71,42 +89,106 @@ class _NoConsent(Exception):
 
 
 @dataclass(frozen=True)
+class _Outcome:
+    """What becomes of a registered tool: an entry that serves, a refusal, or both."""
+
+    entry: JsonObject | None
+    refusal: Refusal | None = None
+    is_left: bool = False
+    """Whether it waits for the next run."""
+
+
+def _has_time() -> bool:
+    return True
+
+
+@dataclass(frozen=True)
 class Compiler:
     """Compiles registered tools."""
 
     endpoint: Endpoint
     machines: StateMachines
     recheck: bool
-    """Whether to look at the state machines of manifests that have not changed."""
+    """Whether to look at the manifests and state machines of tools that have not changed."""
     release_tools: Mapping[str, str] = field(default_factory=dict[str, str])
     """The files of the manifests that are part of the endpoint's release, by the names of their tools."""
+    has_time: Callable[[], bool] = _has_time
+    """Whether the run may begin another manifest."""
+    owners: Callable[[], Mapping[str, str]] = dict[str, str]
+    """Returns who registered the tools, by the names of their parameters."""
+    read: Callable[[str], Manifest] = read_manifest
 
-    def compile(self, registered: Iterable[Registered], previous: Mapping[str, JsonObject]) -> Compiled:
+    def compile(
+        self, registered: Iterable[Registered], previous: Mapping[str, JsonObject], earlier: Earlier = NOTHING_EARLIER
+    ) -> Compiled:
         """Return the tools that serve from now on.
+
+        First all that needs no work: what has not changed, and faults that are known. The others take turns.
 
         Args:
             registered: all that is registered.
             previous: the tools that have served until now, by name.
+            earlier: what the last run left.
         """
-        tools: dict[str, JsonObject] = {}
-        refusals: list[Refusal] = []
-        for one in sorted(registered, key=lambda one: one.tool):
-            before = previous.get(one.tool)
-            try:
-                tools[one.tool] = self._entry(one, before)
-            except (_Refused, _NoConsent, _Taken) as refused:
-                if before is not None and isinstance(refused, _Refused) and self._still_consents(before):
-                    tools[one.tool] = before
-                refusals.append(Refusal(one.tool, one.source, str(refused), one.tool in tools))
-        return Compiled(tools, tuple(refusals))
+        outcomes: dict[str, _Outcome] = {}
+        queue = list[Registered]()
+        faults = {one.tool: one for one in earlier.refusals if one.digest}
+        for one in registered:
+            known = self._outcome(one, previous.get(one.tool), partial(self._known_entry, faults.get(one.tool)))
+            if known is None:
+                queue.append(one)
+            else:
+                outcomes[one.tool] = known
+        owners = self.owners() if len(queue) > _FEW else dict[str, str]()
+        turns = in_turn(queue, earlier.waiting, owners)
+        for one in turns:
+            outcomes[one.tool] = self._worked_out(one, previous.get(one.tool))
+        left = [one.tool for one in turns if outcomes[one.tool].is_left]
+        had_a_turn = {one.tool for one in turns}
+        # What has not changed waits for the schedule, which looks at it anew.
+        unchanged = [name for name in earlier.waiting if name in outcomes and name not in had_a_turn]
+        return _compiled(outcomes, [*left, *unchanged])
 
-    def _entry(self, one: Registered, before: JsonObject | None) -> JsonObject:
-        """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
+    def _worked_out(self, one: Registered, before: JsonObject | None) -> _Outcome:
+        """Return the outcome of a tool that needs work; without time for it, its predecessor."""
+        found = self._outcome(one, before, self._entry) if self.has_time() else None
+        return found or self._left(one, before)
 
-        1. Its name is no tool's of the release; 2. it is the one that was compiled before; 3. a manifest; 4. of its own
-        name; 5. with scopes that somebody checks; 6. for a state machine of this account and Region, or with a role
-        that the endpoint may assume; 7. whose owner consents; 8. that is there, can be described, and fits the manifest
-        (`examination`). Of a race, 6. to 8. hold for the state machine of every arm.
+    def _left(self, one: Registered, before: JsonObject | None) -> _Outcome:
+        kept = self._kept(one, before)
+        if kept is not None and kept.get("digest") == _digest(one.text):
+            return _Outcome(kept, is_left=True)
+        reason = "it waits for its turn: this run had no time left for it, and the next one begins with it"
+        return _Outcome(kept, Refusal(one.tool, one.source, reason, kept is not None), is_left=True)
+
+    def _outcome(
+        self,
+        one: Registered,
+        before: JsonObject | None,
+        step: Callable[[Registered, JsonObject | None], JsonObject | None],
+    ) -> _Outcome | None:
+        """Return what a step makes of a tool, whatever the step raises; None if it leaves the tool for later."""
+        try:
+            entry = step(one, before)
+        except OutOfBudget:
+            return None
+        except (_NoConsent, _Taken) as refused:
+            return _Outcome(None, Refusal(one.tool, one.source, str(refused), serves_previous=False))
+        except _Refused as refused:
+            kept = self._kept(one, before)
+            return _Outcome(kept, Refusal(one.tool, one.source, str(refused), kept is not None, refused.digest))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as fault:  # noqa: BLE001 - a panic of a library in Rust is no Exception
+            kept = self._kept(one, before)
+            return _Outcome(kept, Refusal(one.tool, one.source, unforeseen(fault), kept is not None))
+        return None if entry is None else _Outcome(entry)
+
+    def _known_entry(self, fault: Refusal | None, one: Registered, before: JsonObject | None) -> JsonObject | None:
+        """Return the entry of a tool that needs no work; None if it needs some.
+
+        1. Its name is no tool's of the release; 2. it is the one that was compiled before, and its owners consent; 3. a
+        fault of its own that is known.
         """
         if one.tool in self.release_tools:
             where = self.release_tools[one.tool]
@@ -114,24 +196,50 @@ class Compiler:
                 f"name: {one.tool!r} is a tool of the endpoint's own release ({where}), which is served: register this "
                 "one under another name, or have that manifest removed"
             )
+        if self.recheck:
+            return None
         digest = _digest(one.text)
-        if before is not None and before.get("digest") == digest and not self.recheck:
+        if before is not None and before.get("digest") == digest:
             self._check_consents(before)
             return before
-        manifest = _read(one)
+        if fault is not None and fault.digest == digest:
+            raise _OwnFault(fault.reason, digest)
+        return None
+
+    def _entry(self, one: Registered, before: JsonObject | None) -> JsonObject:
+        """Compile one tool. In this order, so that the first reason is the one that its owner can act on.
+
+        It is 1. a manifest; 2. of its own name; 3. with scopes that somebody checks; 4. for a state machine of this
+        account and Region, or with a role that the endpoint may assume; 5. whose owner consents; 6. that is there, can
+        be described, and fits the manifest (`examination`); 7. compiled, what function mcp can read. Of a race, 4. to
+        6. hold for the state machine of every arm.
+        """
+        digest = _digest(one.text)
+        manifest = self._manifest(one, digest)
         if manifest.scopes and not self.endpoint.checks_scopes:
             raise _Refused("scopes: the endpoint's sign-in knows no scopes, so nobody would check them: leave them out")
         arns = [self._arn(machine) for machine in manifest.machines]
         for arn, machine in zip(arns, manifest.machines, strict=True):
-            self._check_consent(arn, machine.role or "")
+            self._check_consent(arn, machine.role or "", one.tool, serves=before is not None)
         found = [self._examine(arn, manifest, machine) for arn, machine in zip(arns, manifest.machines, strict=True)]
-        entry = {**manifest.compiled(), **found[0], "source": one.source, "digest": digest}
-        return _with_arns(entry, arns)
+        entry = _with_arns({**manifest.compiled(), **found[0], "source": one.source, "digest": digest}, arns)
+        _check_readable(entry)
+        return entry
+
+    def _manifest(self, one: Registered, digest: str) -> Manifest:
+        try:
+            manifest = self.read(one.text)
+        except CatalogError as error:
+            raise _OwnFault(str(error), digest) from None
+        if manifest.name != one.tool:
+            words = f"name: {manifest.name!r} must be the last part of the parameter's name, {one.tool!r}"
+            raise _OwnFault(words, digest)
+        return manifest
 
     def _check_consents(self, entry: JsonObject) -> None:
         """Check the consent of every state machine of a compiled tool."""
         for one in entry["race"]["arms"] if "race" in entry else [entry]:
-            self._check_consent(one["state_machine"], one.get("role", ""))
+            self._check_consent(one["state_machine"], one.get("role", ""), entry["name"], serves=True)
 
     def _arn(self, machine: Machine) -> str:
         name = machine.name
@@ -149,26 +257,36 @@ class Compiler:
             )
         return arn
 
-    def _check_consent(self, arn: str, role: str) -> None:
+    def _check_consent(self, arn: str, role: str, tool: str, *, serves: bool) -> None:
         try:
-            if self.machines.has_consent(unqualified(arn)[0], role):
-                return
+            tags = self.machines.tags_of(unqualified(arn)[0], role, serves=serves)
         except CatalogError as fault:
             raise _Refused(str(fault)) from None
         except WorkflowsUnavailable:
             raise _Refused(f"state_machine: the tags of {arn} cannot be read now; tried again later") from None
-        raise _NoConsent(
-            f"state_machine: there is no {arn} with the tag {CONSENT}={self.endpoint.name}: its owner adds the tag"
-        )
+        if tags.get(CONSENT) != self.endpoint.name:
+            raise _NoConsent(
+                f"state_machine: there is no {arn} with the tag {CONSENT}={self.endpoint.name}: its owner adds the tag"
+            )
+        if tool not in tags.get(CONSENT_TOOLS, tool).split():
+            raise _NoConsent(
+                f"state_machine: the tag {CONSENT_TOOLS} of {arn} does not name {tool}: its owner adds the name, with "
+                "a space before it"
+            )
 
-    def _still_consents(self, before: JsonObject) -> bool:
+    def _kept(self, one: Registered, before: JsonObject | None) -> JsonObject | None:
+        """Return the predecessor of a tool, unless a consent is withdrawn or nothing of that name was served."""
+        if before is None or one.tool in self.release_tools:
+            return None
         try:
             self._check_consents(before)
         except _NoConsent:
-            return False
-        except _Refused:
-            return True  # nobody knows; IAM does
-        return True
+            return None
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - nobody knows; IAM does
+            return before
+        return before
 
     def _examine(self, arn: str, manifest: Manifest, machine: Machine) -> JsonObject:
         try:
@@ -193,14 +311,17 @@ def _with_arns(entry: JsonObject, arns: Sequence[str]) -> JsonObject:
     return {**entry, "state_machine": arns[0], "race": {**race, "arms": arms}}
 
 
-def _read(one: Registered) -> Manifest:
-    try:
-        manifest = read_manifest(one.text)
-    except CatalogError as error:
-        raise _Refused(str(error)) from None
-    if manifest.name != one.tool:
-        raise _Refused(f"name: {manifest.name!r} must be the last part of the parameter's name, {one.tool!r}")
-    return manifest
+def _check_readable(entry: JsonObject) -> None:
+    """Check that function mcp can read a compiled tool: it reads many at once."""
+    text = write({"format": format_of(entry), "tools": [entry]})
+    text.encode()
+    read_catalog(text, {})
+
+
+def _compiled(outcomes: Mapping[str, _Outcome], waiting: Sequence[str]) -> Compiled:
+    in_order = [outcomes[name] for name in sorted(outcomes)]
+    tools = {name: one.entry for name, one in outcomes.items() if one.entry is not None}
+    return Compiled(tools, tuple(one.refusal for one in in_order if one.refusal is not None), tuple(waiting))
 
 
 def _digest(text: str) -> str:

@@ -26,16 +26,19 @@ class CheckedArguments:
 def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller) -> CheckedArguments:
     """Return the arguments with all defaults. The first of these that does not hold is why they are refused.
 
-    1. They have at most `largest` bytes of JSON; 2. none has a name that the server sets; 3. with the defaults of the
-    schema they conform to it; 4. with all that the server adds they are no larger than a workflow's input may be.
+    1. They have at most `largest` bytes of JSON; 2. none has a name that the server sets; 3. without the nulls of what
+    is left out and with the defaults of the schema they conform to it; 4. with all that the server adds they are no
+    larger than a workflow's input may be.
     """
-    if len(write(sent).encode()) > largest:
+    text = write(sent)
+    if len(text.encode()) > largest:
         return _refused(sent, f"the arguments are larger than {largest} bytes of JSON, the limit of a call")
     taken = sorted(tool.additions.reserved & sent.keys())
     if taken:
         return CheckedArguments(sent, tuple(Violation(f"/{name}", _IS_OURS) for name in taken))
+    given = given_in(tool.input_schema, sent) if ":null" in text else sent
     try:
-        complete = sent if tool.defaults is None else tool.defaults.filled(sent, LARGEST_INPUT)
+        complete = given if tool.defaults is None else tool.defaults.filled(given, LARGEST_INPUT)
     except TooManyDefaults:
         return _refused(sent, f"the arguments with their defaults are larger than {LARGEST_INPUT} bytes of JSON")
     faults = violations_of(tool.input_schema, complete)
@@ -47,6 +50,13 @@ def checked_arguments(tool: Tool, sent: JsonObject, largest: int, caller: Caller
         if len(write(complete).encode()) > room:
             return _refused(sent, f"the arguments with their defaults are larger than {room} bytes of JSON")
     return CheckedArguments(complete)
+
+
+def given_in(schema: str, sent: JsonObject) -> JsonObject:
+    """Return the arguments without the nulls that stand for what is left out."""
+    from stepwire.schemas.nulls import without_nulls  # noqa: PLC0415 - few clients send any
+
+    return without_nulls(schema, sent)
 
 
 def room_for_arguments(tool: Tool, caller: Caller) -> int:

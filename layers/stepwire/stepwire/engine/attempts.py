@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _SECOND_TRY: Final = timedelta(seconds=10)
 """When an attempt is begun again that could not be begun now."""
+_PAUSES: Final = (0.2, 0.5, 0.0)  # seconds, after a mark that could not be written
+_TIME_TO_NOTE: Final = timedelta(seconds=2)
 _GONE: Final = "The workflow failed, and its execution is no longer there to be redriven."
 
 
@@ -129,13 +131,32 @@ class Attempts:
             WorkflowsUnavailable, StartUnclear, StartRefusedForNow: it may not have begun.
         """
         if task.race is None:
-            return self.begin(task)
+            begun = self.begin(task)
+            return (self.recorder.record(begun, events.WorkBegun()) or begun) if begun.is_unbegun else begun
         try:
             return self.races.begin(task)
         except StartRefusedForNow:
             raise
         except StartRefused as refusal:
             return self._refused(task, refusal)
+
+    def postpone(self, task: Task, fault: Exception) -> Task:
+        """Note that the work of a task may not have begun: the next reader starts it, without a look first."""
+        self.report(fault)
+        began = self.recorder.now()
+        for pause in _PAUSES:
+            try:
+                return self.recorder.record(task, events.StartPostponed()) or task
+            except Exception as unnoted:  # noqa: BLE001 - the next check of Step Functions finds it too
+                self.report(unnoted)
+            if self.recorder.now() - began > _TIME_TO_NOTE:
+                break
+            self.recorder.clock.sleep(pause)
+        return task
+
+    def is_due(self, task: Task) -> bool:
+        """Tell whether an attempt of a task should run by now."""
+        return any(self._time_left(task, letter) <= timedelta() for letter in task.executions)
 
     def has_begun(self, task: Task, execution: Execution, end: ExecutionEnd) -> bool:
         """Tell whether an execution that has ended did so in the task's attempt, and not before it was redriven."""
@@ -158,8 +179,7 @@ class Attempts:
             try:
                 return self.begin(task, letter)
             except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as fault:
-                self.report(fault)
-                left = _SECOND_TRY
+                task, left = self.postpone(task, fault), _SECOND_TRY
         self.schedule(task, left, letter)
         return task
 

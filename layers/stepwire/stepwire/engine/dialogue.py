@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from stepwire.audit import AuditAction, AuditEntry
+from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.engine.recorder import Recorder
-from stepwire.engine.upkeep import NOT_SUPPORTED, Upkeep
+from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, load_json, write
 from stepwire.lean_dataclasses import dataclass, replace
@@ -124,8 +125,7 @@ class Dialogue:
         try:
             return self.upkeep.after_start(begun)
         except (StartUnclear, StartRefusedForNow) as error:
-            self.report(error)
-            return begun  # the next reader starts the execution
+            return self.upkeep.attempts.postpone(begun, error)  # the next reader starts the execution
 
 
 def read_answer(request: InputRequest, value: Json) -> InputResponse | WrongAnswer:

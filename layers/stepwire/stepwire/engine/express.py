@@ -12,6 +12,7 @@ from stepwire.engine.admission import limit_reached
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.ports import CallRate, SyncWorkflows
 from stepwire.engine.recorder import outcome_of
+from stepwire.engine.waiting import WaitLimiter
 from stepwire.errors import (
     AtQuota,
     InvalidParams,
@@ -43,6 +44,8 @@ class ExpressCalls:
     operations: Operations
     rate: CallRate
     workflows: SyncWorkflows
+    limiter: WaitLimiter
+    """Slots for such calls alone."""
     patience: timedelta
     """How long a call waits for the end of its execution."""
 
@@ -51,7 +54,7 @@ class ExpressCalls:
 
         Raises:
             InvalidParams: the caller sent an idempotency key, which nothing would keep.
-            LimitReached: the caller is at the limit of calls a minute, or too many requests wait.
+            LimitReached: the caller is at the limit of calls a minute, or too many such calls run.
             WorkflowNotStarted: nothing was started.
         """
         self._check(call, deadline)
@@ -60,18 +63,17 @@ class ExpressCalls:
             self.rate.count(owner, self.operations.limits, now)
         except NotAdmitted as refused:
             raise limit_reached(refused.refusal, self.operations.limits) from None
-        limiter = self.operations.waiting.limiter
-        held = limiter.acquire(owner, now + self.patience, now)
+        held = self.limiter.acquire(owner, now + self.patience, now)
         if held is None:
             raise LimitReached(
-                "Too many requests wait for workflows at the moment: nothing was started. Try again in a second.",
+                "Too many calls of such tools run at the moment: nothing was started. Try again in a second.",
                 "waiting requests",
                 _RETRY,
             )
         try:
             return self._result_of(self.operations.draft(call), call.trace_header)
         finally:
-            limiter.release(held)
+            self.limiter.release(held)
 
     def _check(self, call: ToolCall, deadline: datetime | None) -> None:
         """Refuse what cannot be kept to, before anything is started."""
@@ -79,7 +81,8 @@ class ExpressCalls:
         if call.key is not None:
             raise InvalidParams(
                 f"The tool {name} keeps no idempotency key: each call runs its workflow. Call it without one, and call "
-                "again only where running twice does no harm."
+                "again only where running twice does no harm.",
+                {"unsupported": "idempotencyKey"},
             )
         if self.patience < _SHORTEST_WAIT:
             raise WorkflowNotStarted(

@@ -1,19 +1,25 @@
 """Make the task that follows one which has ended: by an operator's command, or because an execution was redriven.
 
 First the ended task names its follow-up, by a conditional write, so that of several commands and events one makes the
-id, and all find it. Then the follow-up is written, and then its work begins, as that of any task: who finds that it has
-not begun begins it. So a crash between any two steps is repaired by the next command, event, reader or sweep, and
-nothing begins twice. The owner's limits do not apply: they bound what a caller asks for, and this is the operator's.
+id, and all find it; of a redrive and a restart at the same moment, one is accepted. Then the follow-up is written, and
+then its work begins, as that of any task: who finds that it has not begun begins it. So a crash between any two steps
+is repaired by the next command, event, reader or sweep, and nothing begins twice. A command reserves a slot of the
+owner's active tasks, as a call does, and is refused at their limit. An execution that was redriven without a command
+goes on whatever the limits are, so its task takes no slot.
 """
 
 from contextlib import suppress
+from datetime import timedelta
+from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry, EndSource
+from stepwire.engine.admission import Admission
 from stepwire.engine.attempts import Attempts
 from stepwire.engine.ports import Randomness
 from stepwire.engine.recorder import MOST_TRIES, Recorder, outcome_of
 from stepwire.errors import (
     InternalError,
+    LimitReached,
     NotFollowedUp,
     PartMissing,
     SaveConflict,
@@ -22,11 +28,14 @@ from stepwire.errors import (
     TaskExists,
     WorkflowsUnavailable,
 )
-from stepwire.lean_dataclasses import dataclass
+from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.follow_ups import Means, follow_up_of, redriven, restarted, with_follow_up
-from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, new_task_id
+from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
 from stepwire.tasks.task import Task, Terms
+
+_WRITTEN_WITHIN: Final = timedelta(minutes=1)
+"""How long after its id a follow-up is written, unless the function has died; longer than the function's timeout."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,7 @@ class FollowUps:
     recorder: Recorder
     attempts: Attempts
     randomness: Randomness
+    admission: Admission
 
     def redrive(self, key: TaskKey, operator: str | None = None) -> FollowUp:
         """Redrive the execution of an ended task as a new task. Idempotent: repeated, it returns the same task.
@@ -63,7 +73,7 @@ class FollowUps:
         existing = self._existing(task, Means.REDRIVE)
         if existing is not None:
             return self._begun(existing)
-        self._check_idle(task, Means.RESTART)
+        self._check_idle(task, Means.REDRIVE)
         redrives = _redrives_to_be(task, self.attempts.workflows.describe(task.execution))
         return self._begun(self._made(task, Means.REDRIVE, redrives, operator=operator))
 
@@ -78,7 +88,7 @@ class FollowUps:
         existing = self._existing(task, Means.RESTART)
         if existing is not None:
             return self._begun(existing)
-        self._check_idle(task, Means.REDRIVE)
+        self._check_idle(task, Means.RESTART)
         _check_has_run(task, self.attempts.workflows.describe(task.execution))
         return self._begun(self._made(task, Means.RESTART, operator=operator))
 
@@ -114,11 +124,15 @@ class FollowUps:
         return None if found is None else FollowUp(found, is_new=False)
 
     def _check_idle(self, task: Task, means: Means) -> None:
-        other = self._existing(task, means)
-        if other is not None and not other.task.has_ended:
+        """Refuse a command while the follow-up by the other means goes on, or is being written."""
+        known = follow_up_of(task, Means.RESTART if means is Means.REDRIVE else Means.REDRIVE)
+        if known is None:
+            return
+        other = self.recorder.load(TaskKey(task.owner, known))
+        is_being_written = other is None and self.recorder.now() - created_at_of(known) < _WRITTEN_WITHIN
+        if is_being_written or (other is not None and not other.has_ended):
             raise NotFollowedUp(
-                f"Its work goes on already, as task {other.task.task_id}: wait for its end, or let its caller "
-                "cancel it."
+                f"Its work goes on already, as task {known}: wait for its end, or let its caller cancel it."
             )
 
     def _made(
@@ -130,16 +144,26 @@ class FollowUps:
         operator: str | None = None,
     ) -> FollowUp:
         terms = self._terms_of(task)
-        known = self._chosen_id(task, means)
+        known = self._chosen_id(task, means, is_command=source is None)
         new = redriven(task, terms, known, redrives) if means is Means.REDRIVE else restarted(task, terms, known)
         if new.expires_at <= self.recorder.now():
             raise NotFollowedUp("The task that follows it has expired: its caller must call the tool again.")
+        if source is None:
+            new = self._admitted(new)
         try:
             made = FollowUp(self.recorder.store.create(new))
         except TaskExists:  # another command or event was faster
+            self.admission.give_back_unless_active(new)
             return FollowUp(self.recorder.load(new.key) or new, is_new=False)
         self._audit(task, made.task, means, source, operator)
         return made
+
+    def _admitted(self, new: Task) -> Task:
+        """Return the task with its slot reserved; its id is chosen, so a repeated command reserves the same one."""
+        try:
+            return replace(new, usage_shard=self.admission.reserve(new))
+        except LimitReached as refused:
+            raise NotFollowedUp(f"Its caller is at a limit. {refused.message}") from None
 
     def _terms_of(self, task: Task) -> Terms:
         try:
@@ -147,7 +171,7 @@ class FollowUps:
         except PartMissing:
             raise NotFollowedUp("Its arguments are gone from the table: its caller must call the tool again.") from None
 
-    def _chosen_id(self, task: Task, means: Means) -> TaskId:
+    def _chosen_id(self, task: Task, means: Means, *, is_command: bool) -> TaskId:
         """Return the id of the follow-up, after the ended task names it; of several ids, the first one counts."""
         current = task
         for _ in range(MOST_TRIES):
@@ -159,6 +183,8 @@ class FollowUps:
                 self.recorder.store.save(with_follow_up(current, means, chosen))
                 return chosen
             current = self._ended(task.key)
+            if is_command:  # an execution that was redriven elsewhere goes on, whatever else does
+                self._check_idle(current, means)
         raise InternalError("Too many concurrent requests are changing this task. Repeat the command.")
 
     def _begun(self, follow_up: FollowUp) -> FollowUp:

@@ -135,8 +135,7 @@ class Operations:
                 ) from None
             self.report(refusal)  # a concurrent retry of the call has the task's handle, so it is started later
         except StartUnclear as error:
-            # The task is durable: the next check of Step Functions starts the execution if that is missing.
-            self.report(error)
+            task = self.upkeep.attempts.postpone(task, error)  # it is durable: the next reader starts the execution
         self._audit(AuditAction.CREATED, task)
         if self.recorder.now() - began > _SLOW_START and task.race is None:
             return self._stop_if_cancelled_meanwhile(task)  # only after a slow start, because it costs a read

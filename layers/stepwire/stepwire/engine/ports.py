@@ -314,8 +314,16 @@ class Workflows(Protocol):
         """
         ...
 
-    def complete_callback(self, token: str, output: str) -> None:
-        """Complete a state that waits for a callback. Does nothing if the state no longer waits.
+    def waits(self, token: str) -> bool:
+        """Tell whether a state still waits for a callback.
+
+        Raises:
+            WorkflowsUnavailable: as for `complete_callback`.
+        """
+        ...
+
+    def complete_callback(self, token: str, output: str) -> bool:
+        """Complete a state that waits for a callback; False if certainly no state has waited for this one.
 
         Args:
             token: the state's task token.

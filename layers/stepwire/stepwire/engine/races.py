@@ -4,15 +4,32 @@ The end of a race is saved before any arm is stopped, with a mark (`Task.may_beg
 to be stopped. So after a crash, or if an arm starts late, a reader or the sweep finds the task and stops the arm.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stepwire.engine.attempts import Attempts
 from stepwire.errors import SaveConflict, StartRefused, StartRefusedForNow, StartUnclear
 from stepwire.lean_dataclasses import dataclass, replace
-from stepwire.tasks.races import Race
+from stepwire.tasks.events import WorkBegun
+from stepwire.tasks.races import Arm, Race
 from stepwire.tasks.task import Task
 
 _LOST: Final = "Another arm of the race has decided the task."
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """What came of starting arms; all others have begun."""
+
+    refusals: Mapping[str, StartRefused]
+    """By the letter of the arm."""
+    unclear: Sequence[StartUnclear]
+
+    @property
+    def postponed(self) -> list[Exception]:
+        """Return why arms may not have begun that can begin later."""
+        for_now = (refusal for refusal in self.refusals.values() if isinstance(refusal, StartRefusedForNow))
+        return [*self.unclear, *for_now]
 
 
 @dataclass(frozen=True)
@@ -28,25 +45,41 @@ class Races:
             StartRefused: Step Functions refused to start any of the arms; none runs.
         """
         attempts, at = self.attempts, self.attempts.recorder.now()
-        race, common = _race_of(task), attempts.recorder.store.terms_of(task).input
-        due, refusals = race.due(at), dict[str, StartRefused]()
-        for arm in due:
-            try:
-                attempts.workflows.start(task.execution_of(arm), arm.input_text(common), trace_header)
-            except StartRefused as refusal:
-                refusals[arm.letter] = refusal
-            except StartUnclear as error:  # the next check of Step Functions starts it if it is missing
-                attempts.report(error)
-        if len(refusals) == len(due):
-            raise min(refusals.values(), key=lambda one: not isinstance(one, StartRefusedForNow))
+        race = _race_of(task)
+        starts = self._start(task, race.due(at), trace_header)
         for arm in race.arms:
             if arm.is_open and not arm.is_due(at) and arm.attempt.begins_at is not None:
                 attempts.schedule(task, arm.attempt.begins_at - at, arm.letter)
         try:
-            return self._stop_if_ended(self._with_refusals(task, refusals))
+            return self._stop_if_ended(self._with_refusals(self._noted(task, starts.postponed), starts.refusals))
         except Exception as fault:  # noqa: BLE001 - arms have started; readers and the sweep repeat the rest
             attempts.report(fault)
             return task
+
+    def _start(self, task: Task, due: Sequence[Arm], trace_header: str | None) -> "_Starts":
+        """Start arms.
+
+        Raises:
+            StartRefused: Step Functions refused to start any of them.
+        """
+        common = self.attempts.recorder.store.terms_of(task).input
+        refusals, unclear = dict[str, StartRefused](), list[StartUnclear]()
+        for arm in due:
+            try:
+                self.attempts.workflows.start(task.execution_of(arm), arm.input_text(common), trace_header)
+            except StartRefused as refusal:
+                refusals[arm.letter] = refusal
+            except StartUnclear as error:
+                unclear.append(error)
+        if len(refusals) == len(due):
+            raise min(refusals.values(), key=lambda one: not isinstance(one, StartRefusedForNow))
+        return _Starts(refusals, unclear)
+
+    def _noted(self, task: Task, postponed: Sequence[Exception]) -> Task:
+        """Note whether the next reader has to start arms."""
+        if postponed:
+            return self.attempts.postpone(task, postponed[0])
+        return (self.attempts.recorder.record(task, WorkBegun()) or task) if task.is_unbegun else task
 
     def after_end(self, task: Task, letter: str) -> Task:
         """Stop the arms that have lost, after an end that has decided the race; after any other end, do nothing."""
@@ -87,10 +120,9 @@ class Races:
         except SaveConflict:
             return task
 
-    def _with_refusals(self, task: Task, refusals: dict[str, StartRefused]) -> Task:
+    def _with_refusals(self, task: Task, refusals: Mapping[str, StartRefused]) -> Task:
         for letter, refusal in refusals.items():
             if isinstance(refusal, StartRefusedForNow):
-                self.attempts.report(refusal)
                 self.attempts.schedule(task, letter=letter)
             else:
                 task = self.attempts.record_refusal(task, letter, refusal)

@@ -3,8 +3,8 @@
 Recorded answers that were not delivered are delivered. An execution that was never started is started, an end whose
 event was lost is recorded, and the name of the current state is refreshed. Step Functions' quotas are low and shared by
 the whole account: a task is checked at most once per interval, which grows with its age, and an instance has a budget
-of checks. A check is one write, of what was found. A throttled check is postponed, and refreshing the state's name
-never prevents the detection of an end.
+of checks. A check is one write, of what was found. A throttled check writes nothing, so the next poll repeats it;
+refreshing the state's name never prevents the detection of an end.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ from typing import Final
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.attempts import Attempts, NoWakeUps
+from stepwire.engine.deliveries import delivered
 from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import (
@@ -24,17 +25,18 @@ from stepwire.errors import (
     WorkflowsUnavailable,
 )
 from stepwire.lean_dataclasses import dataclass, field
-from stepwire.tasks.events import AnswersDelivered, StateEntered, WorkChecked, WorkStopped
-from stepwire.tasks.inputs import InputResponse, UndeliveredAnswer
-from stepwire.tasks.outcomes import Missing, Running
-from stepwire.tasks.task import Task, newest_states, reports_progress
+from stepwire.tasks.events import StateEntered, WorkChecked, WorkStopped
+from stepwire.tasks.outcomes import ExecutionState, Missing, Running
+from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
 
-CALLS_PER_SECOND: Final = 0.5
-"""Of one instance. AWS allows an account 20 GetExecutionHistory and 15 DescribeExecution a second."""
+HISTORIES_PER_SECOND: Final = 0.5
+"""Of one instance. AWS allows an account 20 GetExecutionHistory a second."""
+DESCRIPTIONS_PER_SECOND: Final = 2.0
+"""Of one instance. AWS allows an account 15 DescribeExecution a second; instances that are throttled pause."""
+STARTS_PER_SECOND: Final = 10.0
+"""Of one instance. AWS allows an account 150 to 300 StartExecution a second."""
 REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
-NOT_SUPPORTED: Final = "Stepwire.InputNotSupported"
-"""The error name of a state whose question cannot be answered."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,12 @@ class Upkeep:
     intervals: Intervals
     report: Callable[[Exception], None]
     """Receives faults that postpone the upkeep; the caller gets the recorded state."""
-    history_calls: Allowance = field(default_factory=lambda: Allowance(CALLS_PER_SECOND, 5))
+    history_calls: Allowance = field(default_factory=lambda: Allowance(HISTORIES_PER_SECOND, 5))
     """Limits the calls of GetExecutionHistory by this function instance."""
-    describe_calls: Allowance | None = field(default_factory=lambda: Allowance(CALLS_PER_SECOND, 20))
+    describe_calls: Allowance | None = field(default_factory=lambda: Allowance(DESCRIPTIONS_PER_SECOND, 20))
     """Limits the calls of DescribeExecution by this function instance; None: the caller limits them."""
+    starts: Allowance = field(default_factory=lambda: Allowance(STARTS_PER_SECOND, 50))
+    """Limits the starts of what was never started by this function instance."""
     wake_ups: WakeUps = field(default_factory=NoWakeUps)
     """Begins the next attempts of tasks in their time."""
 
@@ -73,6 +77,8 @@ class Upkeep:
         """Return the task after delivering pending answers and, if due, checking Step Functions."""
         if task.has_ended and task.may_begin and task.race is not None:
             return self._without_losers(task)
+        if self._may_start(task):
+            return self._after_postponed_start(task)
         task = self.after_delivery(task)
         shows_state = self._may_look_at_state(task)
         if not (shows_state or self._may_describe(task)):
@@ -82,9 +88,21 @@ class Upkeep:
             return self._repair(task) if state is None else self._checked(task, state)
         except WorkflowsUnavailable as error:
             self.report(error)
-            if isinstance(error, WorkflowsThrottled) and self.describe_calls is not None:
+            if not isinstance(error, WorkflowsThrottled):
+                return self._checked(task)
+            if self.describe_calls is not None:
                 self.describe_calls.pause(self.recorder.now())
-            return self._checked(task)
+            return task
+
+    def _after_postponed_start(self, task: Task) -> Task:
+        """Return the task after starting its work, without a look first: a start is idempotent."""
+        if not self._is_wanted(task):
+            return self._cancel_unstarted(task)
+        try:
+            return self.attempts.begin_work(task)
+        except (WorkflowsUnavailable, StartUnclear, StartRefusedForNow) as error:
+            self.report(error)
+            return task
 
     def passed_states(self, task: Task) -> tuple[str, ...]:
         """Return the names of the states that a task's workflow has passed; of one that has ended, read anew.
@@ -104,10 +122,7 @@ class Upkeep:
 
     def after_delivery(self, task: Task) -> Task:
         """Return the task after delivering the answers that its workflow may not have received."""
-        done = frozenset(one.token for one in task.inputs.undelivered if self._deliver(one))
-        if not done:
-            return task
-        return self.recorder.record(task, AnswersDelivered(done)) or task
+        return delivered(self.recorder, self.workflows, task, self.report)
 
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
@@ -117,6 +132,11 @@ class Upkeep:
     def attempts(self) -> Attempts:
         """What begins the attempts of tasks, and records their ends."""
         return Attempts(self.recorder, self.workflows, self.wake_ups, self.report)
+
+    def _may_start(self, task: Task) -> bool:
+        """Tell whether to start work that may not have begun: only what is due, and within this instance's budget."""
+        is_wanted = task.is_unbegun and not task.has_ended and self.attempts.is_due(task)
+        return is_wanted and self.starts.take(self.recorder.now())
 
     def _may_look_at_state(self, task: Task) -> bool:
         """Tell whether to refresh the current state: only if shown, due, and within this instance's budget."""
@@ -147,7 +167,7 @@ class Upkeep:
     def _state_of(self, task: Task) -> StateEntered | None:
         """Return the current state; None if unknown, in which case the execution itself must be checked."""
         try:
-            return self.workflows.current_state(task.execution)
+            state = self.workflows.current_state(task.execution)
         except KeyDenied as error:
             self.report(error)
             return None
@@ -155,6 +175,8 @@ class Upkeep:
             self.report(error)
             self.history_calls.pause(self.recorder.now())
             return None
+        self.history_calls.resume()
+        return state
 
     def _repair(self, task: Task) -> Task:
         """Return the task after its executions were described: an end is recorded, what was never begun is begun."""
@@ -162,7 +184,7 @@ class Upkeep:
         for letter, execution in task.running_at(now).items():
             if letter and self.describe_calls is not None:
                 self.describe_calls.take(now)  # one was taken before; a race makes one call for each arm
-            match self.workflows.describe(execution):
+            match self._described(execution):
                 case Running():
                     pass
                 case Missing():
@@ -176,6 +198,12 @@ class Upkeep:
         if missing:
             return self._begun(task, missing)
         return task if is_recorded and task.race is None else self._checked(task)
+
+    def _described(self, execution: Execution) -> ExecutionState:
+        state = self.workflows.describe(execution)
+        if self.describe_calls is not None:
+            self.describe_calls.resume()
+        return state
 
     def _begun(self, task: Task, letters: Sequence[str]) -> Task:
         """Return the task after starting or redriving what was never begun. Of several readers, one does so."""
@@ -220,14 +248,3 @@ class Upkeep:
     def stop_if_ended(self, task: Task) -> Task:
         """Return the current task after a start; if it has ended meanwhile, stop its execution."""
         return self.attempts.stop_if_ended(task)
-
-    def _deliver(self, one: UndeliveredAnswer) -> bool:
-        try:
-            if isinstance(one.answer, InputResponse):
-                self.workflows.complete_callback(one.token, one.answer.text())
-            else:
-                self.workflows.fail_callback(one.token, NOT_SUPPORTED, "The client cannot ask its user.")
-        except WorkflowsUnavailable as error:
-            self.report(error)
-            return False
-        return True

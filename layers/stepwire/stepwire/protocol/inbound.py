@@ -67,6 +67,8 @@ from stepwire.protocol.versions import (
 
 # The largest workflow input, 262,144 bytes, fits twice over: JSON may escape what Step Functions counts plain.
 LARGEST_BODY: Final = 1_048_576  # bytes
+MOST_BRACKETS: Final = 50_000
+"""Objects and lists in a body, each of which costs as much as a hundred characters; brackets in texts count too."""
 
 Methods: TypeAlias = Mapping[str, Collection[str]]
 """The names of the methods of each version."""
@@ -122,6 +124,8 @@ def receive(request: HttpRequest, allowed_origins: Collection[str]) -> Received:
             "Only POST is served here. The server stores no sessions, so there is none to delete."
         )
     _check_transfer(headers, len(request.body))  # rung 3
+    if request.body.count(b"{") + request.body.count(b"[") > MOST_BRACKETS:
+        raise BodyTooLarge(f"The body has more than {MOST_BRACKETS} opening brackets.")
     return Received(request, headers, parse_body(request.body))  # rung 4
 
 

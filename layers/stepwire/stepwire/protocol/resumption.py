@@ -26,11 +26,14 @@ KNOWN_CLIENTS: Final = (
     "claude-code>=2.1.197",  # seen in runs of 2.1.197, and of 2.1.330 where it speaks 2025-11-25; earlier ones: unknown
     "opencode",
     "stepwire-client",
+    "codex-mcp-client>=0.169.0",  # speaks 2025-06-18
     "@n8n/n8n-nodes-langchain.mcpClientTool",
 )
 _ENTRY: Final = re.compile(r"(?P<name>[^>=]+?)\s*(?:>=\s*(?P<version>\d{1,6}(?:\.\d{1,6}){0,3}))?")
 _NUMBERS: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}")
 _MOST_FIELDS: Final = 20
+# Those that were seen to resume in an older version, which has no polling: others hang or fail there.
+_IN_OLDER_VERSIONS: Final = ("codex-mcp-client",)
 # HTTP libraries and hosts that never resume, or not reliably. A proxy may change the header, so it can only exclude.
 _VETOED: Final = (
     "java-http-client",
@@ -89,6 +92,11 @@ class ResumingClients:
     """The clients that resume the response to a plain call."""
 
     entries: tuple[ResumingClient, ...] = ()
+
+    def decide_older(self, client: ClientInfo, asked: bool | None = None) -> Resumes:  # noqa: FBT001 - as below
+        """Decide the same for a version before polling: `?resume=` can only say that the client does not."""
+        is_seen = client.name in _IN_OLDER_VERSIONS and asked is not False
+        return Resumes(calls=is_seen and self.decide(client).calls)
 
     def decide(self, client: ClientInfo, asked: bool | None = None) -> Resumes:  # noqa: FBT001 - the parameter is `?resume=` in the URL
         """Decide which responses a client resumes; `?resume=` in the URL overrides everything else."""

@@ -7,15 +7,14 @@ The rules: a default is inserted as it is written, where its object is there and
 
 from collections.abc import Iterator
 from typing import Final, cast
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from stepwire.json_text import Json, JsonObject, as_object, write
 from stepwire.lean_dataclasses import dataclass, field
-from stepwire.schemas.validation import SchemaError, check_schema, violations_of
+from stepwire.schemas.validation import SchemaError, Violation, violation_of_parts
 
 MOST_VISITS: Final = 50_000  # places of objects and lists that are looked at; some 60 ms
 _WORD: Final = '"default"'
-_ROOT: Final = "stepwire:input"
 _MISSING: Final = object()
 
 
@@ -60,7 +59,7 @@ class Defaults:
         known = self._places.get(id(schema))
         if known is None:
             known = self._places[id(schema)] = _Place()
-            for part in self._joined(schema):
+            for part in joined(self._root, schema):
                 self._add(known, part)
         return known
 
@@ -80,20 +79,7 @@ class Defaults:
         return [self._place_of(as_object(schema))] if _WORD in text or '"$ref"' in text else []
 
     def _default_of(self, schema: JsonObject) -> Json:
-        return next((part["default"] for part in self._joined(schema) if "default" in part), _MISSING)
-
-    def _joined(self, schema: JsonObject) -> Iterator[JsonObject]:
-        """Yield a schema, and all that it joins by `$ref` and `allOf`, each once."""
-        waiting, seen = [schema], set[int]()
-        while waiting:
-            one = waiting.pop(0)
-            if id(one) in seen:
-                continue
-            seen.add(id(one))
-            yield one
-            waiting += [as_object(part) for part in _as_list(one.get("allOf"))]
-            if isinstance(one.get("$ref"), str):
-                waiting.append(resolved(self._root, one["$ref"]))
+        return next((part["default"] for part in joined(self._root, schema) if "default" in part), _MISSING)
 
 
 @dataclass
@@ -139,18 +125,13 @@ class _Filling:
 
 def default_faults(schema: JsonObject) -> Iterator[str]:
     """Yield what is wrong with the defaults that are filled in: each must be what its own schema takes."""
-    for pointer, part in _described(schema, ""):
-        if "default" not in part:
-            continue
-        # As a schema of its own, in which the references of the whole one still lead to their targets.
-        alone: JsonObject = {"$defs": {"all": {**schema, "$id": _ROOT}}, "$ref": f"{_ROOT}#{quote(pointer)}"}
-        try:
-            check_schema(alone)
-            found = violations_of(write(alone), part["default"])
-        except SchemaError as error:
-            found = (str(error),)
-        if found:
-            yield f"at {pointer}/default: {found[0]}"
+    places = [(pointer, part["default"]) for pointer, part in _described(schema, "") if "default" in part]
+    try:
+        found = violation_of_parts(schema, places) if places else None
+    except SchemaError as error:
+        found = Violation("", str(error))
+    if found is not None:
+        yield str(found)
 
 
 def _described(schema: JsonObject, pointer: str) -> Iterator[tuple[str, JsonObject]]:
@@ -165,6 +146,20 @@ def _described(schema: JsonObject, pointer: str) -> Iterator[tuple[str, JsonObje
         place = f"{pointer}/{step}"
         yield place, as_object(part)
         yield from _described(as_object(part), place)
+
+
+def joined(root: JsonObject, schema: JsonObject) -> Iterator[JsonObject]:
+    """Yield a schema, and all that it joins by `$ref` and `allOf`, each once."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        one = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [as_object(part) for part in _as_list(one.get("allOf"))]
+        if isinstance(one.get("$ref"), str):
+            waiting.append(resolved(root, one["$ref"]))
 
 
 def resolved(root: JsonObject, reference: str) -> JsonObject:

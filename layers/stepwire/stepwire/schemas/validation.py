@@ -8,13 +8,15 @@ match in linear time, and violations are listed only where listing is cheap. The
 with a copy of the value, before it returns the first one; for large values it is asked for one error at most.
 """
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from stepwire.json_text import Json, JsonObject, as_object, load_json
 from stepwire.lean_dataclasses import dataclass
-from stepwire.schemas.work import ENDLESS, Cost, SchemaWork, Size, pattern_count, size_of
+from stepwire.schemas.work import ENDLESS, Cost, SchemaWork, Size, circular_reference, pattern_count, size_of
 from stepwire.visible_text import visible
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _SMALLEST_CACHE: Final = 2**16
 _PATTERN_HINT: Final = (
     "patterns are matched in linear time: no look-around, no backreference, and few large repetitions"
 )
+_ROOT: Final = "stepwire:schema"
 _CHOICES: Final = ("anyOf", "oneOf")
 _WITH_A_SCHEMA: Final = frozenset(
     {
@@ -79,6 +82,36 @@ def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
         return (Violation("", f"cannot be checked, because the schema is no longer supported ({error})"),)
 
 
+def violation_of_parts(schema: JsonObject, parts: Sequence[tuple[str, Json]]) -> Violation | None:
+    """Return a violation by one of many values, each of which must conform to a part of the schema; None without one.
+
+    Their schemas are compiled together, because to compile one for each value takes a second for some hundred values.
+
+    Args:
+        schema: was checked (`check_schema`).
+        parts: pointers to the parts, each with the value.
+
+    Raises:
+        SchemaError: a pointer leads into what the validator does not compile.
+    """
+    import jsonschema_rs  # noqa: PLC0415
+
+    values: JsonObject = {str(number): value for number, (_, value) in enumerate(parts)}
+    if _deciding(schema).seconds(size_of(values)) > MOST_SECONDS:
+        return Violation("", "the values are too large to be checked against the schema in time")
+    # The schema as a resource of its own: references within it still lead to their targets.
+    references = {str(number): {"$ref": f"{_ROOT}#{quote(pointer)}"} for number, (pointer, _) in enumerate(parts)}
+    together = _validator({"$defs": {"all": {**schema, "$id": _ROOT}}, "properties": references})
+    try:
+        together.validate(values)
+    except jsonschema_rs.ValidationError as error:
+        number, *inner = map(str, error.instance_path)
+        found = _violation(error)
+        below = found.pointer.removeprefix(f"/{number}") if inner else ""
+        return Violation(f"{parts[int(number)][0]}/default", str(Violation(below, found.expected)))
+    return None
+
+
 def conforms(schema: str, value: Json) -> bool:
     """Tell whether a value conforms to a schema."""
     return _compiled(schema).fault_of(value) is None
@@ -93,8 +126,9 @@ def check_schema(schema: JsonObject) -> None:
     """Raise if a schema cannot be served.
 
     Raises:
-        SchemaError: another dialect, not valid, a reference that would have to be fetched, a pattern that cannot match
-            in linear time, or so many alternatives that checking even a small value takes too long.
+        SchemaError: another dialect, not valid, a reference that would have to be fetched, one that leads back to
+            itself for the same value, a pattern that cannot match in linear time, or so many alternatives that checking
+            even a small value takes too long.
     """
     import jsonschema_rs  # noqa: PLC0415 - most requests check nothing against a schema
 
@@ -105,6 +139,9 @@ def check_schema(schema: JsonObject) -> None:
     except jsonschema_rs.ValidationError as error:
         raise SchemaError(str(_violation(error))) from None
     _validator(schema)
+    circle = circular_reference(schema)
+    if circle is not None:
+        raise SchemaError(f"the reference {circle[:LONGEST_EXPLANATION]} leads back to itself for the same value")
     if _deciding(schema).seconds(_EVERYDAY_SIZE) > MOST_SECONDS:
         raise SchemaError("it has so many alternatives at one place that checking a small value takes too long")
 

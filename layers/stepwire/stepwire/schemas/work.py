@@ -69,7 +69,7 @@ class Size(NamedTuple):
 
     parts: int
     length: int
-    """Characters of JSON."""
+    """Bytes of JSON: patterns are matched byte by byte, and a character has up to four."""
     levels: int
 
 
@@ -78,7 +78,8 @@ def size_of(value: Json) -> Size:
     text = write(value)
     opened = text.count("{") + text.count("[")
     # Brackets and commas inside strings count too: an estimate that is too high is harmless.
-    return Size(1 + opened + text.count(","), len(text), min(opened, _DEEPEST))
+    length = len(text.encode(errors="surrogatepass"))
+    return Size(1 + opened + text.count(","), length, min(opened, _DEEPEST))
 
 
 class _Weight(NamedTuple):
@@ -208,6 +209,26 @@ def _options(options: list[Json]) -> int:
     are_texts = all(isinstance(option, str) for option in options)
     are_numbers = all(isinstance(option, int) and not isinstance(option, bool) for option in options)
     return 1 if are_texts or are_numbers else len(options)
+
+
+def circular_reference(schema: JsonObject) -> str | None:
+    """Return a reference that leads back to itself for one value, so that its check has no end; None without one."""
+    from graphlib import CycleError, TopologicalSorter  # noqa: PLC0415 - for schemas that are checked, not for values
+
+    weigher = _Weigher(schema)
+    references = {one for part in _objects(schema) for one in _references(part)}
+    try:
+        TopologicalSorter({one: set(_referred_at_once(weigher.target(one))) for one in references}).prepare()
+    except CycleError as error:
+        return str(error.args[1][0])
+    return None
+
+
+def _referred_at_once(schema: Json) -> Iterator[str]:
+    """Yield the references that a schema makes for the value that it applies to."""
+    yield from _references(as_object(schema))
+    for inner in _inside(as_object(schema)):
+        yield from _referred_at_once(inner)
 
 
 def pattern_count(schema: JsonObject) -> int:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, RESULT_TOOL
+from stepwire.engine.arguments import given_in
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import JsonObject, write
 from stepwire.lean_dataclasses import dataclass
@@ -30,7 +31,6 @@ from stepwire.server.unfinished import (
     question_shown,
     questions_for_models,
     said,
-    shown_question,
     summary,
     told,
     unfinished,
@@ -147,7 +147,8 @@ class Era:
 
 def run(kit: Kit, call: Call, tool: FetchTool, era: Era) -> Reply:
     """Run a tool of Stepwire's own. Bad arguments and unknown tasks are results that a model can act on."""
-    arguments = arguments_of(call)
+    sent = arguments_of(call)
+    arguments = given_in(tool.input_schema_text, sent) if None in sent.values() else sent
     faults = violations_of(tool.input_schema_text, arguments)
     if faults:
         return era.write(tool_error(rejection(tool.name, faults)))
@@ -216,30 +217,35 @@ def _answer(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
         return tool_error(_not_answered(kit, call, refused.task))
     again = next((one for one in after.input_requests if one.key == retry_key(key, one.number)), None)
     if again is not None:
-        shown = write(shown_question(again))
-        return tool_error(f"The answer was not accepted. The question is open again under another key: {shown}.")
-    words = ["The answer was taken.", *who_answers(kit, call, after), next_step(kit, call, after)]
+        words = f"The answer was not accepted. The task {after.task_id} asks again, and the question has another key."
+        return tool_error(" ".join([words, *who_answers(kit, call, after), next_step(kit, call, after)]))
+    words = [
+        f"The answer was taken by the task {after.task_id}.",
+        *who_answers(kit, call, after),
+        next_step(kit, call, after),
+    ]
     return told(" ".join(words), {**summary(kit, after), **question_shown(kit, call, after)})
 
 
 def _not_answered(kit: Kit, call: Call, task: Task) -> str:
     if questions_for_models(kit, task):
-        reason = "the task has no open question with this key."
+        reason = "has no open question with this key."
     elif task.input_requests:
-        reason = "the task waits for a person, not for you."
+        reason = "waits for a person, not for you."
     else:
-        reason = "the task has no open question; it may have been answered already."
-    return " ".join([f"Nothing was answered: {reason}", *who_answers(kit, call, task), next_step(kit, call, task)])
+        reason = "has no open question; it may have been answered already."
+    words = f"Nothing was answered: the task {task.task_id} {reason}"
+    return " ".join([words, *who_answers(kit, call, task), next_step(kit, call, task)])
 
 
 def _cancel(kit: Kit, call: Call, arguments: JsonObject) -> ToolResult:
     kit.polls.check(call.owner, arguments["task_id"])
     try:
         task = kit.operations.cancel(call.owner, arguments["task_id"])
-        words = "The task was cancelled, and its workflow does not run any more."
+        words = f"The task {task.task_id} was cancelled, and its workflow does not run any more."
     except TaskAlreadyEnded:
         task = kit.operations.get(call.owner, arguments["task_id"])
-        words = f"Nothing was cancelled: the task had ended already, as {modern_status(task.status)}."
+        words = f"Nothing was cancelled: the task {task.task_id} had ended already, as {modern_status(task.status)}."
         if not isinstance(task.status, Cancelled):
             words = f"{words} {fetch_step(task.task_id)}"
     return told(words, summary(kit, task))
@@ -302,7 +308,8 @@ _BY_NAME: Final = (
         "Wait for a task's result",
         "Get the result of a task that another tool has started. Waits some seconds for the end, and returns early "
         "when there is progress or a question. If the task is not done yet, call it again with the same task_id; a "
-        "workflow may take minutes or hours. Returns the same result that the tool itself would have returned.",
+        "workflow may take minutes or hours. If a call of it times out, nothing is lost: call it again with "
+        "wait_seconds 3. Returns the same result that the tool itself would have returned.",
         {"task_id": _TASK_ID, "wait_seconds": _WAIT_SECONDS, "after_seconds": _AFTER_SECONDS},
         ("task_id",),
         _READS,

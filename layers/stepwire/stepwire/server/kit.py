@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from stepwire import __version__
 from stepwire.catalog.access import Access, Scopes
@@ -14,7 +14,7 @@ from stepwire.catalog.tools import Tools
 from stepwire.engine.dialogue import Dialogue
 from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
-from stepwire.errors import MethodNotFound, WorkflowNotStarted
+from stepwire.errors import AtQuota, MethodNotFound, StoreBusy, WorkflowNotStarted
 from stepwire.json_text import JsonObject
 from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
@@ -22,7 +22,7 @@ from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, ResumingClients
 from stepwire.protocol.sessions import Session, shows_cards
-from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_WITH_TASKS, UI_EXTENSION
+from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, UI_EXTENSION
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
 
@@ -46,6 +46,8 @@ class Patience:
 
     unresumable_request: timedelta = timedelta(seconds=15)
     """How long a request waits for the result, if its response cannot be resumed."""
+    possibly_short_lived: timedelta = timedelta(seconds=4)
+    """How long the first request of a plain call waits, if its client may give up after 5 seconds."""
     first_request: timedelta = timedelta(seconds=2)
     """How long the first request of a plain call waits for the result, if it can be resumed or has a card."""
     resuming_request: timedelta = timedelta()
@@ -59,6 +61,17 @@ class Patience:
 def no_express(call: ToolCall, _deadline: datetime | None) -> ToolResult | TaskError:
     """Refuse a tool whose state machine is of type EXPRESS: this server runs none."""
     raise WorkflowNotStarted(f"The workflow of {call.tool.name} cannot run here.")
+
+
+_Result = TypeVar("_Result")
+_PAUSES: Final = (0.5, 1.0)  # seconds, before a message is handled again
+# With less time left, its client is asked to repeat it: a call of AWS that gets no answer takes up to 9 seconds.
+_TIME_TO_REPEAT: Final = timedelta(seconds=20)
+
+
+def is_busy(fault: Exception) -> bool:
+    """Tell whether a port says of itself that it is busy."""
+    return isinstance(fault, AtQuota | StoreBusy)
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,9 @@ class Kit:
     other_secrets: Callable[[], tuple[bytes, ...]] = tuple
     """Returns further keys that may have signed a requestState, before or after a rotation."""
 
+    is_weather: Callable[[Exception], bool] = is_busy
+    """Tells whether a fault is AWS's and passes by itself, so that the request may be sent again soon."""
+
     events: "Callable[[], Events] | None" = None
     """Returns what serves MCP Events; None: this server has no events."""
 
@@ -92,10 +108,12 @@ class Kit:
         session = call.session
         # VS Code and the PHP SDK send no version, and never resume a response.
         is_able = call.headers.accepts_events and call.headers.version and session.id
-        if call.version != LEGACY_WITH_TASKS or not is_able:
+        if call.version not in LEGACY_VERSIONS or not is_able:
             return NEVER
         if session.decided is not None:
             return session.decided
+        if call.version != LEGACY_WITH_TASKS:
+            return NEVER
         return self.resuming.decide(ClientInfo(session.client_name, session.client_version))
 
     @property
@@ -106,6 +124,27 @@ class Kit:
     def now(self) -> datetime:
         """Return the current time."""
         return self.operations.recorder.now()
+
+    def repeatedly(
+        self, act: Callable[[], _Result], deadline: datetime | None, may: Callable[[], bool] = lambda: True
+    ) -> _Result:
+        """Return what an act returns; while AWS throttles it, for some seconds, do it again, because no client does.
+
+        Args:
+            act: what is done.
+            deadline: when the invocation ends.
+            may: tells whether it has the same effect twice as once; asked after it has failed.
+        """
+        for pause in _PAUSES:
+            try:
+                return act()
+            except Exception as fault:
+                is_late = deadline is not None and self.now() > deadline - _TIME_TO_REPEAT
+                if is_late or not self.is_weather(fault) or not may():
+                    raise
+                self.report(fault)
+            self.operations.recorder.clock.sleep(pause)
+        return act()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, Tas
 from stepwire.json_text import JsonObject, as_object
 from stepwire.lean_dataclasses import replace
 from stepwire.protocol import params as read
-from stepwire.protocol.resumption import NEVER, Resumes, resume_parameter
+from stepwire.protocol.resumption import Resumes, resume_parameter
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of, shows_cards
 from stepwire.protocol.tracing import trace_header_of
 from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, MODEL_IMMEDIATE_RESPONSE
@@ -178,9 +178,8 @@ def cancel_task(kit: Kit, call: Call) -> JsonObject:
 def _decided(kit: Kit, call: Call, version: str) -> Resumes:
     """Decide once, for the whole session, which responses the client resumes."""
     asked = resume_parameter(call.query)
-    if version != LEGACY_WITH_TASKS:
-        return NEVER
-    return kit.resuming.decide(client_info_of(call.params, call.headers.user_agent), asked)
+    client = client_info_of(call.params, call.headers.user_agent)
+    return (kit.resuming.decide if version == LEGACY_WITH_TASKS else kit.resuming.decide_older)(client, asked)
 
 
 def _check_kind_of_call(tool: str, support: TaskSupport, *, as_task: bool) -> None:
@@ -200,13 +199,14 @@ def _check_capabilities(tool: Tool, call: Call, *, is_followed: bool) -> None:
             f"MCP-Session-Id that it gets: {needed}."
         )
     if tool.confirmation is not None and not is_followed and not shows_card(call, tool):
-        raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and this client cannot be asked.")
+        raise ClientNotCapable(f"The tool {tool.name} asks before it begins, and no question reaches this client.")
 
 
 def _origin(kit: Kit, call: Call, tool: Tool, *, is_followed: bool) -> Origin:
     modes = modes_for(kit, call, tool, is_followed=is_followed)
-    # Progress is sent on responses that the client resumes.
-    return Origin(modes, read.progress_token(call.params) if is_followed else None)
+    # Progress is sent on responses that the client resumes; in older versions none, as it restarts no timer there.
+    gets_progress = is_followed and call.version == LEGACY_WITH_TASKS
+    return Origin(modes, read.progress_token(call.params) if gets_progress else None)
 
 
 def _created_task(kit: Kit, call: Call, tool: Tool, begun: Begun) -> JsonObject:

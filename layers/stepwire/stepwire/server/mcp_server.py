@@ -9,7 +9,16 @@ from types import MappingProxyType
 from typing import Final
 
 from stepwire.audit import AuditAction, AuditEntry
-from stepwire.errors import InsufficientScope, InternalError, ProtocolError, TooManyPolls, UnclearId, UnknownTask
+from stepwire.errors import (
+    HttpMethodNotAllowed,
+    InsufficientScope,
+    InternalError,
+    ProtocolError,
+    ServiceBusy,
+    TooManyPolls,
+    UnclearId,
+    UnknownTask,
+)
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.protocol.headers import SESSION
@@ -26,7 +35,7 @@ from stepwire.protocol.messages import (
 )
 from stepwire.protocol.sse import CONTENT_TYPE
 from stepwire.rendering import complete_result
-from stepwire.server import client_tasks, legacy, modern, sse_polling
+from stepwire.server import client_tasks, fetch_tools, legacy, modern, sse_polling
 from stepwire.server.kit import SERVER_INFO, Call, Kit, Method, Reply, SessionOpened, Stream, Written
 
 METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType({**legacy.METHODS, **modern.METHODS})
@@ -54,7 +63,21 @@ class McpServer:
             return self._error(error, request, received, inbound)
 
     def _answer(self, inbound: Inbound) -> HttpResponse:
+        """Answer a message. One that a client may repeat is repeated here while AWS throttles it, because none does."""
         call = _call(inbound)
+        return self.kit.repeatedly(
+            lambda: self._answered(inbound, call), call.deadline, lambda: self._may_be_repeated(inbound, call)
+        )
+
+    def _may_be_repeated(self, inbound: Inbound, call: Call) -> bool:
+        """Tell whether a message has the same effect twice as once. A call that begins work without a key has not."""
+        match inbound.message:
+            case Request(method="tools/call") if call.idempotency_key is None and "requestState" not in call.params:
+                return fetch_tools.find(self.kit, call) is not None
+            case _:
+                return True
+
+    def _answered(self, inbound: Inbound, call: Call) -> HttpResponse:
         match inbound.message:
             case Request(method=method):
                 return _response(inbound, call, METHODS[inbound.version][method](self.kit, call))
@@ -88,15 +111,21 @@ class McpServer:
         """
         if inbound is not None and isinstance(inbound.message, Notification | Response):
             self.report(error)
-            return _error_response(None, InternalError("The server failed to take this. Send it again later."), 503)
+            return _error_response(None, self._answer_to(error, "The server failed to take this."), 503)
         if isinstance(error, ProtocolError):
             self._audit(request.principal, error)
         else:
             self.report(error)
-            error = InternalError("The server failed to answer. Try again later.")
+            error = self._answer_to(error, "The server failed to answer.")
+        if isinstance(error, HttpMethodNotAllowed) and (page := _page_for_a_browser(request, error)):
+            return page
         message_id = None if received is None or isinstance(error, UnclearId) else received.message_id
         is_legacy_request = inbound is not None and not inbound.is_modern and isinstance(inbound.message, Request)
         return _error_response(message_id, error, error.legacy_status if is_legacy_request else error.status)
+
+    def _answer_to(self, fault: Exception, words: str) -> InternalError:
+        """Return what a client is told of a fault: nothing but whether to send the message again soon, or later."""
+        return ServiceBusy() if self.kit.is_weather(fault) else InternalError(f"{words} Try again later.")
 
     def _audit(self, owner: Principal, error: ProtocolError) -> None:
         if isinstance(error, TooManyPolls):
@@ -142,6 +171,14 @@ def _response(inbound: Inbound, call: Call, reply: Reply) -> HttpResponse:
         case result:
             shown = complete_result(result, SERVER_INFO) if inbound.is_modern else result
             return _json(200, result_text(call.message_id, shown))
+
+
+def _page_for_a_browser(request: HttpRequest, error: HttpMethodNotAllowed) -> HttpResponse | None:
+    if request.method != "GET":
+        return None
+    from stepwire.server import browser_page  # noqa: PLC0415 - no other request needs it
+
+    return browser_page.page(request.headers, error.headers) if browser_page.is_browser(request.headers) else None
 
 
 def _json(status: int, text: str) -> HttpResponse:

@@ -2,11 +2,12 @@
 
 A round is one short request and response. While the workflow runs or asks something, a client that called without a
 task gets an InputRequiredResult, and calls again with its requestState: that continues the same task and starts
-nothing new. A tool that needs a confirmation asks for it before the task exists (X9).
+nothing new. A client that may not take rounds gets an unfinished result instead (decision 51). A tool that needs a
+confirmation asks for it before the task exists (X9).
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
@@ -41,18 +42,20 @@ from stepwire.server.tool_calls import (
     answer_or_raise,
     arguments_of,
     declares_tasks,
+    may_give_up_soon,
     missing_capabilities,
     permit,
     rejection,
     run_express,
     shows_card,
+    takes_rounds,
     tool_of,
 )
-from stepwire.server.unfinished import modes_for, stops_waiting, unfinished
-from stepwire.tasks.ids import TaskId
+from stepwire.server.unfinished import modes_for, stops_waiting, unfinished, unfinished_unread
+from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, Action, Mode
 from stepwire.tasks.outcomes import tool_error
-from stepwire.tasks.task import Origin, Task
+from stepwire.tasks.task import LONGEST_TTL, Origin, Task
 
 TASKS_CAPABILITY: Final[JsonObject] = {"extensions": {TASKS_EXTENSION: {}}}
 # Clients give up after ten rounds, and questions may use some of them.
@@ -139,11 +142,32 @@ class _ParsedCall:
         if continuation.kind is Kind.CONFIRM and self.tool.confirmation is not None:
             return self._confirmed(continuation, self.tool.confirmation)
         kit.polls.check(self.call.owner, continuation.task_id)
+        try:
+            return kit.repeatedly(
+                lambda: self._next_round(self._task_of(continuation), continuation), self.call.deadline
+            )
+        except Exception as fault:
+            if not kit.is_weather(fault):
+                raise
+            kit.report(fault)
+            return self._round_unread(continuation)
+
+    def _task_of(self, continuation: Continuation) -> Task:
+        owner, task_id = self.call.owner, continuation.task_id
         if self.responses:
-            task = kit.dialogue.respond(self.call.owner, continuation.task_id, self.responses)
-        else:
-            task = kit.operations.get(self.call.owner, continuation.task_id)
-        return self._next_round(task, continuation)
+            return self.kit.dialogue.respond(owner, task_id, self.responses)
+        return self.kit.operations.get(owner, task_id)
+
+    def _round_unread(self, so_far: Continuation) -> JsonObject:
+        """Answer a round whose task cannot be read now: after an error the client would have lost the call."""
+        task_id = TaskId(so_far.task_id)
+        if so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS:
+            return modern_result(unfinished_unread(self.kit, task_id, is_repeat=so_far.is_repeat))
+        until = created_at_of(task_id) + LONGEST_TTL
+        return {
+            "resultType": "input_required",
+            "requestState": self._issued(replace(so_far, rounds=so_far.rounds + 1), until),
+        }
 
     @property
     def _is_task(self) -> bool:
@@ -160,7 +184,10 @@ class _ParsedCall:
 
     @property
     def _modes(self) -> frozenset[Mode]:
-        return modes_for(self.kit, self.call, self.tool, is_followed=True)
+        return modes_for(self.kit, self.call, self.tool, is_followed=self._is_task or takes_rounds(self.call))
+
+    def _requests(self, task: Task) -> JsonObject:
+        return modern_requests(task.input_requests, self.call.modes) if takes_rounds(self.call) else {}
 
     @property
     def _subject(self) -> Subject:
@@ -184,6 +211,9 @@ class _ParsedCall:
 
             return mark_repeated(modern_result(first_result(self.kit, self.call, begun)), is_repeat=is_repeat)
         return self._next_round(task, Continuation(Kind.FOLLOW, task.task_id, is_repeat=is_repeat))
+
+    def _takes_rounds(self, so_far: Continuation) -> bool:
+        return so_far.rounds > 0 or takes_rounds(self.call)  # it has come back for this one
 
     def _ask(self, confirmation: Confirmation, wrong: WrongAnswer | None = None) -> JsonObject:
         # M46: a missing or wrong answer makes the question be asked again; an answer counts only with its requestState.
@@ -220,7 +250,7 @@ class _ParsedCall:
         return self._started(begun)
 
     def _next_round(self, task: Task, so_far: Continuation) -> Reply:
-        seen = self._observe(task)
+        seen = self._observe(task, self._patience(so_far))
         notes, progress_sent = self._progress_notes(seen, so_far.progress_sent)
         outcome = self._outcome(seen[-1], replace(so_far, progress_sent=progress_sent))
         result = mark_repeated(outcome, is_repeat=so_far.is_repeat)
@@ -229,10 +259,13 @@ class _ParsedCall:
         text = result_text(self.call.message_id, complete_result(result, SERVER_INFO))
         return Stream(body_of([*notes, ServerSentEvent(text)]))
 
-    def _observe(self, task: Task) -> list[Task]:
+    def _patience(self, so_far: Continuation) -> timedelta:
+        longest, short = self.kit.patience.unresumable_request, self.kit.patience.possibly_short_lived
+        return min(longest, short) if may_give_up_soon(self.call) and not self._takes_rounds(so_far) else longest
+
+    def _observe(self, task: Task, patience: timedelta) -> list[Task]:
         """Return the states of a task during one round; answers that the client sent in advance are applied."""
-        began, patience = self.kit.now(), self.kit.patience.unresumable_request
-        seen = [task]
+        began, seen = self.kit.now(), [task]
         while True:
             left = patience - (self.kit.now() - began)
             seen.extend(self.kit.operations.watch(seen[-1], left, self._needs_client, self.call.deadline))
@@ -244,7 +277,7 @@ class _ParsedCall:
                 return seen  # each further wrong answer in advance would cost a write
 
     def _needs_client(self, task: Task) -> bool:
-        return stops_waiting(self.kit, self.call)(task) or bool(modern_requests(task.input_requests, self.call.modes))
+        return stops_waiting(self.kit, self.call)(task) or bool(self._requests(task))
 
     def _progress_notes(self, seen: list[Task], progress_sent: float) -> tuple[list[ServerSentEvent], float]:
         """Return notifications of progress not sent in any round yet, and the progress that is sent with them."""
@@ -263,10 +296,9 @@ class _ParsedCall:
     def _outcome(self, task: Task, so_far: Continuation) -> JsonObject:
         if task.has_ended:
             return modern_result(answer_or_raise(self.kit, task))
-        requests = modern_requests(task.input_requests, self.call.modes)
-        if not requests and (
-            so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS or stops_waiting(self.kit, self.call)(task)
-        ):
+        requests = self._requests(task)
+        is_last = so_far.rounds >= MOST_ROUNDS_WITHOUT_QUESTIONS or not self._takes_rounds(so_far)
+        if not requests and (is_last or stops_waiting(self.kit, self.call)(task)):
             return modern_result(unfinished(self.kit, self.call, task, is_repeat=so_far.is_repeat))
         continuation = replace(so_far, rounds=so_far.rounds + 1)
         return {

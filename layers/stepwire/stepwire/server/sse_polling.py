@@ -36,7 +36,7 @@ from stepwire.protocol.messages import (
 )
 from stepwire.protocol.positions import StreamPosition, position_of
 from stepwire.protocol.sse import ServerSentEvent, body_of
-from stepwire.protocol.versions import RELATED_TASK
+from stepwire.protocol.versions import LEGACY_WITH_TASKS, RELATED_TASK
 from stepwire.rendering import legacy_request, legacy_result, legacy_task, mark_repeated, progress_params
 from stepwire.server.client_tasks import LONGEST_PAUSE, due_requests, is_deferred, offer, pace_of
 from stepwire.server.kit import Call, Kit, Stream, Written
@@ -339,7 +339,9 @@ def _milliseconds(moment: datetime) -> int:
 
 def _longest(kit: Kit, call: Call, *, is_repeat: bool) -> timedelta:
     """Say how long a plain call may last: longer where progress keeps the client's timer from running out."""
-    gets_progress = read.progress_token(call.params) is not None and not is_repeat
+    # Codex, in an older version, has a timer that progress does not restart.
+    restarts = call.version == LEGACY_WITH_TASKS
+    gets_progress = restarts and read.progress_token(call.params) is not None and not is_repeat
     return kit.patience.whole_call_with_progress if gets_progress else kit.patience.whole_call
 
 

@@ -7,15 +7,21 @@ from stepwire.catalog.tools import Tool
 from stepwire.engine.dialogue import Permit
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import WorkflowError
-from stepwire.json_text import JsonObject, as_object
+from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.protocol import params as read
-from stepwire.protocol.versions import MODERN_VERSIONS, TASKS_EXTENSION
+from stepwire.protocol.resumption import switch_in
+from stepwire.protocol.versions import META_CLIENT, MODERN_VERSIONS, TASKS_EXTENSION
 from stepwire.schemas.validation import Violation
 from stepwire.server.kit import Call, Kit
 from stepwire.tasks.inputs import Mode
 from stepwire.tasks.outcomes import tool_error
 from stepwire.tasks.task import Cancelled, Task, TaskError, ToolResult
 
+_ROUNDS: Final = "rounds"
+"""In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
+_TAKING_ROUNDS: Final = ("fastmcp",)
+_PYTHON_SDK: Final = "mcp"
+"""The name of the Python SDK, in every host that keeps its default."""
 _NOT_ON_CARDS: Final = frozenset({Mode.SAMPLING.value, Mode.ROOTS.value})
 
 
@@ -54,6 +60,26 @@ def arguments_of(call: Call) -> JsonObject:
 def declares_tasks(call: Call) -> bool:
     """Tell whether the client declares the extension for tasks, in this very request (X2); A5: not in older eras."""
     return call.version in MODERN_VERSIONS and TASKS_EXTENSION in as_object(call.client_capabilities.get("extensions"))
+
+
+def takes_rounds(call: Call) -> bool:
+    """Tell whether a client of 2026-07-28 calls again after an InputRequiredResult (decision 51).
+
+    One that declares tasks, or what it can be asked, does. Of the others only some names are known: the Python SDK
+    sends the same name and bytes from hosts that take rounds and from hosts that fail the call.
+    """
+    asked = switch_in(call.query, _ROUNDS)
+    return declares_tasks(call) or bool(call.modes) or _name_of(call) in _TAKING_ROUNDS if asked is None else asked
+
+
+def may_give_up_soon(call: Call) -> bool:
+    """Tell whether the client may give up a call after 5 seconds, as the OpenAI Agents SDK does unless it is told."""
+    return _name_of(call) == _PYTHON_SDK
+
+
+def _name_of(call: Call) -> Json:
+    """Return the name of a client of 2026-07-28, as it sent it in this request."""
+    return as_object(as_object(call.params.get("_meta")).get(META_CLIENT)).get("name")
 
 
 def shows_card(call: Call, tool: Tool) -> bool:

@@ -13,7 +13,7 @@ from stepwire.json_text import Json, JsonObject, write
 from stepwire.protocol.versions import MODERN_VERSIONS
 from stepwire.rendering import UNFINISHED_TASK, modern_status, request_params, status_message, timestamp
 from stepwire.server.kit import Call, Kit
-from stepwire.server.tool_calls import declares_tasks, shows_card
+from stepwire.server.tool_calls import declares_tasks, shows_card, takes_rounds
 from stepwire.tasks.inputs import (
     ELICITATION_MODES,
     Elicitation,
@@ -26,6 +26,11 @@ from stepwire.tasks.inputs import (
 from stepwire.tasks.task import Task, ToolResult
 from stepwire.visible_text import quoted, visible
 
+_CARD: Final = (
+    "If this client shows cards, your user sees the task on one, with its progress and its result, and the card tells "
+    "you when it has ended: then you may end your turn now."
+)
+_NOT_HERE: Final = "it cannot be put to your user over this client's connection"
 _BY_CLIENT: Final = "Do not call the tool again for the same work: a client with MCP tasks gets the result by this id."
 
 
@@ -78,14 +83,14 @@ def stops_waiting(kit: Kit, call: Call) -> Callable[[Task], bool]:
 def unfinished(kit: Kit, call: Call, task: Task, *, is_repeat: bool = False, on_card: bool = False) -> ToolResult:
     """Return a result that gives the status of an unfinished task, and the next step of the client's model."""
     first = [repeat_words(kit.catalog.tools.get(task.work.tool))] if is_repeat else []
-    step = _step_with_card(kit, task) if on_card else next_step(kit, call, task)
-    words = [*first, _standing(kit, task), *who_answers(kit, call, task), step]
+    step = next_step(kit, call, task)
+    words = [*first, _standing(kit, task), *who_answers(kit, call, task), step, *([_CARD] if on_card else [])]
     shown = {**summary(kit, task), **question_shown(kit, call, task)}
     return _unfinished(" ".join(words), {**shown, "repeated": True} if is_repeat else shown)
 
 
 def unfinished_unread(kit: Kit, task_id: str, *, is_repeat: bool = False) -> ToolResult:
-    """Say that a task goes on that could not be read now; only legacy clients are told so."""
+    """Say that a task goes on that could not be read now."""
     words = f"The task {task_id} is not done yet. {fetch_step(task_id) if kit.fetch_tools else _BY_CLIENT}"
     shown: JsonObject = {"taskId": task_id, "status": "working"}
     if is_repeat:
@@ -146,13 +151,12 @@ def who_answers(kit: Kit, call: Call, task: Task) -> list[str]:
     if questions := _for_this_model(kit, call, task):
         return [f"It waits for an answer that you may give: {write(shown_question(questions[0]))}."]
     users = [one for one in task.input_requests if isinstance(one.asked, Elicitation)]
-    if users and call.shows_cards:
-        return ["It waits for an answer that your user gives on the card of the task. Do not answer for them."]
     if not users or any(can_ask(kit, call, one) for one in users):
         return []
+    here = "your user can give it on the card of the task, if this client shows one" if call.shows_cards else _NOT_HERE
     return [
-        "It waits for an answer that a person gives, and this client cannot ask for it. Tell your user: the question "
-        "can be answered from a client that supports MCP elicitation, signed in as the same user."
+        f"It waits for an answer that a person gives; {here}. Do not answer for them. Tell your user: the question can "
+        "be answered from a client that supports MCP elicitation, signed in as the same user."
     ]
 
 
@@ -171,15 +175,6 @@ def next_step(kit: Kit, call: Call, task: Task) -> str:
     return f"{step} It waits for news by itself, so do not pause before it. {again}"
 
 
-def _step_with_card(kit: Kit, task: Task) -> str:
-    fetch = f" If your user asks for the result here, call {RESULT_TOOL} with {write({'task_id': task.task_id})}."
-    return (
-        "A card shows your user this task: its progress, its questions and its result. Do not poll, and do not call "
-        f"{task.work.tool} again for the same work: {_effect_of_another_call(kit, task)}. Tell your user that the work "
-        f"goes on, and end your turn; the card tells you when it has ended.{fetch if kit.fetch_tools else ''}"
-    )
-
-
 def fetch_step(task_id: str, **more: Json) -> str:
     """Say how the model fetches the result."""
     return f"Next: call {RESULT_TOOL} with {write({'task_id': task_id, **more})}."
@@ -190,7 +185,7 @@ def _can_ask_its_user(kit: Kit, call: Call) -> bool:
 
 
 def _is_followed(kit: Kit, call: Call) -> bool:
-    return call.version in MODERN_VERSIONS or kit.resumes(call).calls
+    return takes_rounds(call) if call.version in MODERN_VERSIONS else kit.resumes(call).calls
 
 
 def _for_this_model(kit: Kit, call: Call, task: Task) -> tuple[InputRequest, ...]:

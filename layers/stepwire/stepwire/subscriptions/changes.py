@@ -38,6 +38,11 @@ class Change:
     progress: Progress | None = None
     """How far the task is; only for progress."""
 
+    @property
+    def id(self) -> str:
+        """The same for the same change."""
+        return f"{self.task_id}-{self.version}"
+
     def is_of(self, name: str) -> bool:
         """Tell whether this change is an event of a type."""
         if name == PROGRESSED:
@@ -55,7 +60,7 @@ class Change:
     def event(self, name: str) -> JsonObject:
         """Return this change as an event of a type that it is of."""
         return {
-            "eventId": f"{self.task_id}-{self.version}.{name.removeprefix('task.')}",
+            "eventId": f"{self.id}.{name.removeprefix('task.')}",
             "name": name,
             "timestamp": timestamp(self.at),
             "data": self._data(),

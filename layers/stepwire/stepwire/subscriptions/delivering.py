@@ -1,8 +1,9 @@
 """Deliver the events of one subscription, in order, from where the last delivery ended.
 
 A message of the queue only says that a subscription may have something to deliver. What there is, how far it was
-delivered and when the next attempt is due are in the table, so a message that comes twice does nothing twice, and a
-receiver that is dead holds up one message, however many events it misses.
+delivered and when the next attempt is due are in the table, so a message that comes twice does nothing twice. A
+subscription has one message, however many events it waits for: whoever delivers looks again before it ends, and a
+message that finds another at work is dropped.
 """
 
 from datetime import datetime, timedelta
@@ -13,17 +14,15 @@ from stepwire.engine.ports import Clock, Randomness
 from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.subscriptions.messages import Message, control_message, event_message, headers_of
-from stepwire.subscriptions.ports import Busy, Endpoints, EventStore, NotReached, Recorded, Sign, SubscriptionStore
+from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, Recorded, Sign, SubscriptionStore
 from stepwire.subscriptions.positions import Position, cursor_of
-from stepwire.subscriptions.subscription import Standing, Subscription, Verdict, category_of, verdict_on
+from stepwire.subscriptions.subscription import Subscription, Verdict, category_of, verdict_on
 
 _PAGE: Final = 50  # changes
 CLAIM: Final = timedelta(seconds=60)
 """How long one invocation may deliver before another may take over; longer than `BUDGET` and one attempt."""
-BUDGET: Final = timedelta(seconds=30)
-"""After that long, no further event is begun: the message is taken again."""
-WHEN_BUSY: Final = timedelta(seconds=5)
-"""After which a message is taken again while another delivers to its subscription."""
+BUDGET: Final = timedelta(seconds=15)
+"""After that long, no further event is begun: the message is sent again."""
 
 
 class Outcome(Enum):
@@ -45,13 +44,14 @@ class Done:
     delivered: int = 0
     skipped: int = 0
     again_after: timedelta | None = None
-    """When the message must be taken again; None: it is done with."""
+    """When the message must come again; None: it is done with."""
 
 
 @dataclass(frozen=True)
 class _Attempt:
     verdict: Verdict
-    error: str = ""
+    error: str
+    took: timedelta
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class _Progress:
     subscription: Subscription
     delivered: int = 0
     skipped: int = 0
+
+    def done(self, outcome: Outcome | None = None, again_after: timedelta | None = None) -> Done:
+        usual = Outcome.DELIVERED if self.delivered or self.skipped else Outcome.NOTHING
+        return Done(outcome or usual, self.delivered, self.skipped, again_after)
 
 
 @dataclass(frozen=True)
@@ -72,84 +76,80 @@ class Delivering:
     clock: Clock
     randomness: Randomness
 
-    def deliver(self, owner: Principal, subscription_id: str, message_id: str) -> Done:
+    def deliver(self, owner: Principal, subscription_id: str, carrier: str) -> Done:
         """Deliver what is there.
 
         Args:
             owner: the caller whose subscription it is.
             subscription_id: the subscription.
-            message_id: the message of the queue that asks for it; after a failure, it carries the next attempt.
+            carrier: the id of the message that asks for it, the same each time that it comes.
         """
         at = self.clock.now()
         until = at + CLAIM
-        found = self.store.claim(owner, subscription_id, at, until)
-        match found:
-            case None:
-                return Done(Outcome.NOTHING)
-            case Busy():
-                return Done(Outcome.NOTHING, again_after=WHEN_BUSY)
-            case Subscription():
-                waits = self._not_yet(found, message_id, at)
-                if waits is not None:
-                    self.store.finish(found, until)
-                    return waits
-                return self._deliver(found, message_id, until, at + BUDGET)
+        found = self.store.claim(owner, subscription_id, carrier, at, until)
+        if not isinstance(found, Subscription):
+            # Whoever delivers to it looks for news before it ends.
+            return Done(Outcome.NOTHING)
+        return self._not_yet(found, carrier, until, at) or self._deliver(found, carrier, until, at + BUDGET)
 
-    def _not_yet(self, subscription: Subscription, message_id: str, at: datetime) -> Done | None:
-        """Return what to do before the next attempt is due; None if it is due."""
+    def _not_yet(self, subscription: Subscription, carrier: str, until: datetime, at: datetime) -> Done | None:
+        """Give back the claim before the next attempt is due, and return what to do; None if it is due."""
         standing = subscription.standing
         if standing.is_suspended():
-            return Done(Outcome.NOTHING)
+            return self._suspend(_Progress(subscription), until, Outcome.NOTHING)
         if standing.next_attempt_at is None or standing.next_attempt_at <= at:
             return None
+        self.store.pause(subscription, until, standing.next_attempt_at)
         # Only one message carries the next attempt: all others are done with.
-        carries = standing.retried_by == message_id
+        carries = standing.retried_by == carrier
         return Done(Outcome.NOTHING, again_after=standing.next_attempt_at - at if carries else None)
 
-    def _deliver(self, subscription: Subscription, message_id: str, until: datetime, end: datetime) -> Done:
+    def _deliver(self, subscription: Subscription, carrier: str, until: datetime, end: datetime) -> Done:
         made = _Progress(subscription)
         while self.clock.now() < end:
             recorded = self.record.read(subscription.owner, made.subscription.position.number, _PAGE)
             if not recorded:
-                return self._finish(made, until, None)
+                if self.store.finish(made.subscription, until):
+                    return made.done()
+                continue  # there is news
             self._tell_of_gap(made.subscription, recorded[0])
             for one in recorded:
                 if self.clock.now() >= end:
                     break
-                made, has_failed = self._take(made, one, message_id)
-                if has_failed:
-                    return self._fail(made, until)
-        return self._finish(made, until, timedelta())
+                made, must_wait = self._take(made, one, carrier)
+                if must_wait:
+                    return self._wait(made, until)
+        self.store.pause(made.subscription, until, self.clock.now())
+        return made.done(again_after=timedelta())
 
-    def _take(self, made: _Progress, one: Recorded, message_id: str) -> tuple[_Progress, bool]:
-        """Deliver a change if it is wanted; return the progress, and whether the attempt must be repeated later."""
+    def _take(self, made: _Progress, one: Recorded, carrier: str) -> tuple[_Progress, bool]:
+        """Deliver a change if it is wanted; return the progress, and whether the receiver gets nothing for a while."""
         subscription = made.subscription
         passed = Position(one.number, max(subscription.position.at, one.change.at))
         if not one.change.matches(subscription.wanted):
             return replace(made, subscription=replace(subscription, position=passed)), False
         attempt = self._attempt(subscription, event_message(subscription, one))
-        at = self.clock.now()
-        match attempt.verdict:
-            case Verdict.DELIVERED:
-                standing = subscription.standing.after_success(at)
-                delivered = replace(subscription, position=passed, standing=standing)
-                return replace(made, subscription=delivered, delivered=made.delivered + 1), False
-            case Verdict.SKIP:
-                skipped = replace(
-                    subscription, position=passed, standing=_after_skip(subscription.standing, attempt.error)
-                )
-                return replace(made, subscription=skipped, skipped=made.skipped + 1), False
-            case Verdict.RETRY:
-                standing = subscription.standing.after_failure(attempt.error, at, message_id)
-                return replace(made, subscription=replace(subscription, standing=standing)), True
+        at, standing = self.clock.now(), subscription.standing
+        if attempt.verdict is Verdict.RETRY:
+            failed = standing.after_failure(attempt.error, at, carrier)
+            return replace(made, subscription=replace(subscription, standing=failed)), True
+        if attempt.verdict is Verdict.DELIVERED:
+            standing, made = standing.after_success(at), replace(made, delivered=made.delivered + 1)
+        else:
+            standing, made = standing.after_skip(attempt.error), replace(made, skipped=made.skipped + 1)
+        standing = standing.after_answer(attempt.took, at, carrier)
+        passed_on = replace(subscription, position=passed, standing=standing)
+        return replace(made, subscription=passed_on), standing.next_attempt_at is not None
 
     def _attempt(self, subscription: Subscription, message: Message) -> _Attempt:
-        headers = headers_of(subscription, message, self.clock.now(), self.sign)
+        began = self.clock.now()
+        headers = headers_of(subscription, message, began, self.sign)
         try:
             answer = self.endpoints.post(subscription.url, headers, message.body.encode())
         except NotReached as fault:
-            return _Attempt(Verdict.RETRY, fault.category)
-        return _Attempt(verdict_on(answer.status, subscription.standing.failures), category_of(answer.status))
+            return _Attempt(Verdict.RETRY, fault.category, self.clock.now() - began)
+        verdict = verdict_on(answer.status, subscription.standing.failures)
+        return _Attempt(verdict, category_of(answer.status), self.clock.now() - began)
 
     def _tell_of_gap(self, subscription: Subscription, first: Recorded) -> None:
         """Say once that changes were lost, which the record no longer has. The answer is ignored."""
@@ -158,18 +158,16 @@ class Delivering:
             cursor = cursor_of(subscription.owner, fresh)
             self._attempt(subscription, control_message("gap", self.randomness(8), {"cursor": cursor}))
 
-    def _finish(self, made: _Progress, until: datetime, again_after: timedelta | None) -> Done:
-        self.store.finish(made.subscription, until)
-        outcome = Outcome.DELIVERED if made.delivered or made.skipped else Outcome.NOTHING
-        return Done(outcome, made.delivered, made.skipped, again_after)
+    def _wait(self, made: _Progress, until: datetime) -> Done:
+        """Leave a receiver alone that has failed, or was slow."""
+        standing = made.subscription.standing
+        if standing.next_attempt_at is None:
+            return self._suspend(made, until, Outcome.SUSPENDED)
+        self.store.pause(made.subscription, until, standing.next_attempt_at)
+        again_after = max(standing.next_attempt_at - self.clock.now(), timedelta())
+        return made.done(Outcome.FAILED if standing.failures else None, again_after)
 
-    def _fail(self, made: _Progress, until: datetime) -> Done:
-        self.store.finish(made.subscription, until)
-        next_at = made.subscription.standing.next_attempt_at
-        if next_at is None:
-            return Done(Outcome.SUSPENDED, made.delivered, made.skipped)
-        return Done(Outcome.FAILED, made.delivered, made.skipped, max(next_at - self.clock.now(), timedelta()))
-
-
-def _after_skip(standing: Standing, error: str) -> Standing:
-    return Standing(last_error=error, last_delivery_at=standing.last_delivery_at)
+    def _suspend(self, made: _Progress, until: datetime, outcome: Outcome) -> Done:
+        """End the attempts until the caller refreshes: until then, no message is sent."""
+        self.store.pause(made.subscription, until, made.subscription.expires_at)
+        return made.done(outcome)

@@ -1,8 +1,8 @@
 """The ports of this room. `aws/` implements them; tests use fakes that pass the same contracts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Protocol, TypeAlias
+from datetime import datetime, timedelta
+from typing import Final, Protocol, TypeAlias
 
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
@@ -45,20 +45,51 @@ class EventStore(Protocol):
         ...
 
 
+CARRIED: Final = timedelta(minutes=15)
+"""How long a message is trusted to come, from when it is due: longer than the queue hides one that was taken."""
+
+
 @dataclass(frozen=True)
 class Busy:
     """Another invocation delivers to the subscription."""
 
 
+@dataclass(frozen=True)
+class Listener:
+    """A live subscription, as the recorder of changes sees it."""
+
+    wanted: Filter
+    is_told: bool = False
+    """A message is on its way, and whoever takes it will look for all changes up to now."""
+    asked_for: str | None = None
+    """The change for which that message was to be sent; None when it has been taken."""
+
+
 class SubscriptionStore(Protocol):
-    """The webhook subscriptions of each caller. Reads are consistent."""
+    """The webhook subscriptions of each caller. Reads are consistent.
+
+    A subscription has one message at most, which carries it from the first change until nothing is left to deliver.
+    The subscription says until when its message is trusted to come; a mark says that there is news since the last look.
+    """
 
     def load(self, owner: Principal, subscription_id: str) -> Subscription | None:
         """Return a subscription, possibly an expired one; None if there is none."""
         ...
 
-    def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
-        """Return what the caller's live subscriptions want, by their ids."""
+    def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
+        """Return the caller's live subscriptions by their ids."""
+        ...
+
+    def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
+        """Mark subscriptions: there is news. Return those that need a message, because none is on its way.
+
+        For the same change, the same subscriptions need one, until they are claimed.
+
+        Args:
+            owner: the caller.
+            changes: by the subscription's id, the change for which the message is to be sent.
+            at: the present.
+        """
         ...
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
@@ -76,7 +107,10 @@ class SubscriptionStore(Protocol):
         ...
 
     def refresh(self, subscription: Subscription) -> None:
-        """Write a refreshed subscription, whose place this request has reserved; the position stays as stored."""
+        """Write a refreshed subscription, whose place this request has reserved; the position stays as stored.
+
+        Its message is trusted no more: what there is may be delivered at once.
+        """
         ...
 
     def delete(self, owner: Principal, subscription_id: str) -> bool:
@@ -84,13 +118,24 @@ class SubscriptionStore(Protocol):
         ...
 
     def claim(
-        self, owner: Principal, subscription_id: str, at: datetime, until: datetime
+        self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
     ) -> Subscription | Busy | None:
-        """Take the right to deliver until a time; None if there is no live subscription."""
+        """Take the right to deliver until a time, and the mark; None if there is no live subscription.
+
+        Idempotent for the same carrier and the same times.
+        """
         ...
 
-    def finish(self, subscription: Subscription, until: datetime) -> None:
-        """Save the position and the standing, and give back a claim that was taken until that time.
+    def finish(self, subscription: Subscription, until: datetime) -> bool:
+        """Save the position and the standing, and give back a claim: the subscription has no message any more.
+
+        If there is news, take the mark, keep the claim and return False. Do nothing if the claim is another's by now,
+        or the subscription was deleted.
+        """
+        ...
+
+    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
+        """Save the position and the standing, and give back a claim: its message comes again at a time.
 
         Does nothing if the claim is another's by now, or the subscription was deleted.
         """

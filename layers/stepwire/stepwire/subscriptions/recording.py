@@ -46,7 +46,14 @@ class Recording:
                 self._ring(owner, its, at)
 
     def _ring(self, owner: Principal, changes: Sequence[Change], at: datetime) -> None:
-        wanted = self.subscriptions.live(owner, at)
-        concerned = [one for one, its in wanted.items() if any(change.matches(its) for change in changes)]
-        if concerned:
-            self.ring(owner, concerned)
+        """Send a message to each subscription that is concerned and has none."""
+        untold = dict[str, str]()
+        for one, listener in self.subscriptions.live(owner, at).items():
+            its = [change.id for change in changes if change.matches(listener.wanted)]
+            if listener.asked_for in its:  # given again: whoever was to send the message may have failed
+                untold[one] = str(listener.asked_for)
+            elif its and not listener.is_told:
+                untold[one] = its[-1]
+        silent = self.subscriptions.ask(owner, untold, at) if untold else []
+        if silent:
+            self.ring(owner, silent)

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from stepwire.engine.ports import Randomness
-from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams, ResourceExhausted
+from stepwire.engine.waiting import WaitLimiter
+from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams, LimitReached, ResourceExhausted
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
@@ -24,6 +25,8 @@ from stepwire.subscriptions.subscription import (
     subscription_id_of,
 )
 
+LONGEST_PROOF: Final = timedelta(seconds=3)
+"""How long a request waits for the proof of an endpoint, with the resolution of its name."""
 _CHALLENGE_BYTES: Final = 24
 _TOO_MANY: Final = (
     f"You have {MOST_SUBSCRIPTIONS} subscriptions, the most there may be: end one of them first. "
@@ -68,6 +71,8 @@ class Subscribing:
     randomness: Randomness
     count_call: Callable[[Principal], None]
     """Counts a call against the caller's rate, or refuses it: a challenge is a request to somebody else."""
+    limiter: WaitLimiter
+    """Slots for requests that wait for the proof of an endpoint."""
 
     def subscribe(self, asked: Asked, at: datetime) -> JsonObject:
         """Begin a subscription, or refresh it: the same caller, URL, type and arguments are the same subscription.
@@ -75,6 +80,7 @@ class Subscribing:
         Raises:
             ResourceExhausted: the caller has too many.
             CallbackEndpointError: the endpoint has not proved itself.
+            LimitReached: too many requests wait for proofs.
         """
         subscription_id = subscription_id_of(asked.owner, asked.url, asked.wanted)
         if not self.store.reserve(asked.owner, subscription_id, at, MOST_SUBSCRIPTIONS):
@@ -98,7 +104,7 @@ class Subscribing:
         else:
             self.store.refresh(subscription)
         if subscription.position.number < head.number:
-            self.ring(asked.owner, [subscription.id])
+            self.ring(asked.owner, self.store.ask(asked.owner, {subscription.id: ""}, at))
         return {
             "id": subscription.id,
             "refreshBefore": timestamp(expires_at),
@@ -127,13 +133,21 @@ class Subscribing:
         self.count_call(owner)
         challenge = self.randomness(_CHALLENGE_BYTES).hex()
         message = control_message("verification", self.randomness(8), {"challenge": challenge})
-        headers = headers_of(subscription, message, at, self.sign)
+        held = self.limiter.acquire(owner, at + LONGEST_PROOF, at)
+        if held is None:
+            raise LimitReached(
+                "Too many endpoints are being verified at the moment. Try again in some seconds.",
+                "endpoints being verified",
+                LONGEST_PROOF.total_seconds(),
+            )
         try:
-            answer = self.endpoints.post(url, headers, message.body.encode())
+            answer = self.endpoints.post(url, headers_of(subscription, message, at, self.sign), message.body.encode())
         except NotPublic:
             raise InvalidParams("params.delivery.url must lead to a public address.") from None
         except NotReached as fault:
             raise CallbackEndpointError("The endpoint was not reached.", fault.category) from None
+        finally:
+            self.limiter.release(held)
         if not is_success(answer.status):
             raise CallbackEndpointError("The endpoint refused the verification.", category_of(answer.status))
         if not _echoes(answer.body, challenge):
@@ -142,8 +156,12 @@ class Subscribing:
 
 
 def _echoes(body: bytes, challenge: str) -> bool:
+    """Tell whether an answer has the challenge. One that repeats the message has not read it: any echo does that."""
     try:
-        echoed = as_object(parse(body)).get("challenge")
+        answer = as_object(parse(body))
     except JsonTextError:
+        return False
+    echoed = answer.get("challenge")
+    if "type" in answer:
         return False
     return isinstance(echoed, str) and hmac.compare_digest(echoed.encode(errors="replace"), challenge.encode())

@@ -26,6 +26,10 @@ VERIFIED: Final = timedelta(days=7)
 """How long an endpoint that has proved itself need not do so again for the same caller."""
 PATIENCE: Final = timedelta(days=1)
 """How long deliveries are retried before they are suspended."""
+SLOW: Final = timedelta(seconds=3)
+"""A receiver that takes longer to answer gets a rest."""
+REST: Final = 9
+"""How many times as long as its answer took: 100 slow receivers of one caller are 10 deliveries at a time."""
 _FIRST_PAUSE: Final = timedelta(seconds=10)
 _LONGEST_PAUSE: Final = timedelta(hours=4)
 _REFUSALS: Final = 6
@@ -52,6 +56,7 @@ class Standing:
     failures: int = 0
     """Attempts that failed since the last success."""
     next_attempt_at: datetime | None = None
+    """Not before then; None: at once, or never if it is failing."""
     failing_since: datetime | None = None
     last_error: str | None = None
     last_delivery_at: datetime | None = None
@@ -74,6 +79,14 @@ class Standing:
     def after_success(self, at: datetime) -> "Standing":
         """Return the standing after a delivery."""
         return Standing(last_delivery_at=at)
+
+    def after_skip(self, error: str) -> "Standing":
+        """Return the standing after an event that the receiver will never take."""
+        return Standing(last_error=error, last_delivery_at=self.last_delivery_at)
+
+    def after_answer(self, took: timedelta, at: datetime, carrier: str) -> "Standing":
+        """Return the standing after an answer that is not tried again; a slow receiver gets a rest."""
+        return self if took <= SLOW else replace(self, next_attempt_at=at + REST * took, retried_by=carrier)
 
     def after_failure(self, error: str, at: datetime, carrier: str) -> "Standing":
         """Return the standing after a failed attempt; suspended when patience is at its end."""

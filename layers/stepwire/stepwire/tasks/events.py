@@ -61,6 +61,8 @@ class InputRequested:
     asked: Asked
     destination: Callback
     expires_at: datetime | None = None
+    dead: frozenset[str] = frozenset()
+    """Tokens with which no state waits any more: what was asked with them may be asked by this state."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,18 @@ class AnswersDelivered:
     """The workflow received the answers, or no longer waits for them."""
 
     tokens: frozenset[str]
+    unclaimed: frozenset[str] = frozenset()
+    """Tokens with which nobody waited, so that the answers may belong to retries of the states that asked."""
+
+
+@dataclass(frozen=True)
+class StartPostponed:
+    """The work may not have begun: a start was throttled, or got no answer."""
+
+
+@dataclass(frozen=True)
+class WorkBegun:
+    """The work has begun after its start was postponed."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +207,8 @@ TaskEvent: TypeAlias = (
     | InputAnswered
     | InputRefused
     | AnswersDelivered
+    | StartPostponed
+    | WorkBegun
     | ClientTaskNoted
     | ClientTaskClosed
     | WorkConfirmed

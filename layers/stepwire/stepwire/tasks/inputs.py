@@ -23,6 +23,9 @@ _RETRY_MARK: Final = "#"
 LARGEST_QUESTION: Final = 16_384  # bytes of JSON
 LARGEST_CONTENT: Final = 16_384  # bytes of JSON in one answer
 MOST_QUESTIONS: Final = 100  # in the life of a task, repeated ones included
+LONGEST_RETRYING: Final = timedelta(minutes=15)
+"""How long after a question the same question is taken for a retry, if the entry of the state is not known."""
+MOST_UNCLAIMED: Final = 2  # answers of 16 kB, so that the task still fits its item
 LONGEST_CONFIRMATION: Final = timedelta(minutes=15)
 
 
@@ -90,6 +93,24 @@ Asked: TypeAlias = Elicitation | Sampling | Roots
 
 
 @dataclass(frozen=True)
+class Asking:
+    """What tells whether a state that asks is one that has asked before, and was retried."""
+
+    digest: str
+    """Of the execution, the question, and the time at which the state was entered, if that is known."""
+    at: datetime
+    """When the state first asked it."""
+    has_entry: bool = False
+    """Whether the digest has the time of entry: only the same entry of the same state has this digest then."""
+
+    def is_retried_by(self, other: "Asking") -> bool:
+        """Tell whether another asking may be a retry of this one; also a loop asks the same again, but much later."""
+        if self.digest != other.digest:
+            return False
+        return self.has_entry or other.at - self.at <= LONGEST_RETRYING
+
+
+@dataclass(frozen=True)
 class Callback:
     """The answer goes to the workflow state that waits for it."""
 
@@ -97,6 +118,8 @@ class Callback:
     """Step Functions' task token. Secret: it authorizes the answer, and is stored only in the task's item."""
     arm: str = field(default="", compare=False)
     """Letter of the arm of a race whose workflow asks; empty: the task is no race."""
+    asking: "Asking | None" = field(default=None, compare=False)
+    """What the state asks; None: asked by an earlier version."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +182,10 @@ class UndeliveredAnswer:
 
     token: str
     answer: Answer
+    asking: Asking | None = None
+    """What was asked."""
+    is_unclaimed: bool = False
+    """Whether nobody waited for it: it is kept for the retry of the state that asked."""
 
 
 def retry_key(key: str, number: int) -> str:
@@ -336,6 +363,9 @@ def _check(violations: tuple[Violation, ...]) -> None:
 
 
 def _check_url(url: str) -> None:
+    # Readers of URLs leave out line ends and tabs, and show other characters as they like.
+    if any(not "!" <= character <= "~" or character == "\\" for character in url):
+        raise InvalidQuestion("at /url: it must be printable ASCII, without spaces: encode the rest (%20, xn--)")
     # M49: HTTPS only, except for a page on the developer's own machine.
     try:
         parts = urlsplit(url)

@@ -17,6 +17,8 @@ task ignores every event, so events may arrive late, more than once and in any o
     WorkStopped       cancelled         cancelled                 cancelled
     WorkChecked       working           input_required            unconfirmed
     AnswersDelivered  working           input_required            unconfirmed
+    StartPostponed    working           input_required            unconfirmed
+    WorkBegun         working           input_required            unconfirmed
     ClientTaskNoted   working           input_required            unconfirmed
     ClientTaskClosed  working           input_required            unconfirmed
     AttemptEnded      working, any end  working, any end          unconfirmed
@@ -50,8 +52,10 @@ from stepwire.tasks.events import (
     InputRequested,
     ProgressReported,
     RedriveRefused,
+    StartPostponed,
     StateEntered,
     TaskEvent,
+    WorkBegun,
     WorkChecked,
     WorkCompleted,
     WorkConfirmed,
@@ -59,7 +63,16 @@ from stepwire.tasks.events import (
     WorkFailed,
     WorkStopped,
 )
-from stepwire.tasks.inputs import MOST_QUESTIONS, Callback, InputRequest, UndeliveredAnswer, WorkflowInput, retry_key
+from stepwire.tasks.inputs import (
+    MOST_QUESTIONS,
+    MOST_UNCLAIMED,
+    Asking,
+    Callback,
+    InputRequest,
+    UndeliveredAnswer,
+    WorkflowInput,
+    retry_key,
+)
 from stepwire.tasks.retries import Attempt, begun_text, in_new_execution, next_attempt, retry_text
 from stepwire.tasks.task import (
     LONGEST_MESSAGE,
@@ -173,6 +186,9 @@ def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
         return task  # a retry of a request that is recorded, and whose response was lost
     if event.destination.token in {one.token for one in task.inputs.undelivered}:
         return task  # the same, and the question is answered already
+    adopted = _adopted(task, event)
+    if adopted is not None:
+        return adopted
     number = task.inputs.asked + 1
     names = chain((event.key,), (f"{event.key}-{suffix}" for suffix in count(number)))
     key = next(name for name in names if name not in task.inputs.used_keys)
@@ -181,9 +197,30 @@ def _ask(task: Task, event: InputRequested, at: datetime) -> Task:
     return _with_requests(replace(task, inputs=inputs), (*task.input_requests, request))
 
 
+def _adopted(task: Task, event: InputRequested) -> Task | None:
+    """Give a retried state what it has asked before, or the answer to that; None: it has not asked it before."""
+    asking = event.destination.asking
+    for one in task.input_requests:
+        callback = one.destination
+        if isinstance(callback, Callback) and callback.token in event.dead and _is_retry(callback.asking, asking):
+            destination = replace(event.destination, asking=callback.asking)
+            adopted = replace(one, destination=destination, expires_at=event.expires_at)
+            return _with_requests(task, tuple(adopted if other is one else other for other in task.input_requests))
+    for one in task.inputs.undelivered:
+        if (one.is_unclaimed or one.token in event.dead) and _is_retry(one.asking, asking):
+            claimed = replace(one, token=event.destination.token, is_unclaimed=False)
+            undelivered = tuple(claimed if other is one else other for other in task.inputs.undelivered)
+            return replace(task, inputs=replace(task.inputs, undelivered=undelivered))
+    return None
+
+
+def _is_retry(before: Asking | None, now: Asking | None) -> bool:
+    return before is not None and now is not None and before.is_retried_by(now)
+
+
 def _accept_answers(task: Task, event: InputAnswered, _at: datetime) -> Task:
     answered = tuple(
-        UndeliveredAnswer(one.destination.token, event.answers[one.key])
+        UndeliveredAnswer(one.destination.token, event.answers[one.key], one.destination.asking)
         for one in task.input_requests
         if one.key in event.answers and isinstance(one.destination, Callback)
     )
@@ -309,10 +346,26 @@ def _note_check(task: Task, event: WorkChecked, at: datetime) -> Task:
 
 
 def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
-    left = tuple(one for one in task.inputs.undelivered if one.token not in event.tokens)
-    if len(left) == len(task.inputs.undelivered):
+    left = [one for one in task.inputs.undelivered if one.token not in event.tokens]
+    kept = [
+        replace(one, is_unclaimed=True) if one.token in event.unclaimed and one.asking is not None else one
+        for one in left
+        if one.token not in event.unclaimed or one.asking is not None
+    ]
+    unclaimed = [one for one in kept if one.is_unclaimed]
+    dropped = unclaimed[: max(0, len(unclaimed) - MOST_UNCLAIMED)]
+    undelivered = tuple(one for one in kept if one not in dropped)
+    if undelivered == task.inputs.undelivered:
         return task
-    return replace(task, inputs=replace(task.inputs, undelivered=left))
+    return replace(task, inputs=replace(task.inputs, undelivered=undelivered))
+
+
+def _postpone(task: Task, _event: StartPostponed, _at: datetime) -> Task:
+    return task if task.is_unbegun else replace(task, is_unbegun=True)
+
+
+def _begin(task: Task, _event: WorkBegun, _at: datetime) -> Task:
+    return replace(task, is_unbegun=False) if task.is_unbegun else task
 
 
 def _note_client_task(task: Task, event: ClientTaskNoted, _at: datetime) -> Task:
@@ -361,10 +414,14 @@ _TRANSITIONS: Final[Mapping[type[TaskEvent], _Row]] = {
     RedriveRefused: _Row(_restart, _restart, _ignore),
     WorkChecked: _Row(_note_check, _note_check, _note_check),
     AnswersDelivered: _Row(_drop_delivered, _drop_delivered, _drop_delivered),
+    StartPostponed: _Row(_postpone, _postpone, _ignore),
+    WorkBegun: _Row(_begin, _begin, _ignore),
     ClientTaskNoted: _Row(_note_client_task, _note_client_task, _note_client_task),
     ClientTaskClosed: _Row(_close_client_task, _close_client_task, _close_client_task),
 }
-_WITHOUT_UPDATE: Final = frozenset({WorkChecked, AnswersDelivered, InputRefused, ClientTaskNoted, ClientTaskClosed})
+_WITHOUT_UPDATE: Final = frozenset(
+    {WorkChecked, AnswersDelivered, StartPostponed, WorkBegun, InputRefused, ClientTaskNoted, ClientTaskClosed}
+)
 """The events that leave `last_updated_at` as it is."""
 
 

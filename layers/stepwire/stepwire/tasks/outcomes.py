@@ -18,7 +18,7 @@ from stepwire.tasks.events import ArmEnded, AttemptEnded, WorkCompleted, WorkEnd
 from stepwire.tasks.retries import TIMEOUT
 from stepwire.tasks.shaping import Unshapable, shaped
 from stepwire.tasks.task import LONGEST_MESSAGE, Causes, ResultInExecution, Task, TaskError, ToolResult
-from stepwire.tasks.tool_results import is_tool_result
+from stepwire.tasks.tool_results import is_reserved, is_tool_result
 
 if TYPE_CHECKING:
     from stepwire.tasks.races import Standing
@@ -34,7 +34,6 @@ _RESERVED_CODES: Final = range(-32768, -31999)
 _ARN: Final = re.compile(r"arn:[a-z0-9-]+:[^\s\"'<>,;()\[\]{}]+")
 _ACCOUNT: Final = re.compile(r"(?<!\d)\d{12}(?!\d)")
 _MOST_REDRIVES: Final = 1_000_000  # more than the events of an execution's history have room for
-_RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 
 
 @dataclass(frozen=True)
@@ -284,8 +283,8 @@ def _as_structured(value: Json) -> JsonObject:
 
 
 def _tool_result(value: JsonObject) -> JsonObject:
-    # X11: the workflow must not supply the metadata that the legacy era adds to a result.
-    meta = {key: item for key, item in as_object(value.get("_meta")).items() if key != _RELATED_TASK}
+    # X11: the workflow must not supply what is the protocol's or Stepwire's to say: whose task, whose card it is.
+    meta = {key: item for key, item in as_object(value.get("_meta")).items() if not is_reserved(key)}
     members = {key: item for key, item in value.items() if key != "_meta"}
     return {"isError": False, **members, **({"_meta": meta} if meta else {})}
 

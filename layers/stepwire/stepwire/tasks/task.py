@@ -308,6 +308,8 @@ class Task:
     """The tasks that continue this one; a terminal status stays as it is."""
     usage_shard: int = 0
     """Which part of its owner's usage counts it as active (see `usage`)."""
+    is_unbegun: bool = False
+    """Whether the work may not have begun, because its start was throttled: the next reader starts it."""
     states: tuple[str, ...] | None = None
     """Names of the states that the workflow has passed, for a card (`newest_states`); None: not recorded."""
     version: int = 0

@@ -61,6 +61,16 @@ _CONTENT: Final = {
 _MEMBERS: Final = frozenset({"content", "structuredContent", "isError", "_meta"})
 
 
+_RESERVED: Final = frozenset({"modelcontextprotocol", "mcp", "stepwire"})
+RESERVED_WORDS: Final = "ui, and names with modelcontextprotocol, mcp, stepwire before the slash, are reserved"
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether a name in `_meta` is the protocol's or Stepwire's own, so that no workflow sets it."""
+    prefix, slash, _ = name.rpartition("/")
+    return (name if not slash else prefix) == "ui" or bool(slash and _RESERVED & set(prefix.split(".")))
+
+
 def is_tool_result(value: Json) -> TypeGuard[JsonObject]:
     """Tell whether every client can read the value as a CallToolResult of at most `MOST_BLOCKS` blocks."""
     # The cheap checks of the shape come first: most outputs are not a CallToolResult, and some are long.

@@ -1,6 +1,7 @@
 """The queue of function webhooks. A message names a subscription, and nothing of its events."""
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 
 _AT_ONCE: Final = 10  # of SendMessageBatch
+_LONGEST_DELAY: Final = 900  # seconds, of SQS
+_SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,8 @@ class Bell:
 
     owner: Principal
     subscription_id: str
+    carrier: str = ""
+    """The id of the first message, if this is one that was sent again."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,12 @@ class Doorbells:
             if self._client.send_message_batch(QueueUrl=self.queue_url, Entries=entries).get("Failed"):
                 raise StoreBusy
 
+    def again(self, bell: Bell, span: timedelta) -> None:
+        """Send a message again, after a time: at most 15 minutes, and whoever takes it too early does the same."""
+        body = {"principal": bell.owner, "subscription": bell.subscription_id, "carrier": bell.carrier}
+        seconds = min(-(-span // _SECOND), _LONGEST_DELAY)
+        self._client.send_message(QueueUrl=self.queue_url, MessageBody=write(body), DelaySeconds=seconds)
+
 
 def bell_of(body: str) -> Bell | None:
     """Return what a message asks for; None if it is none of ours."""
@@ -57,6 +68,7 @@ def bell_of(body: str) -> Bell | None:
         return None
     match value.get("principal"), value.get("subscription"):
         case str(owner), str(subscription_id) if PRINCIPAL_PATTERN.fullmatch(owner):
-            return Bell(Principal(owner), subscription_id)
+            carrier = value.get("carrier")
+            return Bell(Principal(owner), subscription_id, carrier if isinstance(carrier, str) else "")
         case _:
             return None

@@ -11,7 +11,9 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from socket import create_connection
+from threading import Thread
 from typing import Any, Final, cast
 
 from stepwire.lean_dataclasses import dataclass
@@ -19,7 +21,7 @@ from stepwire.subscriptions.callbacks import Endpoint, endpoint_of, is_public
 from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
 from stepwire.subscriptions.subscription import is_success
 
-DEADLINE: Final = 10.0  # seconds for a whole exchange, after the name is resolved
+DEADLINE: Final = 10.0  # seconds for a whole exchange, with the resolution of the name
 LARGEST_ANSWER: Final = 64 * 1024  # bytes, with its headers
 _LARGEST_ECHO: Final = 8 * 1024  # bytes of a body that are looked at
 _CHUNK: Final = 16 * 1024
@@ -48,10 +50,10 @@ class HttpsEndpoints:
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send a body and return the answer's status, with the beginning of its body."""
         endpoint = endpoint_of(url, allows_local=self.allows_local)
-        address = self._address_of(endpoint)
         end = time.monotonic() + self.deadline
         try:
-            with self.connect((address, endpoint.port), self.deadline) as plain:
+            address = self._address_of(endpoint, end)
+            with self.connect((address, endpoint.port), _left(end)) as plain:
                 connection = self._secured(plain, endpoint, end)
                 with connection:
                     return _exchange(connection, _request(endpoint, headers, body), end)
@@ -62,17 +64,27 @@ class HttpsEndpoints:
         except (OSError, http.client.HTTPException, ValueError):
             raise NotReached("connection_refused") from None
 
-    def _address_of(self, endpoint: Endpoint) -> str:
-        try:
-            addresses = self.resolve(endpoint.host, endpoint.port)
-        except (OSError, UnicodeError):
-            raise NotReached("connection_refused") from None
+    def _address_of(self, endpoint: Endpoint, end: float) -> str:
+        addresses = self._resolved(endpoint, _left(end))
         if not endpoint.is_tls:  # this machine, which only the local stack allows
             return addresses[0]
         # All of them: a name that has a private address too is not one to connect to.
         if not addresses or not all(self.is_public(address) for address in addresses):
             raise NotPublic
         return addresses[0]
+
+    def _resolved(self, endpoint: Endpoint, seconds: float) -> list[str]:
+        """Resolve a name. The system's resolver has no deadline: one that does not answer is left to its thread."""
+        found = Future[list[str]]()
+
+        def resolve() -> None:
+            try:
+                found.set_result(self.resolve(endpoint.host, endpoint.port))
+            except Exception as fault:  # noqa: BLE001 - raised where the result is asked for
+                found.set_exception(fault)
+
+        Thread(target=resolve, daemon=True).start()
+        return found.result(seconds)
 
     def _secured(self, plain: socket.socket, endpoint: Endpoint, end: float) -> socket.socket:
         if not endpoint.is_tls:

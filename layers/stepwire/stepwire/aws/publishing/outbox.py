@@ -16,6 +16,7 @@ from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_cli
 from stepwire.aws.publishing.doorbells import Doorbells
 from stepwire.aws.publishing.event_bus import EventBus
 from stepwire.aws.settings import read_event_bus, read_events, read_table_name, read_webhook_queue
+from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.items import task_of
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
@@ -90,6 +91,7 @@ class StatusChangesHandler:
     build_table_client: "Callable[[], DynamoDBClient]" = patient_dynamodb_client
     build_queue_client: Callable[[], Any] = sqs_client
 
+    @builds_once
     def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
         """Process a batch; records from the first failure on are delivered again."""
         found, failed = list[Heard](), list[str]()

@@ -35,6 +35,7 @@ from stepwire.tasks.inputs import (
     ELICITATION_MODES,
     Action,
     Answer,
+    Asking,
     Callback,
     Elicitation,
     FormElicitation,
@@ -108,6 +109,7 @@ def item_of(task: Task) -> Item:
         "client_modes": _text_unless_empty(sorted(mode.value for mode in task.origin.modes - ELICITATION_MODES)),
         "inputs": None if task.inputs == Inputs() else _inputs_text(task.inputs),
         "client_results": _text_unless_empty(_client_results(task.inputs)),
+        "askings": _text_unless_empty(_askings(task.inputs)),
         "client_tasks": _text_unless_empty(map(_client_task, task.client_tasks)),
         "follows": None if task.follows is None else task.follows.task_id,
         "input_of": None if task.follows is None else task.follows.first,
@@ -131,6 +133,7 @@ def item_of(task: Task) -> Item:
         "shows_state": int(task.work.shows_state),
         **_numbers_of(task.status),
         **({"usage_shard": task.usage_shard} if task.usage_shard else {}),
+        **({"unbegun": 1} if task.is_unbegun else {}),
         # Rounded up: DynamoDB may delete the item from this second on, when no reader sees the task any more.
         "expires_at": seconds_of(task.expires_at),
     }
@@ -167,7 +170,9 @@ def task_of(item: Item) -> Task:
         longest_poll_interval=_number(item, _longest_poll_interval(item)) * MILLISECOND,
         checked_at=moment_of(_number(item, "looked_at" if "looked_at" in item else "checked_at")),
         origin=_origin_of(_json(item, "origin"), _json(item, "client_modes") or ()),
-        inputs=_inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())),
+        inputs=_with_askings(
+            _inputs_of(_json(item, "inputs"), dict(_json(item, "client_results") or ())), _json(item, "askings")
+        ),
         client_tasks=tuple(map(_client_task_of, _json(item, "client_tasks") or ())),
         progress=_progress_of(_json(item, "progress"), is_counted="progress_source" in item),
         states=tuple(_json(item, "states")) if "states" in item else None,
@@ -177,6 +182,7 @@ def task_of(item: Item) -> Task:
         race=work.race,
         follows=_follows_in(item),
         follow_ups=FollowUpIds(_maybe_id(item, "followed_by_redrive"), _maybe_id(item, "followed_by_restart")),
+        is_unbegun="unbegun" in item,
         usage_shard=_number(item, "usage_shard") if "usage_shard" in item else 0,
         version=_number(item, "version"),
     )
@@ -330,8 +336,9 @@ def _json(item: Item, name: str) -> Json:
 
 def _request(request: InputRequest) -> Json:
     match request.destination:
-        case Callback(token, arm):
-            destination: JsonObject = {"token": token, **({"arm": arm} if arm else {})}
+        case Callback(token, arm, asking):
+            named = {"arm": arm or None, "asking": _asking(asking)}
+            destination: JsonObject = {"token": token, **{name: one for name, one in named.items() if one is not None}}
         case WorkflowInput(member):
             destination = {"member": member}
     params, expires_at = params_of(request.asked), milliseconds_if_any(request.expires_at)
@@ -371,7 +378,20 @@ def _request_of(value: Json) -> InputRequest:
 
 
 def _destination_of(value: JsonObject) -> Callback | WorkflowInput:
-    return Callback(value["token"], value.get("arm", "")) if "token" in value else WorkflowInput(value["member"])
+    if "token" not in value:
+        return WorkflowInput(value["member"])
+    return Callback(value["token"], value.get("arm", ""), _asking_of(value.get("asking")))
+
+
+def _asking(asking: Asking | None) -> Json:
+    return None if asking is None else [asking.digest, milliseconds_of(asking.at), int(asking.has_entry)]
+
+
+def _asking_of(value: Json) -> Asking | None:
+    if value is None:
+        return None
+    digest, at, has_entry = value
+    return Asking(digest, moment_of(int(at)), bool(has_entry))
 
 
 def _elicitation_of(params: JsonObject) -> Elicitation:
@@ -400,6 +420,22 @@ def _client_results(inputs: Inputs) -> list[Json]:
     """Return the undelivered results of clients, by their positions in `inputs`."""
     answers = enumerate(one.answer for one in inputs.undelivered)
     return [[at, load_json(one.text())] for at, one in answers if isinstance(one, InputResponse) and one.action is None]
+
+
+def _askings(inputs: Inputs) -> list[Json]:
+    """Return what was asked and is answered, by the positions of the answers in `inputs`."""
+    answers = enumerate(inputs.undelivered)
+    return [[at, _asking(one.asking), int(one.is_unclaimed)] for at, one in answers if one.asking is not None]
+
+
+def _with_askings(inputs: Inputs, askings: Json) -> Inputs:
+    if not askings:
+        return inputs
+    undelivered = list(inputs.undelivered)
+    for at, asking, is_unclaimed in askings:
+        changed = replace(undelivered[int(at)], asking=_asking_of(asking), is_unclaimed=bool(is_unclaimed))
+        undelivered[int(at)] = changed
+    return replace(inputs, undelivered=tuple(undelivered))
 
 
 def _result_of(value: Json) -> Answer:

@@ -2,7 +2,7 @@
 
     pk "catalog"         sk "head"      version, shards: names of the parts, in order
     pk "catalog#<name>"  sk "shard"     tools: JSON text, compressed; kept for a day after its replacement
-    pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served
+    pk "catalog"         sk "refusals"  refused: JSON text, why registered tools are not served, and which wait
 
 Eventually consistent reads suffice, because the parts of an older head stay for a day. The name of a replaced part is
 never used again, so a late deletion mark never hits a part in force. No principal is written as "catalog".
@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 from stepwire.aws.storage.conditions import is_failed_condition
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import seconds_of
-from stepwire.catalog.compiled import Compiled, entries_in
+from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, earlier_in, entries_in
 from stepwire.catalog.live import Published
 from stepwire.errors import SaveConflict, StoreBusy
 from stepwire.json_text import JsonObject
@@ -63,6 +63,12 @@ class DynamoDbCatalog:
             return None, {}
         entries = [entries_in(text) for text in self._texts(_names_in(head))]
         return head["version"]["N"], {name: tool for part in entries for name, tool in part.items()}
+
+    def earlier(self) -> Earlier:
+        """Return what the last run left for the next one."""
+        found = self._client.get_item(TableName=self.table_name, Key=_REFUSALS, ConsistentRead=True)
+        item = cast(Item | None, found.get("Item"))
+        return NOTHING_EARLIER if item is None else earlier_in(item["refused"]["S"])
 
     def publish(self, compiled: Compiled, over: str | None, at: datetime) -> None:
         """Replace the version `over`, by parts first, so that no reader finds a head without its parts.

@@ -4,8 +4,9 @@
     pk  the caller's principal   sk  "verified#" + digest     until
     pk  the caller's principal   sk  "events#places"          places, version
 
-A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. The secrets are
-encrypted as the whole table is (docs/decisions/0042-events.md).
+A delivery claims its subscription (`busy_until`), so that its events are delivered one after another. Until
+`carried_until`, a message of the queue is on its way, sent for the change `asked_for`; `news` says that something has
+happened since the last look. The secrets are encrypted as the whole table is (docs/decisions/0042-events.md).
 
 The limit of a caller's subscriptions is kept by places: a subscription is written only by a request that has reserved
 its place just now, and a place is given to another only after its reservation, if no live subscription has it. So
@@ -14,6 +15,8 @@ there are never more live subscriptions than places, whatever happens at the sam
 
 import hashlib
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -26,7 +29,7 @@ from stepwire.json_text import Json, load_json, write
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.event_types import Filter, filter_of
-from stepwire.subscriptions.ports import Busy
+from stepwire.subscriptions.ports import CARRIED, Busy, Listener
 from stepwire.subscriptions.positions import Position
 from stepwire.subscriptions.subscription import LONGEST_TTL, RESERVATION, Standing, Subscription
 
@@ -41,11 +44,21 @@ _MOST_TRIES: Final = 20  # simultaneous requests of one caller
 _IS_FIRST: Final = "attribute_not_exists(pk)"
 _IS_AS_READ: Final = "version = :seen"
 _IS_LIVE_AND_FREE: Final = (
-    "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(busy_until) OR busy_until <= :at)"
+    "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(busy_until) OR busy_until <= :at"
+    " OR (busy_until = :until AND busy_by = :by))"
 )
 _IS_CLAIMED: Final = "busy_until = :until"
+_HAS_NO_NEWS: Final = "attribute_not_exists(news)"
+_IS_CARRIED: Final = "carried_until > :at"
+_IS_LIVE_AND_SILENT: Final = (
+    "attribute_exists(pk) AND ends_at > :at AND (attribute_not_exists(carried_until) OR carried_until <= :at"
+    " OR asked_for = :change)"
+)
+_AT_ONCE: Final = 8  # marks; the client has ten connections
 _IS_THERE: Final = "attribute_exists(pk)"
 _REFRESHED: Final = ("secret", "previous_secret", "previous_until", "expires_at", "ends_at", "standing")
+_MESSAGE: Final = ("carried_until", "asked_for")
+"""What a refresh forgets; the mark stays for whoever delivers now."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +77,15 @@ class DynamoDbSubscriptionStore:
         item = self._get(_key(owner, subscription_id))
         return None if item is None else _subscription_of(item)
 
-    def live(self, owner: Principal, at: datetime) -> Mapping[str, Filter]:
-        """Return what the caller's live subscriptions want, by their ids."""
-        found: dict[str, Filter] = {}
+    def live(self, owner: Principal, at: datetime) -> Mapping[str, Listener]:
+        """Return the caller's live subscriptions by their ids."""
+        found: dict[str, Listener] = {}
         request: dict[str, Any] = {
             "TableName": self.table_name,
             "KeyConditionExpression": "pk = :pk AND begins_with(sk, :prefix)",
             "ExpressionAttributeValues": {":pk": {"S": owner}, ":prefix": {"S": _SUBSCRIPTION}},
             # The secrets stay where they are.
-            "ProjectionExpression": "sk, #name, arguments, ends_at",
+            "ProjectionExpression": "sk, #name, arguments, ends_at, carried_until, news, asked_for",
             "ExpressionAttributeNames": {"#name": "name"},
             "ConsistentRead": True,
         }
@@ -80,10 +93,59 @@ class DynamoDbSubscriptionStore:
             page = self._client.query(**request)
             for item in cast(list[Item], page["Items"]):
                 if int(item["ends_at"]["N"]) > milliseconds_of(at):
-                    found[item["sk"]["S"].removeprefix(_SUBSCRIPTION)] = _filter_of(item)
+                    found[item["sk"]["S"].removeprefix(_SUBSCRIPTION)] = _listener_of(item, at)
             if "LastEvaluatedKey" not in page:
                 return found
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def ask(self, owner: Principal, changes: Mapping[str, str], at: datetime) -> list[str]:
+        """Mark subscriptions, some at a time; return those that need a message."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            asked = {
+                one: pool.submit(copy_context().run, self._ask, _key(owner, one), change, at)
+                for one, change in changes.items()
+            }
+        return [one for one, answer in asked.items() if answer.result()]
+
+    def _ask(self, key: Item, change: str, at: datetime) -> bool:
+        """Mark a subscription; return whether it needs a message."""
+        values = {
+            ":at": _number(at),
+            ":until": _number(at + CARRIED),
+            ":change": {"S": change},
+            ":true": {"BOOL": True},
+        }
+        for _ in range(_MOST_TRIES):
+            is_new = self._update(
+                key, "SET news = :true, asked_for = :change, carried_until = :until", _IS_LIVE_AND_SILENT, values
+            )
+            if is_new:
+                return True
+            marked = {name: values[name] for name in (":at", ":true")}
+            if self._update(key, "SET news = :true", _IS_CARRIED, marked) or not self._is_live(key, at):
+                return False
+        raise StoreBusy
+
+    def _is_live(self, key: Item, at: datetime) -> bool:
+        item = self._get(key)
+        return item is not None and int(item["ends_at"]["N"]) > milliseconds_of(at)
+
+    def _update(self, key: Item, expression: str, condition: str, values: Mapping[str, Any], **more: Any) -> bool:
+        """Update an item if a condition holds; return whether it does."""
+        try:
+            self._client.update_item(
+                TableName=self.table_name,
+                Key=key,
+                UpdateExpression=expression,
+                ConditionExpression=condition,
+                ExpressionAttributeValues=values,
+                **more,
+            )
+        except Exception as error:
+            if not is_failed_condition(error):
+                raise
+            return False
+        return True
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
         """Reserve the place of a subscription until `RESERVATION` from now; return False if all places are taken."""
@@ -134,7 +196,7 @@ class DynamoDbSubscriptionStore:
         item = _item_of(subscription)
         kept = [name for name in _REFRESHED if name in item]
         dropped = [name for name in _REFRESHED if name not in item]
-        removal = f" REMOVE {', '.join(dropped)}" if dropped else ""
+        removal = f" REMOVE {', '.join((*dropped, *_MESSAGE))}"
         try:
             self._client.update_item(
                 TableName=self.table_name,
@@ -156,16 +218,23 @@ class DynamoDbSubscriptionStore:
         return "Attributes" in old
 
     def claim(
-        self, owner: Principal, subscription_id: str, at: datetime, until: datetime
+        self, owner: Principal, subscription_id: str, carrier: str, at: datetime, until: datetime
     ) -> Subscription | Busy | None:
         """Take the right to deliver until a time."""
         try:
             claimed = self._client.update_item(
                 TableName=self.table_name,
                 Key=_key(owner, subscription_id),
-                UpdateExpression="SET busy_until = :until",
+                UpdateExpression=(
+                    "SET busy_until = :until, busy_by = :by, carried_until = :carried REMOVE news, asked_for"
+                ),
                 ConditionExpression=_IS_LIVE_AND_FREE,
-                ExpressionAttributeValues={":at": _number(at), ":until": _number(until)},
+                ExpressionAttributeValues={
+                    ":at": _number(at),
+                    ":until": _number(until),
+                    ":by": {"S": carrier},
+                    ":carried": _number(until + CARRIED),
+                },
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
@@ -176,26 +245,32 @@ class DynamoDbSubscriptionStore:
             return Busy() if found and int(found["ends_at"]["N"]) > milliseconds_of(at) else None
         return _subscription_of(cast(Item, claimed["Attributes"]))
 
-    def finish(self, subscription: Subscription, until: datetime) -> None:
-        """Save the position and the standing, and give back the claim."""
-        item = _item_of(subscription)
-        try:
-            self._client.update_item(
-                TableName=self.table_name,
-                Key=_key(subscription.owner, subscription.id),
-                UpdateExpression="SET #number = :number, #at = :at, standing = :standing REMOVE busy_until",
-                ConditionExpression=_IS_CLAIMED,
-                ExpressionAttributeNames={"#number": "number", "#at": "at"},
-                ExpressionAttributeValues={
-                    ":number": item["number"],
-                    ":at": item["at"],
-                    ":standing": item["standing"],
-                    ":until": _number(until),
-                },
-            )
-        except Exception as error:
-            if not is_failed_condition(error):
-                raise
+    def finish(self, subscription: Subscription, until: datetime) -> bool:
+        """Save the position and the standing, and give back the claim, unless there is news."""
+        removed = "REMOVE busy_until, busy_by, carried_until, asked_for"
+        if self._save(subscription, until, removed, f"{_IS_CLAIMED} AND {_HAS_NO_NEWS}", {}):
+            return True
+        key = _key(subscription.owner, subscription.id)
+        return not self._update(key, "REMOVE news, asked_for", _IS_CLAIMED, {":until": _number(until)})
+
+    def pause(self, subscription: Subscription, until: datetime, resumes_at: datetime) -> None:
+        """Save the position and the standing, and give back the claim; the message is trusted to come."""
+        carried = {":carried": _number(resumes_at + CARRIED)}
+        self._save(subscription, until, ", carried_until = :carried REMOVE busy_until, busy_by", _IS_CLAIMED, carried)
+
+    def _save(self, one: Subscription, until: datetime, rest: str, condition: str, values: Item) -> bool:
+        item = _item_of(one)
+        return self._update(
+            _key(one.owner, one.id),
+            f"SET #number = :number, #at = :at, standing = :standing {rest}",
+            condition,
+            {
+                **{f":{name}": item[name] for name in ("number", "at", "standing")},
+                ":until": _number(until),
+                **values,
+            },
+            ExpressionAttributeNames={"#number": "number", "#at": "at"},
+        )
 
     def is_verified(self, owner: Principal, url: str, at: datetime) -> bool:
         """Tell whether an endpoint has proved itself to this caller."""
@@ -243,6 +318,12 @@ def _subscription_of(item: Item) -> Subscription:
         _moment(item, "previous_until") if "previous_until" in item else None,
         _standing_of(load_json(item["standing"]["S"])),
     )
+
+
+def _listener_of(item: Item, at: datetime) -> Listener:
+    is_carried = "carried_until" in item and int(item["carried_until"]["N"]) > milliseconds_of(at)
+    asked_for = item["asked_for"]["S"] if "asked_for" in item else None
+    return Listener(_filter_of(item), is_carried and "news" in item, asked_for if is_carried else None)
 
 
 def _filter_of(item: Item) -> Filter:

@@ -19,7 +19,7 @@ from stepwire.lean_dataclasses import dataclass
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_HAS_A_FREE_SLOT: Final = "attribute_not_exists(leases) OR size(leases) < :most"
+_HAS_A_FREE_SLOT: Final = "attribute_not_exists(leases) OR size(leases) < :most OR contains(leases, :number)"
 _ITEM_RETENTION: Final = timedelta(days=1)  # longer than any lease; then DynamoDB's TTL removes an unused pool
 _NUMBERS_PER_MILLISECOND: Final = 100_000  # more than the largest `Lease.number`
 
@@ -49,7 +49,7 @@ class DynamoDbWaitSlots:
         self._remove(pool, [_number(lease)])
 
     def _add(self, pool: str, lease: Lease, most: int) -> list[str]:
-        """Add a lease to a pool that has a free slot, else return the leases that fill the pool."""
+        """Add a lease to a pool that has a free slot, or has the lease; else return the leases that fill the pool."""
         try:
             self._client.update_item(
                 TableName=self.table_name,
@@ -59,6 +59,7 @@ class DynamoDbWaitSlots:
                 ExpressionAttributeValues={
                     ":lease": {"NS": [_number(lease)]},
                     ":most": {"N": str(most)},
+                    ":number": {"N": _number(lease)},
                     ":expires": {"N": str(seconds_of(lease.until + _ITEM_RETENTION))},
                 },
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",

@@ -1,6 +1,7 @@
 """Read the events with which workflow states ask for input.
 
-{"execution_arn": "...", "task_token": "...", "key": "approval", "elicitation": {...}, "timeout_seconds"?: 86400}
+{"execution_arn": "...", "task_token": "...", "key": "approval", "elicitation": {...}, "timeout_seconds"?: 86400,
+ "state_entered"?: "2026-..."}
 
 Instead of `elicitation`: `sampling` with the params of `sampling/createMessage`, or `roots` with an empty object.
 """
@@ -25,4 +26,5 @@ def question_of(event: dict[str, Any]) -> Question:
         timeout_seconds=event.get("timeout_seconds"),
         sampling=event.get("sampling"),
         roots=event.get("roots"),
+        state_entered=event.get("state_entered"),
     )

@@ -13,7 +13,7 @@ from stepwire.lean_dataclasses import dataclass, field
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
-_SESSION: Final = "stepwire"
+_LONGEST_SESSION: Final = 64  # characters, which the names of functions have at most too
 _RENEWED_BEFORE: Final = timedelta(minutes=5)
 """The remaining lifetime at which credentials are renewed: longer than any request. The sweep asks at each call."""
 
@@ -55,6 +55,11 @@ class ClientsElsewhere:
             return kept.client
 
 
-def assumed(sts: Any, role: str, external_id: str) -> Any:
-    """Return STS's answer to the wish to assume a role."""
-    return sts.assume_role(RoleArn=role, RoleSessionName=_SESSION, ExternalId=external_id)
+def assumed(sts: Any, role: str, external_id: str, function: str = "") -> Any:
+    """Return STS's answer to the wish to assume a role, in a session that is named after the function.
+
+    So CloudTrail there tells endpoints and their functions apart. The call itself names the execution, and with it the
+    task and its tool (`stepwire task`).
+    """
+    session = function[-_LONGEST_SESSION:] or "stepwire"
+    return sts.assume_role(RoleArn=role, RoleSessionName=session, ExternalId=external_id)

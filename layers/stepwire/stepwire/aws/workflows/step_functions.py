@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
 
-from stepwire.aws.throttling import THROTTLED
+from stepwire.aws.throttling import THROTTLED, is_weather
 from stepwire.errors import (
     KeyDenied,
     RedriveRefused,
@@ -216,10 +216,27 @@ class StepFunctionsWorkflows:
         except BotoCoreError as error:
             raise WorkflowsUnavailable from error
 
-    def complete_callback(self, token: str, output: str) -> None:
-        """Complete a state that waits for a callback."""
-        with _waiting_state():
+    def waits(self, token: str) -> bool:
+        """Tell whether a state still waits for a callback. A heartbeat changes nothing of a state without a limit."""
+        try:
+            self._client.send_task_heartbeat(taskToken=token)
+        except ClientError as error:
+            return _is_waiting_after(error)
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return True
+
+    def complete_callback(self, token: str, output: str) -> bool:
+        """Complete a state that waits for a callback; False if certainly no state has waited for this one."""
+        try:
             self._client.send_task_success(taskToken=token, output=output)
+        except ClientError as error:
+            # Of a retry by the SDK, the first attempt may have been taken.
+            is_retry = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) > 0
+            return _is_waiting_after(error) or is_retry
+        except BotoCoreError as error:
+            raise WorkflowsUnavailable from error
+        return True
 
     def fail_callback(self, token: str, error: str, cause: str) -> None:
         """Fail a state that waits for a callback."""
@@ -241,6 +258,13 @@ class StepFunctionsWorkflows:
                 raise
             return False
         return True
+
+
+def _is_waiting_after(error: ClientError) -> bool:
+    """Return False for the errors of a state that no longer waits; all others may be temporary."""
+    if code_of(error) not in _NO_LONGER_WAITING:
+        raise _unavailable(error) from error
+    return False
 
 
 @contextmanager
@@ -347,7 +371,7 @@ def _unavailable(error: ClientError) -> WorkflowsUnavailable:
         return KeyDenied()
     if code == _ROLE_DENIAL:
         return RoleDenied()
-    return WorkflowsThrottled() if code in THROTTLED else WorkflowsUnavailable()
+    return WorkflowsThrottled() if is_weather(error) else WorkflowsUnavailable()
 
 
 def code_of(error: ClientError) -> str:

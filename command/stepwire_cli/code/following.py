@@ -1,0 +1,315 @@
+"""Follow an event through the functions of a program, and note what is read of it.
+
+The rule: a read counts as needed only where nothing can come before it: no test, no loop, no early return, no handler
+of errors. What is followed nowhere else is noted as passed on.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, Final
+
+from stepwire_cli.code.calls import Calls, dotted
+from stepwire_cli.code.tree import (
+    Attribute,
+    Bind,
+    Branch,
+    Call,
+    Compares,
+    Define,
+    Each,
+    Evaluate,
+    Expression,
+    Fields,
+    Function,
+    Get,
+    Holds,
+    If,
+    Items,
+    Leave,
+    Literal,
+    Loop,
+    Made,
+    Name,
+    Needs,
+    Pattern,
+    Program,
+    Several,
+    Statement,
+    Try,
+    TypeTest,
+)
+from stepwire_cli.code.values import (
+    ANYTHING,
+    Code,
+    File,
+    Known,
+    Object,
+    Scope,
+    Value,
+    either,
+    item,
+    member,
+    paths_of,
+)
+
+_MOST_STEPS: Final = 60_000  # expressions, of all functions
+_EXPORTS: Final = ("exports", "module.exports")
+_BOTH: Final = 2  # ways, one of which runs
+_INDEX_NAMES: Final = frozenset({"i", "j", "k", "n", "idx", "index"})
+_SIZES: Final = frozenset({"length", "size"})  # of a text or a list in JavaScript
+
+
+class Following(Calls):
+    """One walk through a program."""
+
+    def block(self, statements: Sequence[Statement], scope: Scope) -> bool:
+        """Follow statements, and tell whether the function may end in them without an error."""
+        may_end, was = False, (self.is_certain, self.is_chosen)
+        for one in statements:
+            may_end |= self._statement(one, scope)
+            self.is_certain &= not may_end
+            self.is_chosen |= may_end
+        self.is_certain, self.is_chosen = was
+        return may_end
+
+    def _statement(self, one: Statement, scope: Scope) -> bool:
+        return _STATEMENTS[type(one)](self, one, scope)
+
+    def assign(self, one: Bind, scope: Scope) -> bool:
+        """Follow an assignment."""
+        self.bind(one.target, self.value(one.value, scope), scope)
+        return False
+
+    def evaluate(self, one: Evaluate, scope: Scope) -> bool:
+        """Follow an expression whose value is not kept."""
+        self.value(one.value, scope)
+        return False
+
+    def define(self, one: Define, scope: Scope) -> bool:
+        """Give a function its name."""
+        scope.names[one.name] = (Code(one.function, scope),)
+        return False
+
+    def leave(self, one: Leave, scope: Scope) -> bool:
+        """Follow the end of a function."""
+        value = self.value(one.value, scope)
+        if self.returned and not one.is_failure:
+            self.returned[-1].append(value)
+        if len(self.calls) == 1 and not one.is_failure:
+            self.escape(value, 0, scope)
+        return not one.is_failure
+
+    def test(self, one: If, scope: Scope) -> bool:
+        """Follow a test, and what comes of it."""
+        self.value(one.test, scope)
+        return self._ways(one.ways, scope, is_chosen=True)
+
+    def loop(self, one: Loop, scope: Scope) -> bool:
+        """Follow a loop."""
+        self.bind(one.target, item(self.value(one.of, scope)), scope)
+        return self._ways((one.body,), scope)
+
+    def attempt(self, one: Try, scope: Scope) -> bool:
+        """Follow what may fail."""
+        hides_errors = not all(map(_fails, one.handlers))
+        ended = self._ways((one.body,), scope) if hides_errors else self.block(one.body, scope)
+        ended |= self._ways(one.handlers, scope)
+        return self.block(one.last, scope) or ended
+
+    def _ways(self, ways: Sequence[Sequence[Statement]], scope: Scope, *, is_chosen: bool = False) -> bool:
+        """Follow statements of which only some may run; what they assign may be so or otherwise afterwards."""
+        before, after, may_end = dict(scope.names), list[dict[str, Value]](), False
+        with self.perhaps(is_chosen=is_chosen):
+            for one in ways:
+                scope.names = dict(before)
+                may_end |= self.block(one, scope)
+                after.append(scope.names)
+        ends = after if len(ways) == _BOTH else [before, *after]
+        names = {name: None for one in ends for name in one}
+        scope.names = {name: either(*(one[name] for one in ends if name in one)) for name in names}
+        return may_end
+
+    def bind(self, target: Pattern, value: Value, scope: Scope) -> None:
+        """Give a value to names, and note what is taken apart."""
+        match target:
+            case Name():
+                scope.names[target.name] = value
+            case Fields():
+                self._take_apart(target, value, scope)
+            case Items():
+                for one in target.targets:
+                    self.bind(one, item(value), scope)
+            case Get():
+                self._write(target, scope)
+                self.escape(value, target.line, scope)
+            case None:
+                pass
+
+    def _take_apart(self, target: Fields, value: Value, scope: Scope) -> None:
+        self.needed(value, target.line, scope, frozenset())
+        for one in target.fields:
+            inner = self.read(value, one.name, target.line, scope)
+            if one.default is not None:
+                self.missing(inner, one.default, target.line, scope)
+                inner = either(inner, self.value(one.default, scope))
+            self.bind(one.target, inner, scope)
+        if target.rest is not None:
+            scope.names[target.rest] = value
+
+    def _write(self, target: Get, scope: Scope) -> None:
+        key = self.value(target.key, scope)
+        name = key[0].value if len(key) == 1 and isinstance(key[0], Known) else None
+        for path in paths_of(self.value(target.of, scope)):
+            if isinstance(name, str) and self.is_certain:
+                self.written.add((*path, name))
+
+    def value(self, node: Expression, scope: Scope) -> Value:
+        """Return what an expression may be, and note what it reads."""
+        self.steps += 1
+        return ANYTHING if self.steps > _MOST_STEPS else _VALUES[type(node)](self, node, scope)
+
+    def literal(self, node: Literal, _scope: Scope) -> Value:
+        """Return a value that is written out."""
+        return (Known(node.value),)
+
+    def name(self, node: Name, scope: Scope) -> Value:
+        """Return what a name means."""
+        return self.named(node.name, scope)
+
+    def function(self, node: Function, scope: Scope) -> Value:
+        """Return a function that is written out."""
+        return (Code(node, scope),)
+
+    def needs(self, node: Needs, scope: Scope) -> Value:
+        """Note a type that is needed."""
+        self.note(self.value(node.of, scope), 0, scope, types=node.types)
+        return ANYTHING
+
+    def compared(self, node: Compares, scope: Scope) -> Value:
+        """Note a comparison."""
+        self.note(self.value(node.of, scope), 0, scope, compared=tuple(one.value for one in node.values))
+        return ANYTHING
+
+    def type_test(self, node: TypeTest, scope: Scope) -> Value:
+        """Note that a type is tested."""
+        self.type_tested |= set(paths_of(self.value(node.of, scope)))
+        return ANYTHING
+
+    def each_item(self, node: Each, scope: Scope) -> Value:
+        """Follow a loop inside an expression."""
+        self.bind(node.target, item(self.value(node.of, scope)), scope)
+        with self.perhaps():
+            for one in node.body:
+                self.escape(self.value(one, scope), 0, scope)
+        return ANYTHING
+
+    def several(self, node: Several, scope: Scope) -> Value:
+        """Follow the parts of anything else."""
+        for one in node.parts:
+            value = self.value(one, scope)
+            if not node.is_text:
+                self.escape(value, 0, scope)
+        return ANYTHING
+
+    def attribute(self, node: Attribute, scope: Scope) -> Value:
+        """Return an attribute, which only files have."""
+        value = self.value(node.of, scope)
+        files = tuple(one for one in value if isinstance(one, File))
+        return either(*(self.named(node.name, one.scope) for one in files)) if files else ANYTHING
+
+    def got(self, node: Get, scope: Scope) -> Value:
+        """Return a member or an item."""
+        value, key = self.value(node.of, scope), self.value(node.key, scope)
+        known = key[0].value if len(key) == 1 and isinstance(key[0], Known) else None
+        if dotted(node) in _EXPORTS:
+            return (File(scope.outermost),)
+        files = tuple(one for one in value if isinstance(one, File))
+        if files and isinstance(known, str):
+            return either(*(self.named(known, one.scope) for one in files))
+        if not node.is_guarded:
+            self.needed(value, node.line, scope, frozenset())
+        if known in _SIZES and not node.is_strict and all(paths_of(value)):
+            return ANYTHING
+        if isinstance(known, str):
+            with self.perhaps(is_chosen=node.is_guarded) if node.is_guarded else nullcontext():
+                return self.read(value, known, node.line, scope, must=node.is_strict)
+        if isinstance(known, int) or (isinstance(node.key, Name) and node.key.name in _INDEX_NAMES):
+            return item(value)
+        self.escape(value, node.line, scope)
+        return ANYTHING
+
+    def made(self, node: Made, scope: Scope) -> Value:
+        """Return an object that is written out."""
+        members = tuple((name, self.value(one, scope)) for name, one in node.members.items())
+        for one in node.parts:
+            self.escape(self.value(one, scope), 0, scope)
+        base = either(*(self.value(one, scope) for one in node.spread)) if node.spread else ()
+        return (Object(members, base),)
+
+    def branch(self, node: Branch, scope: Scope) -> Value:
+        """Return what one of several expressions gives."""
+        first = self.value(node.always, scope)
+        if node.is_value:
+            for one in node.maybe:
+                self.missing(first, one, 0, scope)
+        with self.perhaps(is_chosen=True):
+            others = [self.value(one, scope) for one in node.maybe]
+        return either(*([first] if node.is_value else []), *others)
+
+    def held(self, node: Holds, scope: Scope) -> Value:
+        """Note a test for a member."""
+        value, key = self.value(node.of, scope), self.value(node.key, scope)
+        if len(key) == 1 and isinstance(key[0], Known) and isinstance(key[0].value, str):
+            self.note(member(value, key[0].value), node.line, scope, tested=True, held=True)
+        return ANYTHING
+
+
+def _fails(statements: Sequence[Statement]) -> bool:
+    """Tell whether a handler of errors raises one itself in the end."""
+    last = statements[-1] if statements else None
+    return isinstance(last, Leave) and last.is_failure
+
+
+_STATEMENTS: Final[dict[type, Callable[[Following, Any, Scope], bool]]] = {
+    Bind: Following.assign,
+    Evaluate: Following.evaluate,
+    Define: Following.define,
+    Leave: Following.leave,
+    If: Following.test,
+    Loop: Following.loop,
+    Try: Following.attempt,
+}
+_VALUES: Final[dict[type, Callable[[Following, Any, Scope], Value]]] = {
+    Literal: Following.literal,
+    Name: Following.name,
+    Attribute: Following.attribute,
+    Get: Following.got,
+    Call: Following.called,
+    Made: Following.made,
+    Branch: Following.branch,
+    Needs: Following.needs,
+    Compares: Following.compared,
+    Holds: Following.held,
+    TypeTest: Following.type_test,
+    Each: Following.each_item,
+    Function: Following.function,
+    Several: Following.several,
+}
+
+
+def scope_of(program: Program, place: str) -> Scope:
+    """Return the scope of a file, with its functions and constants."""
+    scope = Scope({}, program, place)
+    for one in program.body:
+        match one:
+            case Define():
+                scope.names[one.name] = (Code(one.function, scope),)
+            case Bind(target=Name(name), value=Function() as function):
+                scope.names[name] = (Code(function, scope),)
+            case Bind(target=Name(name), value=Literal(value)):
+                scope.names[name] = (Known(value),)
+            case Bind(target=Name(name), value=Name() | Get() as value) if dotted(value) in _EXPORTS:
+                scope.names[name] = (File(scope),)
+            case _:
+                pass
+    return scope

@@ -1,0 +1,128 @@
+"""What a value of a running function may be: a part of its event, something put together, or anything."""
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from stepwire_cli.code.tree import Function, Program, Shape
+from stepwire_cli.wrap.values import EACH
+
+JSON_TEXT: Final = "{}"
+"""The step of a path that stands for what a JSON text says."""
+_MOST: Final = 5
+
+
+@dataclass(frozen=True)
+class At:
+    """The part of the event at a path."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object that was put together."""
+
+    members: "tuple[tuple[str, Value], ...]"
+    base: "Value" = ()
+    """Where its other members come from."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that the code writes out."""
+
+    value: str | int | float | bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A function, with the names that it sees."""
+
+    function: Function
+    scope: "Scope"
+
+
+@dataclass(frozen=True, eq=False)
+class Class:
+    """A type of which values can be made."""
+
+    shape: Shape
+    scope: "Scope"
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """Another file of the program."""
+
+    scope: "Scope"
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Something else."""
+
+
+Alternative: TypeAlias = At | Object | Known | Code | Class | File | Anything
+Value: TypeAlias = tuple[Alternative, ...]
+ANYTHING: Final[Value] = (Anything(),)
+
+
+@dataclass(eq=False)
+class Scope:
+    """The names that a piece of code sees."""
+
+    names: dict[str, Value]
+    program: Program
+    place: str
+    """The file, as it is named in notes."""
+    outer: "Scope | None" = None
+
+    def look_up(self, name: str) -> Value | None:
+        """Return what a name means; None if it is not known."""
+        if name in self.names:
+            return self.names[name]
+        return None if self.outer is None else self.outer.look_up(name)
+
+    @property
+    def outermost(self) -> "Scope":
+        """The scope of the file."""
+        return self if self.outer is None else self.outer.outermost
+
+
+def either(*values: Value) -> Value:
+    """Return the value that is one of these."""
+    found = tuple(dict.fromkeys(one for value in values for one in value))
+    if len(found) <= _MOST:
+        return found
+    return (*[one for one in found if isinstance(one, At)][:_MOST], *ANYTHING)
+
+
+def paths_of(value: Value) -> list[tuple[str, ...]]:
+    """Return the parts of the event that a value may be."""
+    return [one.path for one in value if isinstance(one, At)]
+
+
+def is_certain(value: Value) -> bool:
+    """Tell whether a value is one part of the event and nothing else."""
+    return len(value) == 1 and isinstance(value[0], At)
+
+
+def member(value: Value, name: str) -> Value:
+    """Return a member of a value."""
+    return either(*(_member(one, name) for one in value)) or ANYTHING
+
+
+def item(value: Value) -> Value:
+    """Return any item of a list."""
+    return either(*((At((*one.path, EACH)),) if isinstance(one, At) else ANYTHING for one in value)) or ANYTHING
+
+
+def _member(one: Alternative, name: str) -> Value:
+    if isinstance(one, At):
+        return (At((*one.path, name)),)
+    if isinstance(one, Object):
+        found = dict(one.members).get(name)
+        return found if found is not None else member(one.base, name) if one.base else ANYTHING
+    if isinstance(one, File):
+        return one.scope.look_up(name) or ANYTHING
+    return ANYTHING

@@ -1,0 +1,137 @@
+"""Write drafts of manifests to a folder, and show what came of each state machine.
+
+The rule: a manifest that is in the folder already is what its owner has reviewed, and is never written over.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from stepwire.json_text import as_object
+from stepwire_cli.wrap.drafts import Draft
+from stepwire_cli.wrap.snippets import Tool, snippet
+
+_COLUMNS: Final = ("tool", "state machine", "fields", "needed", "runs")
+
+
+class Screen(Protocol):
+    """Where people and programs read."""
+
+    as_json: bool
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line for people."""
+        ...
+
+    def error(self, text: str) -> None:
+        """Print what is wrong."""
+        ...
+
+    def result(self, text: str) -> None:
+        """Print a result."""
+        ...
+
+    def json(self, value: Any) -> None:
+        """Print JSON."""
+        ...
+
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+        """Print a table."""
+        ...
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """What came of one state machine."""
+
+    arn: str
+    draft: Draft | None
+    """None: it cannot be a tool."""
+    problems: tuple[str, ...]
+    """What its owner must know, one line each."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where drafts go."""
+
+    folder: Path
+    """Where the manifests are."""
+    endpoint: str
+    """Name of the endpoint's stack."""
+    snippet: Tool | None = None
+    """What makes the owner's stack, if its lines are wanted."""
+
+
+def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes: Sequence[str] = ()) -> None:
+    """Write the manifests that are not there yet, and show all.
+
+    Args:
+        found: what came of the state machines.
+        place: where the manifests go.
+        screen: where people read.
+        notes: what is said of several of them at once.
+    """
+    made = [one.draft for one in found if one.draft is not None]
+    written = _written(made, place.folder)
+    if screen.as_json:
+        screen.json([_as_json(one, place.folder) for one in found])
+    elif place.snippet is not None:
+        for one in made:
+            screen.result(snippet(one, place.endpoint, place.snippet))
+    else:
+        screen.table(_COLUMNS, (_row(one) for one in made))
+    for problem in (problem for one in found for problem in one.problems):
+        screen.say(problem, "warning")
+    for line in _hints(made, place.folder):
+        screen.say(line)
+    for note in notes:
+        screen.say(note)
+    kept = len(made) - len(written)
+    there = f", {kept} there already" if kept else ""
+    screen.say(f"{counted(len(written), 'manifest')} written to {place.folder}/{there}.")
+
+
+def _hints(made: Sequence[Draft], folder: Path) -> Iterator[str]:
+    for one in made:
+        for hint in one.hints:
+            where = f", with the lines at the end of {folder / one.name}.yaml" if hint.lines else ""
+            yield f"{one.machine.name}: {hint}{where}"
+
+
+def _written(drafts: Sequence[Draft], folder: Path) -> list[Path]:
+    written: list[Path] = []
+    for one in drafts:
+        path = folder / f"{one.name}.yaml"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(one.text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def _row(draft: Draft) -> tuple[str, ...]:
+    schema = as_object(draft.manifest["input_schema"])
+    counts = (len(schema.get("properties", ())), len(schema.get("required", ())), draft.runs)
+    return (draft.name, draft.machine.name, *map(str, counts))
+
+
+def _as_json(one: Wrapped, folder: Path) -> dict[str, Any]:
+    made = one.draft
+    if made is None:
+        return {"state_machine": one.arn, "tool": None, "problems": list(one.problems)}
+    return {
+        "state_machine": one.arn,
+        "tool": made.name,
+        "manifest": made.manifest,
+        "file": str(folder / f"{made.name}.yaml"),
+        "runs": made.runs,
+        "problems": list(one.problems),
+        "hints": [{"what": hint.what, "fix": hint.fix, "lines": list(hint.lines)} for hint in made.hints],
+    }
+
+
+def counted(number: int, name: str) -> str:
+    """Return a number of things in words."""
+    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -1,0 +1,190 @@
+"""The state machines of a SAM or CloudFormation template, and of the templates that it nests."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from stepwire.json_text import Json, JsonObject, as_object
+from stepwire_cli.files.functions import Entry, Functions, functions_of
+from stepwire_cli.files.intrinsics import Resolver, Values, substituted
+from stepwire_cli.files.texts import Unreadable, parsed, value_of
+
+MACHINES: Final = ("AWS::Serverless::StateMachine", "AWS::StepFunctions::StateMachine")
+_STACKS: Final = {"AWS::CloudFormation::Stack": "TemplateURL", "AWS::Serverless::Application": "Location"}
+_PARAMETER: Final = "AWS::SSM::Parameter"
+_FILES: Final = ("DefinitionUri", "DefinitionS3Location")
+_OUTPUTS: Final = ".Outputs."
+_PROJECT_MARKS: Final = (
+    *("README.md", "readme.md", "cdk.json", "main.tf", "package.json", "pyproject.toml", "serverless.yml", ".git"),
+)
+_DEEPEST: Final = 5  # templates inside templates
+
+
+@dataclass(frozen=True)
+class FoundMachine:
+    """A state machine in a file."""
+
+    path: Path
+    """The file that has its definition."""
+    definition: JsonObject
+    title: tuple[str, ...]
+    """What it may be called, the best first."""
+    name: str | None = None
+    """Its name in AWS, if it is known before a deployment."""
+    logical_id: str = ""
+    """In its template; empty: it is in none."""
+    is_express: bool = False
+    template: "Template | None" = None
+    folder: Path = Path()
+    """The folder that was named, and that the project is in."""
+
+    @property
+    def project(self) -> Path:
+        """The folder of its project: that of its template, or the one around its definition."""
+        if self.template is not None:
+            return self.template.path.parent
+        around = [one for one in self.path.parents if one == self.folder or one.is_relative_to(self.folder)]
+        marked = (one for one in around if any((one / mark).exists() for mark in _PROJECT_MARKS))
+        return next(marked, around[0] if around else self.path.parent)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What cannot be read, in one line."""
+
+    where: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template with what it nests."""
+
+    path: Path
+    body: JsonObject
+    resolver: Resolver
+    functions: Functions
+    children: "dict[str, Template]" = field(default_factory=dict[str, "Template"])
+    """The templates that it nests, by the logical ids of their stacks."""
+    outer: "Template | None" = None
+
+    @property
+    def resources(self) -> dict[str, JsonObject]:
+        """The resources by their logical ids."""
+        return {name: as_object(one) for name, one in as_object(self.body.get("Resources")).items()}
+
+    def files(self) -> Iterator[Path]:
+        """Yield the template's file, and those of what it nests."""
+        yield self.path
+        for one in self.children.values():
+            yield from one.files()
+
+    def function(self, text: str) -> Entry | None:
+        """Return the code of the function that a text names; one of an outer template too."""
+        if (found := self.functions.named(text)) is not None:
+            return found
+        stack, outputs, name = text.removeprefix("${").removesuffix("}").partition(_OUTPUTS)
+        if outputs and stack in self.children:
+            child = self.children[stack]
+            value = as_object(as_object(child.body.get("Outputs")).get(name)).get("Value")
+            return child.function(child.resolver.text(value))
+        return None if self.outer is None else self.outer.function(text)
+
+    def machines(self) -> Iterator[FoundMachine | Fault]:
+        """Yield the state machines, those of nested templates too."""
+        for name, one in self.resources.items():
+            if one.get("Type") in MACHINES:
+                yield self._machine(name, as_object(one.get("Properties")))
+        for one in self.children.values():
+            yield from one.machines()
+
+    def manifests(self) -> Iterator[tuple[str, str]]:
+        """Yield where a manifest of a tool is registered, and its text (docs/adopting.md)."""
+        for name, one in self.resources.items():
+            properties = as_object(one.get("Properties"))
+            if one.get("Type") == _PARAMETER and "/tools/" in self.resolver.text(properties.get("Name")):
+                yield name, self.resolver.text(properties.get("Value"))
+        for one in self.children.values():
+            yield from one.manifests()
+
+    def _machine(self, name: str, properties: JsonObject) -> FoundMachine | Fault:
+        resolver = self.resolver
+        try:
+            path, value = self._definition(properties)
+        except Unreadable as error:
+            return Fault(f"{self.path}: {name}", str(error))
+        names = as_object(resolver.value(properties.get("DefinitionSubstitutions", {})))
+        definition = as_object(substituted(value, names))
+        if "StartAt" not in definition:
+            return Fault(f"{self.path}: {name}", "its definition has no StartAt")
+        called = resolver.text(properties.get("Name", properties.get("StateMachineName")))
+        is_known = bool(called) and "${" not in called
+        kind = resolver.text(properties.get("Type", properties.get("StateMachineType")))
+        return FoundMachine(
+            path, definition, ((called,) if is_known else ()) + (name,), called if is_known else None, name,
+            kind == "EXPRESS", self,
+        )  # fmt: skip
+
+    def _definition(self, properties: JsonObject) -> tuple[Path, Json]:
+        """Return the file and the value of a definition.
+
+        Raises:
+            Unreadable: it is not on this disk, or no definition.
+        """
+        if "Definition" in properties:
+            return self.path, self.resolver.value(properties["Definition"])
+        written = as_object(properties.get("DefinitionString"))
+        included = as_object(as_object(written.get("Fn::Transform")).get("Parameters")).get("Location")
+        if "DefinitionString" in properties and included is None:
+            return self.path, parsed(self.resolver.text(properties["DefinitionString"]), is_json=True)
+        given = [properties[name] for name in _FILES if name in properties]
+        uri = self.resolver.text(included if included is not None else given[0] if given else None)
+        if not uri or uri.startswith("s3://") or "${" in uri:
+            raise Unreadable("its definition is not in a file on this disk")
+        path = self.path.parent / uri
+        if not path.is_file():
+            raise Unreadable(f"its definition {uri} does not exist")
+        return path, value_of(path)
+
+
+def is_template(value: Json) -> bool:
+    """Tell whether a file's value is a template."""
+    resources = as_object(value).get("Resources")
+    return isinstance(resources, dict) and any("Type" in as_object(one) for one in as_object(resources).values())
+
+
+def template_of(path: Path, body: JsonObject, given: Values | None = None, depth: int = 0) -> Template:
+    """Return a template with what it nests, as far as that is on this disk.
+
+    Args:
+        path: its file.
+        body: its contents.
+        given: values of its parameters; defaults stand for the others.
+        depth: how many templates it is nested in.
+    """
+    declared = {name: as_object(one).get("Default") for name, one in as_object(body.get("Parameters")).items()}
+    defaults = {name: one for name, one in declared.items() if one not in (None, "")}
+    resolver = Resolver({**defaults, **(given or {})}, as_object(body.get("Mappings")))
+    template = Template(path, body, resolver, functions_of(body, path, resolver))
+    for name, one in template.resources.items():
+        child = _nested(template, one, depth) if depth < _DEEPEST else None
+        if child is not None:
+            object.__setattr__(child, "outer", template)
+            template.children[name] = child
+    return template
+
+
+def _nested(template: Template, resource: JsonObject, depth: int) -> Template | None:
+    property_name = _STACKS.get(str(resource.get("Type")))
+    properties = as_object(resource.get("Properties"))
+    place = template.resolver.text(properties.get(property_name)) if property_name else ""
+    path = template.path.parent / place
+    if not place or "://" in place or not path.is_file():
+        return None
+    try:
+        value = value_of(path)
+    except Unreadable:
+        return None  # told where the file itself is read
+    given = as_object(template.resolver.value(properties.get("Parameters", {})))
+    return template_of(path, as_object(value), given, depth + 1) if is_template(value) else None

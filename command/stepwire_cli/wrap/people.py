@@ -1,0 +1,177 @@
+"""States that wait for a person outside MCP: by mail, a message or a task list, with a token to call back with.
+
+Nothing in a definition says who answers, so it is judged by what is sent where, by the words of names and texts, and by
+the choices that follow. The rule: a worker that is taken for a person costs its owner a look; so what is not sure is
+said to be so, and a token that goes to another workflow or a container is no person's.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from stepwire.json_text import Json, JsonObject, as_object
+from stepwire_cli.wrap.visits import listed
+
+_WAITS: Final = ".waitForTaskToken"
+_ACTIVITY: Final = ":activity:"
+_OWN: Final = ("elicitation", "sampling", "roots")  # asked through Stepwire already
+_SURE: Final = 3
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# How much a word in a name or a text says for a person; its beginning is enough.
+_OF_PEOPLE: Final = {
+    **dict.fromkeys(("approv", "human", "manual", "reviewer", "person", "people", "signoff", "analyst", "staff"), 3),
+    **dict.fromkeys(("supervisor", "officer", "underwriter", "colleague", "teammate"), 3),
+    **dict.fromkeys(("review", "feedback", "moderator", "consent", "operator", "employee", "acknowledg", "askuser"), 2),
+    **dict.fromkeys(("email", "mail", "slack", "teams", "sms", "whatsapp", "decid", "decision", "reject", "declin"), 2),
+    **dict.fromkeys(("question", "answer", "reply", "confirm", "manager", "admin", "user", "escalat", "signature"), 2),
+    **dict.fromkeys(("customer", "respond", "accept", "ask", "phone", "chat", "inspect", "expert"), 1),
+}
+_OF_MACHINES: Final = {
+    **dict.fromkeys(("worker", "job", "batch", "container", "backend", "webhook", "textract", "rekognition"), -2),
+    **dict.fromkeys(("third", "pipeline", "training", "crawler", "endpoint", "bot", "llm", "automat"), -2),
+}
+# What the service that gets the token says for a person.
+_OF_SERVICES: Final = {"ses": 3, "sesv2": 3, "pinpoint": 3, "pinpointsmsvoicev2": 3, "chatbot": 3, "sns": 1, "sqs": -1}
+_NEVER: Final = frozenset(
+    {"states", "sfn", "ecs", "eks", "batch", "glue", "sagemaker", "elasticmapreduce", "codebuild"}
+)
+_VERDICTS: Final = re.compile(
+    r"approved?|reject(ed)?|den(y|ied)|declined?|accept(ed)?|confirm(ed)?|allow(ed)?|yes|no|cancel(l?ed)?",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r"['\"]((?:[^'\"\\]|\\.)*)['\"]")
+_LINK: Final = re.compile(r"https?://|\$\{[^}]*(url|api|endpoint)[^}]*\}", re.IGNORECASE)
+_NO_TEST: Final = ("Next", "Comment", "Variable", "Assign", "Output")
+_TOKEN: Final = re.compile(r"\$\$\.Task\.Token|context\.Task\.Token", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A state, and the states among which it runs."""
+
+    where: str
+    """Its place in the definition, such as `States.Check.Branches[0].States.Ask`."""
+    name: str
+    state: JsonObject
+    among: JsonObject
+    """The definition, or the part of it, that has the state."""
+    language: str
+    """The query language of the state."""
+
+
+@dataclass(frozen=True)
+class WaitingState:
+    """A state that waits for a person."""
+
+    place: Place
+    is_sure: bool
+    why: str
+    """What speaks for it, such as `its name says approve`."""
+
+
+def states_in(definition: JsonObject, where: str = "", language: str = "JSONPath") -> Iterator[Place]:
+    """Yield each state of a definition, however deep."""
+    language = str(definition.get("QueryLanguage", language))
+    for name, one in as_object(definition.get("States")).items():
+        state, here = as_object(one), f"{where}States.{name}"
+        yield Place(here, name, state, definition, str(state.get("QueryLanguage", language)))
+        for number, branch in enumerate(listed(state.get("Branches"))):
+            yield from states_in(branch, f"{here}.Branches[{number}].", language)
+        for inner in ("ItemProcessor", "Iterator"):
+            yield from states_in(as_object(state.get(inner)), f"{here}.{inner}.", language)
+
+
+def waiting_for_people(definition: JsonObject) -> list[WaitingState]:
+    """Return the states that wait for a person, and those that may."""
+    judged = (_judged(one) for one in states_in(definition) if _waits(one.state))
+    return [one for one in judged if one is not None]
+
+
+def given_to(state: JsonObject) -> JsonObject:
+    """Return what a task gives to its service."""
+    return as_object(state.get("Arguments", state.get("Parameters")))
+
+
+def said_in(value: Json, name: str = "") -> Iterator[str]:
+    """Yield the texts that a definition writes out: not the names of members, nor what is read."""
+    if isinstance(value, dict):
+        for inner, one in cast(JsonObject, value).items():
+            yield from said_in(one, inner)
+    elif isinstance(value, list):
+        for one in cast(list[Json], value):
+            yield from said_in(one)
+    elif isinstance(value, str):
+        is_computed = name.endswith(".$") or value.strip().startswith("{%")
+        yield from (_QUOTED.findall(value) if is_computed else [value])
+
+
+def _waits(state: JsonObject) -> bool:
+    resource = str(state.get("Resource", ""))
+    is_own = any(name.removesuffix(".$") in _OWN for name in as_object(given_to(state).get("Payload")))
+    return (resource.endswith(_WAITS) or _ACTIVITY in resource) and not is_own
+
+
+def _judged(place: Place) -> WaitingState | None:
+    """Add up what speaks for a person, and what against."""
+    service = _service(place.state)
+    if service in _NEVER:
+        return None
+    points, why = _OF_SERVICES.get(service, 0), list[str]()
+    if points > 0:
+        why.append(f"its token goes to {service.upper()}")
+    words = _words(place)
+    found = _weights(words, _OF_PEOPLE)
+    points += sum(found.values()) + sum(_weights(words, _OF_MACHINES).values())
+    why += [f"it says {' and '.join(list(found)[:3])}"] if found else []
+    if any(_LINK.search(text) and _TOKEN.search(text) for text in _raw(given_to(place.state))):
+        points, why = points + 2, [*why, "its message has a link with the token"]
+    if verdicts := _verdicts(place):
+        points, why = points + 3, [*why, f"a choice on {' or '.join(verdicts[:2])} follows"]
+    return WaitingState(place, points >= _SURE, ", ".join(why)) if points > 0 and why else None
+
+
+def _service(state: JsonObject) -> str:
+    found = re.search(r":states:[^:]*:[^:]*:(?:aws-sdk:)?([\w-]+):", str(state.get("Resource", "")))
+    return found[1] if found is not None else ""
+
+
+def _words(place: Place) -> list[str]:
+    texts = [place.name, str(place.state.get("Comment", "")), *said_in(given_to(place.state))]
+    if _ACTIVITY in (resource := str(place.state.get("Resource", ""))):
+        texts.append(resource.rpartition(":")[2])
+    if _choice_after(place) is not None:
+        texts.append(str(place.state.get("Next")))
+    return [word.lower() for text in texts for word in _WORD.findall(_TOKEN.sub("", text))]
+
+
+def _weights(words: list[str], known: Mapping[str, int]) -> dict[str, int]:
+    """Return what each word says, the first of those that begin alike."""
+    found: dict[str, int] = {}
+    for start, weight in known.items():
+        word = next((one for one in words if one.startswith(start)), None)
+        if word is not None:
+            found.setdefault(word, weight)
+    return found
+
+
+def _choice_after(place: Place) -> JsonObject | None:
+    follows = as_object(as_object(place.among.get("States")).get(str(place.state.get("Next"))))
+    return follows if follows.get("Type") == "Choice" else None
+
+
+def _verdicts(place: Place) -> list[str]:
+    """Return the verdicts that the choice behind a state compares with."""
+    rules = listed((_choice_after(place) or {}).get("Choices"))
+    texts = [text for rule in rules for name, one in rule.items() if name not in _NO_TEST for text in _raw(one)]
+    texts = [inner for text in texts for inner in (_QUOTED.findall(text) or [text])]
+    return list(dict.fromkeys(text for text in texts if _VERDICTS.fullmatch(text)))
+
+
+def _raw(value: Json) -> Iterator[str]:
+    """Yield all texts of a value as they stand."""
+    if isinstance(value, str):
+        yield value
+    inner = cast(JsonObject, value).values() if isinstance(value, dict) else value
+    for one in cast(Iterable[Json], inner) if isinstance(value, dict | list) else ():
+        yield from _raw(one)

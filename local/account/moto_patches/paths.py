@@ -1,0 +1,103 @@
+"""Patches of JSONPath: what a path gives, and where the context object may be read."""
+# ruff: noqa: SLF001 - the defects are in moto's private attributes
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from jsonpath_ng.ext.parser import parse  # pyright: ignore[reportMissingTypeStubs]
+from jsonpath_ng.jsonpath import Child, Fields, Index, Root, This  # pyright: ignore[reportMissingTypeStubs]
+from moto.stepfunctions.parser.asl.component.common.string.string_expression import StringContextPath
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison_func import ComparisonFuncValue
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.operator.factory import OperatorFactory
+from moto.stepfunctions.parser.asl.parse import asl_parser  # it imports every module that reads paths
+from moto.stepfunctions.parser.asl.utils import json_path
+
+_Replace = Callable[[object, str, object], None]
+
+_CONTEXT: Final = "$$"
+_FILTER: Final = "[?"
+
+
+def definite_paths_give_one_value(replace: _Replace) -> None:
+    """Patch: Give the value for a path that can match once only, and a list for any other.
+
+    Defect: `$.a[0].b` gives a list of one, so that a Choice on it never matches. AWS gives the value. moto decides by
+    the first match instead of the path: since its issue 7825, a match below an index counts as one of many. A path with
+    a wildcard, a slice, a filter or `..` gives a list in AWS, even of one match; there moto unpacks `$..b`.
+
+    For moto's authors (nothing is sent from here): in `asl/utils/json_path.py`, replace the condition on `matches[0]`
+    by a test of the parsed path, as `_is_definite` below: "Root, This, Child of both, Fields with one name that is not
+    `*`, and Index with one index are definite; return `matches[0].value` for these, and the list for all others." The
+    case of issue 7825, `$.Cluster[*].Id`, has a wildcard and stays a list; LocalStack's issue 11321 has what AWS gives.
+    """
+    assert asl_parser  # noqa: S101  # imported for what it imports
+    original = json_path.extract_json
+
+    def extract_json(path: str, data: Any) -> Any:
+        expression = _parsed(path)
+        values = _found(expression, data)
+        if not _is_definite(expression):
+            return values if values or _FILTER in path else original(path, data)
+        if not values:
+            raise json_path.NoSuchJsonPathError(json_path=path, data=data)
+        return values[0]
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("moto.stepfunctions")]:
+        if getattr(module, "extract_json", None) is original:
+            replace(module, "extract_json", extract_json)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(path: str) -> Any:
+    return cast("Any", parse)(path)
+
+
+def _found(expression: Any, data: Any) -> list[Any]:
+    try:
+        return [found.value for found in expression.find(data)]
+    except (IndexError, KeyError, TypeError):  # an index into what is no array
+        return []
+
+
+def _is_definite(expression: Any) -> bool:
+    """Return whether a path can match at most once."""
+    if isinstance(expression, Child):
+        parts = cast("Any", expression)
+        return _is_definite(parts.left) and _is_definite(parts.right)
+    if isinstance(expression, Fields):
+        names: tuple[str, ...] = cast("Any", expression).fields
+        return len(names) == 1 and names[0] != "*"
+    if isinstance(expression, Index):
+        return len(cast("Any", expression).indices) == 1
+    return isinstance(expression, Root | This)
+
+
+def choices_compare_with_the_context(replace: _Replace) -> None:
+    """Patch: Read the value from the context object.
+
+    Defect: A Choice rule such as `"NumericEqualsPath": "$$.Execution.Input.limit"` looks for the path in the input, and
+    fails.
+    """
+    original: Any = cast("Any", ComparisonFuncValue)._eval_body
+
+    def _eval_body(self: Any, env: Any) -> None:
+        if not (isinstance(self.value, str) and self.value.startswith(_CONTEXT) and _compares_paths(self)):
+            original(self, env)
+            return
+        # As moto does for variables: the operator reads `$` of the value that lies below the one to compare.
+        variable = env.stack.pop()
+        StringContextPath(self.value).eval(env=env)
+        env.stack.append(variable)
+        cast("Any", OperatorFactory).get(self.operator_type).eval(env=env, value="$")
+        del env.stack[-2]
+
+    replace(ComparisonFuncValue, "_eval_body", _eval_body)
+
+
+def _compares_paths(rule: Any) -> bool:
+    return str(rule.operator_type).endswith("Path")
+
+
+PATCHES = (definite_paths_give_one_value, choices_compare_with_the_context)
