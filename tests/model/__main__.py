@@ -26,7 +26,10 @@ def main() -> None:
         Machine.account = account
         while counted["steps"] < steps:
             counted += explore(
-                min(_AT_ONCE, steps - counted["steps"]), name=f"From{counted['steps']}", seed_of_all=options.seed
+                min(_AT_ONCE, steps - counted["steps"]),
+                name=f"From{counted['steps']}",
+                shrinks=True,
+                seed_of_all=options.seed,
             )
             print(f"{counted['steps']:,} steps in {time.monotonic() - began:,.0f} s", flush=True)
     print(", ".join(f"{name}: {count:,}" for name, count in sorted(counted.items())))

@@ -12,13 +12,13 @@ STEPS_OF_A_RUN: Final = 100
 _STEPS_ON_AVERAGE: Final = 70  # some runs exhaust the entropy of hypothesis before their end, and the first is empty
 
 
-def explore(steps: int, *, name: str, shrinks: bool = True, seed_of_all: int | None = None) -> Counter[str]:
+def explore(steps: int, *, name: str, shrinks: bool = False, seed_of_all: int | None = None) -> Counter[str]:
     """Make at least this many steps, in separate runs, and count the moves.
 
     Args:
         steps: how many.
         name: determines the runs, if there is no seed.
-        shrinks: whether a failing run is shrunk, which takes minutes.
+        shrinks: whether a failing run is shrunk, which takes longer than a test may.
         seed_of_all: determines the runs, together with the number of steps made before.
 
     Raises:

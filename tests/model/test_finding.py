@@ -289,4 +289,4 @@ def test_the_same_run_passes_without_the_defect(moves: Callable[[Machine], None]
 @pytest.mark.parametrize("defect", [name for name, one in DEFECTS.items() if not one.is_too_rare], indirect=True)
 def test_the_random_search_finds_the_defect(defect: Defect) -> None:
     with pytest.raises(AssertionError, match=defect.found_as):
-        explore(MOST_STEPS, name="Finding", shrinks=False)
+        explore(MOST_STEPS, name="Finding")

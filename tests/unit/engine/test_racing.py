@@ -428,6 +428,17 @@ class TestRepair:
         assert world.store.calls == ["load", "save"]
 
 
+def start_and_refuse(world: World, task: Task) -> None:
+    """Let another request start the arm, and refuse the first one's start."""
+    world.workflows.on_start = lambda: None
+    world.events.attempts.wake(task.key, "b")
+    world.workflows.start_fault = StartRefused("not allowed")
+
+
+def cancel(world: World, task: Task) -> None:
+    world.operations.cancel(ALICE, task.task_id)
+
+
 def win(world: World, task: Task) -> None:
     world.workflows.on_start = lambda: None
     world.workflows.succeed(task.executions["a"], OUTPUT)
@@ -467,6 +478,20 @@ class TestCancelling:
         world.operations.cancel(ALICE, task.task_id)
 
         assert world.stored(task).may_begin
+
+    @pytest.mark.parametrize("ends", [lambda world, task: world.end_arm(task, "a", WON), cancel])
+    def test_an_arm_is_stopped_that_one_request_started_and_another_was_refused(self, ends: Any) -> None:
+        world, task = begun(racing(2, 0, 5))
+        world.clock.advance(seconds=5)
+        world.workflows.on_start = lambda: start_and_refuse(world, task)
+        world.events.attempts.wake(task.key, "b")
+        world.workflows.start_fault = None
+        assert running(world) == "ab"
+        assert world.stored(task).status == Working("slow could not be started; left: fast.")
+
+        ends(world, task)
+
+        assert running(world) == ""
 
     def test_a_refused_stop_leaves_the_task(self) -> None:
         world, task = begun()

@@ -48,7 +48,7 @@ ENDS: tuple[WorkEnded, ...] = (
     WorkFailed(TaskError(-32603, "it broke")),
     WorkStopped("stopped"),
 )
-ENDED = (Standing.SUCCEEDED, Standing.FAILED, Standing.STOPPED)
+ENDED = tuple(one for one in Standing if one is not Standing.OPEN)
 EVENTS: tuple[TaskEvent, ...] = (
     StateEntered("Approve"),
     ProgressReported(Progress(1)),

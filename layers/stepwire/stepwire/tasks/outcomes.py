@@ -157,7 +157,7 @@ def arm_ended_for_good(task: Task, letter: str, event: WorkEnded) -> ArmEnded:
 
     attempt = task.attempt_of(letter)
     run = 1 if attempt is None else attempt.run
-    return ArmEnded(ArmEnd(letter, run, _MOST_REDRIVES, Standing.FAILED, None, "", _text_of(event)), event)
+    return ArmEnded(ArmEnd(letter, run, _MOST_REDRIVES, Standing.REFUSED, None, "", _text_of(event)), event)
 
 
 def _standing_of(end: ExecutionEnd) -> "Standing":

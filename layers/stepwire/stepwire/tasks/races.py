@@ -37,7 +37,9 @@ class Standing(Enum):
     """It runs, or will start."""
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    """Its last attempt failed, or could not be started."""
+    """Its last attempt failed."""
+    REFUSED = "refused"
+    """Its attempt could not be started; perhaps another request has started it, as permissions change gradually."""
     STOPPED = "stopped"
     """An operator stopped it."""
 
@@ -148,7 +150,8 @@ class Race:
             saved_at: a time after it was saved; None: it is not saved yet, so more arms may come to run.
         """
         last = ended_at + _LONGEST_SAVE
-        return self.due(last if saved_at is None else min(last, saved_at + _SKEW))
+        due = self.due(last if saved_at is None else min(last, saved_at + _SKEW))
+        return (*due, *(arm for arm in self.arms if arm.standing is Standing.REFUSED))
 
     def new_attempts(self, before: "Race | None") -> tuple[Arm, ...]:
         """Return the arms that are to begin, now or later, because of a change."""
@@ -209,9 +212,9 @@ def message_after(race: Race, end: ArmEnd) -> str:
     after = end.shown[:80] or "an unnamed error"
     if arm.is_open:
         return f"{arm.name}: attempt {arm.attempt.number} of {arm.attempt.policy.attempts} after {after}."
-    why = {Standing.FAILED: f"failed with {after}", Standing.STOPPED: "was stopped"}[arm.standing]
-    if end.error is None and arm.standing is Standing.FAILED:
-        why = "could not be started"
+    why = {Standing.STOPPED: "was stopped", Standing.REFUSED: "could not be started"}.get(
+        arm.standing, f"failed with {after}"
+    )
     left = ", ".join(one.name for one in race.arms if one.is_open)
     return f"{arm.name} {why}; left: {left}."
 
@@ -225,6 +228,8 @@ def lost_text(race: Race) -> str:
 
 def _outcome(arm: Arm, ended_at: datetime) -> str:
     """Name what became of an arm; one that was open when its task ended was stopped, or never started."""
+    if arm.standing is Standing.REFUSED:
+        return Standing.FAILED.value
     if not arm.is_open:
         return arm.standing.value
     return Standing.STOPPED.value if arm.is_due(ended_at) or arm.attempt.number > 1 else "not_started"
@@ -232,7 +237,7 @@ def _outcome(arm: Arm, ended_at: datetime) -> str:
 
 def _fate(arm: Arm) -> str:
     match arm.standing:
-        case Standing.FAILED:
+        case Standing.FAILED | Standing.REFUSED:
             return arm.error
         case Standing.SUCCEEDED:
             return "succeeded."
