@@ -1,10 +1,12 @@
 """The moves of an operator, who redrives and restarts the work of tasks that have ended."""
 
 from stepwire.engine.follow_ups import FollowUp
+from stepwire.errors import NotFollowedUp
 from stepwire.tasks.ids import TaskId, TaskKey
 from tests.model.ends import rules_of
-from tests.model.handlers import Done, Outcome
+from tests.model.handlers import Broken, Done, Outcome
 from tests.model.moves import few, has_room, move
+from tests.model.reference import Operation
 from tests.model.run import Run
 
 _FOLLOWED = ("optional", "racing")
@@ -36,6 +38,8 @@ class OperatorMoves(Run):
         task_id = found[-1 - which % len(found)]
         known, follow_ups = self.reference.tasks[task_id], self.stack.events.follow_ups
         key = TaskKey(known.owner, TaskId(task_id))
+        command = Operation(self.reference.step, self.reference.now, known.owner, label=known.label)
+        self.reference.commands.append(command)
 
         def follow() -> FollowUp:
             return follow_ups.redrive(key) if means == "redrive" else follow_ups.restart(key)
@@ -45,6 +49,8 @@ class OperatorMoves(Run):
                 made: FollowUp = outcome.value
                 self.counted[f"{means} done"] += 1
                 assert rules_of(known.label) is None, "a race is continued"
-                self.reference.is_followed(task_id, means, made.task.task_id)
+                self.reference.is_obeyed(command, task_id, means, made.task.task_id)
+            elif isinstance(outcome, Broken) and isinstance(outcome.fault, NotFollowedUp):
+                self.reference.is_denied(command)
 
         self.begin(f"{means} {task_id}", follow, ended)

@@ -138,6 +138,8 @@ class Reference:
     """The questions, by callback token."""
     calls: list[Operation] = field(default_factory=list[Operation])
     """The calls that may have created a task."""
+    commands: list[Operation] = field(default_factory=list[Operation])
+    """The commands of operators that may have created a task, which takes slots as a call's does."""
     refused: list[Operation] = field(default_factory=list[Operation])
     """The calls that were refused after their key was claimed."""
     accepted: set[str] = field(default_factory=set[str])
@@ -225,7 +227,7 @@ class Reference:
 
     def is_full(self, operation: Operation, most: int, reclaimed_at: datetime | None) -> None:
         """Check a refusal because of too many active tasks: ended ones count until slots may be reclaimed."""
-        mine = [one for one in self.calls if one.owner == operation.owner]
+        mine = [one for one in (*self.calls, *self.commands) if one.owner == operation.owner]
         if not operation.reclaims:
             assert _slots(mine) > most, "a call is refused although a slot is free"
             was_lately = reclaimed_at is not None and reclaimed_at > operation.began_at - RECLAIM_PAUSE
@@ -376,6 +378,17 @@ class Reference:
     def is_followed(self, task_id: str, means: str, follow_up: str) -> None:
         """Check that one task follows an ended one, however often the operator commands it."""
         assert self.follow_ups.setdefault((task_id, means), follow_up) == follow_up, "a task is continued twice"
+
+    def is_obeyed(self, command: Operation, task_id: str, means: str, follow_up: str) -> None:
+        """Record that a command has made a task of an ended one, or found the one that an earlier command made."""
+        self.is_followed(task_id, means, follow_up)
+        if any(one.task_id == follow_up for one in self.commands):
+            self.is_denied(command)
+        command.task_id = follow_up
+
+    def is_denied(self, command: Operation) -> None:
+        """Record that a command has made nothing."""
+        self.commands = [one for one in self.commands if one is not command]
 
     def continues(self, task_id: str, before: str, name: str) -> None:
         """Record a new task of an operator.

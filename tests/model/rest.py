@@ -79,7 +79,6 @@ class Rest:
         for owner, slots in self.stack.slots().items():
             counted: set[str] = {*slots}
             tasks = [task for task in self.stack.tasks().values() if task.owner == owner and not task.has_ended]
-            tasks = [task for task in tasks if task.follows is None]  # those of an operator take no slot
             open_tasks = _slots_of(task for task in tasks if not as_of(task, now).has_ended)
             assert open_tasks <= counted, "an active task holds no slot"
             if counted != open_tasks:
