@@ -239,7 +239,7 @@ DEFECTS = {
         _die_before_the_loser_is_stopped,
     ),
     "the condition that a task is as it was read": Defect(
-        "a final status changes|told .*, where it may be|a question is not shown",
+        "a final status changes|told .*, where it may be|a question is not shown|an answered question is asked",
         [(task_store, "_IS_AS_LOADED", "(attribute_exists(version) OR version = :version)")],
         _end_two_arms_at_once,
     ),
