@@ -1,7 +1,7 @@
 """Tools whose state machines race: the first success, or the quorum, decides the task, and no loser runs on."""
 
-from dataclasses import replace
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -481,7 +481,9 @@ class TestCancelling:
         assert world.stored(task).may_begin
 
     @pytest.mark.parametrize("ends", [win, cancel])
-    def test_an_arm_is_stopped_that_one_request_started_and_another_was_refused(self, ends: Callable[[World, Task], None]) -> None:
+    def test_an_arm_is_stopped_that_one_request_started_and_another_was_refused(
+        self, ends: Callable[[World, Task], None]
+    ) -> None:
         world, task = begun(racing(2, 0, 5))
         world.clock.advance(seconds=5)
         world.workflows.on_start = lambda: start_and_refuse(world, task)
