@@ -5,6 +5,7 @@ import pytest
 from stepwire.errors import StartRefusedForNow
 from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
+from tests.faults.boundary import ProcessDied
 from tests.kits import ALICE, BOB, CONFIRMED, OUTPUT, World
 from tests.server.clients import FORM_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 
@@ -217,6 +218,27 @@ def test_a_repeated_call_gets_the_same_task_and_starts_nothing_new(era: str, in_
 
     assert len(ids) == 1
     assert len(world.workflows.starts) == 1
+
+
+@eras
+@pytest.mark.parametrize("throttled", [set[str](), {"describe"}])
+def test_a_repeated_call_starts_what_a_call_that_died_has_not(era: str, throttled: set[str], world: World) -> None:
+    client = client_of(world, era)
+    world.workflows.on_start = die
+    with pytest.raises(ProcessDied):
+        keyed(client, {"text": "x"})
+    world.workflows.on_start = nothing
+
+    world.workflows.throttled |= throttled
+    task_id = keyed(client, {"text": "x"})
+    world.workflows.throttled -= throttled
+    client.task("get", task_id)
+
+    assert len(world.workflows.running()) == 1
+
+
+def die() -> None:
+    raise ProcessDied
 
 
 def test_a_repeated_call_from_either_era_gets_the_task_in_any_status(world: World) -> None:

@@ -23,7 +23,6 @@ from stepwire.errors import IdempotencyKeyReused, InternalError, LimitReached, T
 from stepwire.json_text import JsonObject, equal_form
 from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
-from stepwire.tasks.events import WorkChecked
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
 
@@ -50,6 +49,8 @@ class IdempotentCalls:
     recorder: Recorder
     read: Callable[[Principal, TaskId], Task]
     """Reads a task like a poll."""
+    secured: Callable[[Task], Task]
+    """Saves a task, and starts its work if that has not begun (`Upkeep.secured`)."""
 
     def task_of_key(self, owner: Principal, key: IdempotencyKey) -> Task | None:
         """Return the task of an idempotency key; None if there is none yet, or if the key has ended.
@@ -69,8 +70,9 @@ class IdempotentCalls:
             return None
         if task.version > 1:
             return task
-        # The call that created it may still take it back, but not after another save.
-        return self.recorder.save_if_unchanged(task, WorkChecked()) or self.existing_task(owner, task_id)
+        # The call that created it may still take it back, but not after another save; or it died before the start.
+        secured = self.secured(task)
+        return secured if secured.version > 1 else self.existing_task(owner, task_id)
 
     def begin(self, owner: Principal, task_id: TaskId, begin: Begin) -> Begun:
         """Create the task with this id, or return it if a concurrent retry creates it.

@@ -288,7 +288,7 @@ class Operations:
 
     @property
     def _idempotent_calls(self) -> IdempotentCalls:
-        return IdempotentCalls(self.recorder, self.get)
+        return IdempotentCalls(self.recorder, self.get, self.upkeep.secured)
 
     def _key_retention(self, call: ToolCall, key: IdempotencyKey) -> timedelta:
         if key.window is not None:

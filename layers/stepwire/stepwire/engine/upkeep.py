@@ -25,7 +25,7 @@ from stepwire.errors import (
     WorkflowsUnavailable,
 )
 from stepwire.lean_dataclasses import dataclass, field
-from stepwire.tasks.events import StateEntered, WorkChecked, WorkStopped
+from stepwire.tasks.events import StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
 
@@ -123,6 +123,20 @@ class Upkeep:
     def after_delivery(self, task: Task) -> Task:
         """Return the task after delivering the answers that its workflow may not have received."""
         return delivered(self.recorder, self.workflows, task, self.report)
+
+    def secured(self, task: Task) -> Task:
+        """Return the task of a repeated call after a save, and after starting its work if that has not begun.
+
+        The first call may have died before the start, or may take the task back, but not after another save. If another
+        process saves first, the task is returned as it is.
+        """
+        if task.awaits_confirmation:
+            return self.recorder.save_if_unchanged(task, WorkChecked()) or task
+        try:
+            return self._repair(task)
+        except WorkflowsUnavailable as error:
+            self.report(error)
+            return self.recorder.save_if_unchanged(task, StartPostponed()) or task
 
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
