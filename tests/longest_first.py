@@ -9,6 +9,8 @@ from typing import Final
 SECONDS: Final = {
     # With ALL=1. It forks its process for each of 2,400 inputs, so it begins while the process is small.
     "tests/worst/test_worst.py": 240,
+    "tests/model/test_model.py": 180,  # with ALL=1
+    "tests/model/test_finding.py": 120,  # with ALL=1
     "tests/integration/test_forty_machines.py": 26,  # with ALL=1
     "tests/integration/test_policies.py": 10,  # with ALL=1
     "tests/examples/test_refund_workflow.py": 26,
