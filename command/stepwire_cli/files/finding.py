@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from stepwire.json_text import Json, JsonObject, as_object
-from stepwire_cli.files.templates import Fault, FoundMachine, Template, is_template, template_of
+from stepwire_cli.files.templates import Fault, FoundMachine, Template, is_template, project_around, template_of
 from stepwire_cli.files.texts import LARGEST, Unreadable, value_of
 from stepwire_cli.files.walking import walked
 
@@ -40,7 +40,7 @@ def contents_of(paths: Iterable[Path]) -> Contents:
         if path.is_dir():
             _add(found, path, walked(path), is_named=False)
         elif path.is_file():
-            _add(found, path.parent, [path], is_named=True)
+            _add(found, project_around(path), [path], is_named=True)
         else:
             raise Unreadable(f"{path} does not exist")
     return found

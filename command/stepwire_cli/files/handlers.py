@@ -40,7 +40,8 @@ class Reader:
             entry = found.template.function(text)
             if entry is not None:
                 return entry
-        return self._code_beside(found.project).entry(text, texts)
+        entries = (self._code_beside(one).entry(text, texts) for one in found.projects)
+        return next((one for one in entries if one is not None), None)
 
     def _code_beside(self, folder: Path) -> LooseCode:
         if folder not in self._loose:
@@ -53,6 +54,6 @@ class Reader:
             return None
         key = (entry.file.resolve(), entry.function, entry.text)
         if key not in self._handlers:
-            files = Files(entry.root, found.project.resolve())
+            files = Files(entry.root, found.project)
             self._handlers[key] = handler_in(entry.file, entry.function, files, entry.text, entry.suffix)
         return self._handlers[key]

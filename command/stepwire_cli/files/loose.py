@@ -20,7 +20,9 @@ _HANDLER: Final = re.compile(
     re.MULTILINE,
 )
 _GENERIC_FILES: Final = frozenset({"", "app", "index", "main", "function", "handler", "lambdafunction", "code", "src"})
-_REFERENCE: Final = re.compile(r"\$\{(?P<name>\w+)(?:\.\w+)*\}")
+_REFERENCE: Final = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.\w+)*\}")
+_DEPLOYED: Final = re.compile(r".+?-(?P<id>[A-Za-z]\w*?)(?:[0-9A-F]{6,8})?-(?=\w*\d)[A-Za-z0-9]{11,13}")
+"""What CloudFormation calls a function without a name: stack, logical id with the CDK's hash, random letters."""
 _STATE_SERVICE: Final = re.compile(r":states:|:activity:")
 _MOST: Final = 200  # files
 _SURE: Final = 6  # letters of a name that is a part of another
@@ -70,8 +72,11 @@ def _meant(text: str) -> str:
     """Return the core of a function's name in a text."""
     if _STATE_SERVICE.search(text):
         return ""
-    reference = _REFERENCE.search(text)
-    return core(reference["name"] if reference else text.rpartition(":function:")[2].partition(":")[0])
+    if (reference := _REFERENCE.search(text)) is not None:
+        return core(reference["name"])
+    name = text.rpartition(":function:")[2].partition(":")[0]
+    deployed = _DEPLOYED.fullmatch(name)
+    return core(name if deployed is None else deployed["id"])
 
 
 def _entry(file: Path) -> Entry | None:

@@ -1,7 +1,8 @@
 """The state machines of a SAM or CloudFormation template, and of the templates that it nests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,9 @@ _STACKS: Final = {"AWS::CloudFormation::Stack": "TemplateURL", "AWS::Serverless:
 _PARAMETER: Final = "AWS::SSM::Parameter"
 _FILES: Final = ("DefinitionUri", "DefinitionS3Location")
 _OUTPUTS: Final = ".Outputs."
-_PROJECT_MARKS: Final = (
-    *("README.md", "readme.md", "cdk.json", "main.tf", "package.json", "pyproject.toml", "serverless.yml", ".git"),
-)
+_WHOLE_MARKS: Final = ("README.md", "readme.md", ".git")
+_PROJECT_MARKS: Final = (*_WHOLE_MARKS, "cdk.json", "main.tf", "package.json", "pyproject.toml", "serverless.yml")
+_FARTHEST: Final = 4  # folders around a definition
 _DEEPEST: Final = 5  # templates inside templates
 
 
@@ -39,14 +40,31 @@ class FoundMachine:
     folder: Path = Path()
     """The folder that was named, and that the project is in."""
 
+    @cached_property
+    def projects(self) -> tuple[Path, ...]:
+        """The folders of its project: that of its template, or those around its definition, the nearest first."""
+        if self.template is not None:
+            return (self.template.path.parent.resolve(),)
+        folder = self.folder.resolve()
+        around = [one for one in self.path.resolve().parents if one.is_relative_to(folder)] or [folder]
+        outermost = next((one for one in around if _has(one, _WHOLE_MARKS)), around[-1])
+        inner = around[: around.index(outermost)]
+        return (*(one for one in inner if _has(one, _PROJECT_MARKS)), outermost)
+
     @property
     def project(self) -> Path:
-        """The folder of its project: that of its template, or the one around its definition."""
-        if self.template is not None:
-            return self.template.path.parent
-        around = [one for one in self.path.parents if one == self.folder or one.is_relative_to(self.folder)]
-        marked = (one for one in around if any((one / mark).exists() for mark in _PROJECT_MARKS))
-        return next(marked, around[0] if around else self.path.parent)
+        """The outermost folder of its project."""
+        return self.projects[-1]
+
+
+def project_around(path: Path) -> Path:
+    """Return the folder of the project that a definition is in; if nothing marks one, the folder of the definition."""
+    near = path.resolve().parents[:_FARTHEST]
+    return next((one for one in near if _has(one, _WHOLE_MARKS)), near[0])
+
+
+def _has(folder: Path, marks: Iterable[str]) -> bool:
+    return any((folder / one).exists() for one in marks)
 
 
 @dataclass(frozen=True)
