@@ -43,6 +43,11 @@ class Answer:
         return self.response.headers.get("content-type", "").startswith("text/event-stream")
 
     @property
+    def is_page(self) -> bool:
+        """Tell whether the body is the page for a browser."""
+        return self.response.headers.get("content-type", "").startswith("text/html")
+
+    @property
     def stream(self) -> EventStream:
         """Return the events of the body."""
         assert self.is_stream, self.response
@@ -111,6 +116,9 @@ def judge(octets: bytes, answer: Answer, version: str) -> None:
     elif answer.is_stream:
         assert answer.status == 200
         check_stream(json.loads(octets), answer.response.body, version)
+    elif answer.is_page:  # L9: for a person who opens the URL, and still a refusal
+        assert (octets, answer.status) == (b"", 405)
+        assert "GET" not in answer.response.headers["allow"]
     else:
         assert answer.response.headers.get("content-type") == "application/json"
         check(_request_for_oracle(octets, answer), answer.body, version)
