@@ -223,7 +223,7 @@ def test_a_decorator_that_may_catch_errors_leaves_nothing_required(tmp_path: Pat
     ("code", "is_whole"),
     [
         ("def handler(event, context): return event['a']", True),
-        ("def handler(event, context): return {**event, 'x': 1}", False),
+        ("def handler(event, context): return {**event, 'x': 1}", True),
         ("import lib\ndef handler(event, context): return lib.put(event)", False),
         ("def handler(event, context): return event[context.key]", False),
     ],

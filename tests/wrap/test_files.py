@@ -193,3 +193,21 @@ def test_nested_templates_are_read_once(tmp_path: Path) -> None:
     screen, _ = wrapped(tmp_path, tmp_path)
 
     assert [row[0] for row in screen.results] == ["inner"]
+
+
+def test_an_activity_of_the_template_is_not_the_only_function_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def handler(event, context): return event['order']")
+    state = {"Type": "Task", "Resource": "${Work}", "End": True}
+    machine = {
+        "Type": "AWS::Serverless::StateMachine",
+        "Properties": {
+            "Definition": {"StartAt": "A", "States": {"A": state}},
+            "DefinitionSubstitutions": {"Work": {"Ref": "Desk"}},
+        },
+    }
+    resources = {"Desk": {"Type": "AWS::StepFunctions::Activity"}, "Orders": machine}
+    (tmp_path / "template.json").write_text(json.dumps({"Resources": resources}))
+
+    _, files = wrapped(tmp_path, tmp_path / "template.json")
+
+    assert "# read by" not in files["orders"]

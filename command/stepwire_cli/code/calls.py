@@ -20,6 +20,7 @@ from stepwire_cli.code.values import (
     Value,
     either,
     item,
+    merged,
     paths_of,
 )
 
@@ -127,6 +128,7 @@ class Calls(Notes):
     def _known(self) -> "Mapping[frozenset[str], Callable[[list[Value], Call, Scope], Value]]":
         return {
             methods.SAME: self._same,
+            frozenset({methods.MERGES}): self._merged,
             methods.PARSES: self._from_json,
             methods.KEYS: self._keys,
             methods.TYPE_TESTS: self._type_tested,
@@ -136,6 +138,19 @@ class Calls(Notes):
 
     def _same(self, values: list[Value], _node: Call, _scope: Scope) -> Value:
         return either(*values) or ANYTHING
+
+    def _merged(self, values: list[Value], _node: Call, _scope: Scope) -> Value:
+        into = values[0] if values else ANYTHING
+        for one in values[1:]:
+            self._change(into, one)
+            into = merged(into, one)
+        return into
+
+    def _change(self, value: Value, given: Value = ANYTHING) -> None:
+        """Note that a value gets the members of another one."""
+        made = given[0] if len(given) == 1 else None
+        names = [(name,) for name, _ in made.members] if isinstance(made, Object) and not made.base else [()]
+        self.changed |= {(*path, *name) for path in paths_of(value) for name in names}
 
     def _from_json(self, values: list[Value], node: Call, scope: Scope) -> Value:
         if not values:
@@ -178,6 +193,9 @@ class Calls(Notes):
         is_guarded = isinstance(callee, Get) and callee.is_guarded
         if not any(isinstance(one, At | Object) for one in value):
             return self._unknown(node, scope, str(name))
+        if name in methods.CHANGES:
+            given = [self.value(one, scope) for one in node.arguments[:1]]
+            self._change(value, *(given if name == "update" else []))
         if name in methods.MEMBERS:
             return self._member_or(value, str(name), node, scope)
         if name in methods.OF_ITEMS:

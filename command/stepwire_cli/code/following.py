@@ -50,6 +50,7 @@ from stepwire_cli.code.values import (
     item,
     member,
     paths_of,
+    with_member,
 )
 
 _MOST_STEPS: Final = 60_000  # expressions, of all functions
@@ -95,8 +96,8 @@ class Following(Calls):
         value = self.value(one.value, scope)
         if self.returned and not one.is_failure:
             self.returned[-1].append(value)
-        if len(self.calls) == 1 and not one.is_failure:
-            self.escape(value, 0, scope)
+        if len(self.calls) == 1:
+            self.note(value, 0, scope)
         return not one.is_failure
 
     def test(self, one: If, scope: Scope) -> bool:
@@ -140,8 +141,7 @@ class Following(Calls):
                 for one in target.targets:
                     self.bind(one, item(value), scope)
             case Get():
-                self._write(target, scope)
-                self.escape(value, target.line, scope)
+                self._write(target, value, scope)
             case None:
                 pass
 
@@ -156,12 +156,18 @@ class Following(Calls):
         if target.rest is not None:
             scope.names[target.rest] = value
 
-    def _write(self, target: Get, scope: Scope) -> None:
-        key = self.value(target.key, scope)
-        name = key[0].value if len(key) == 1 and isinstance(key[0], Known) else None
-        for path in paths_of(self.value(target.of, scope)):
-            if isinstance(name, str) and self.is_certain:
+    def _write(self, target: Get, value: Value, scope: Scope) -> None:
+        key, of = self.value(target.key, scope), self.value(target.of, scope)
+        known = key[0].value if len(key) == 1 and isinstance(key[0], Known) else None
+        name = known if isinstance(known, str) else None
+        for path in paths_of(of):
+            self.changed.add(path if name is None else (*path, name))
+            if name is not None and self.is_certain:
                 self.written.add((*path, name))
+        if isinstance(target.of, Name) and all(isinstance(one, Object) for one in of):
+            scope.names[target.of.name] = with_member(of, name, value)
+        else:
+            self.escape(value, target.line, scope)
 
     def value(self, node: Expression, scope: Scope) -> Value:
         """Return what an expression may be, and note what it reads."""

@@ -27,6 +27,12 @@ OF_ITEMS: Final = frozenset(
 )
 """Methods of a list that call a function with each item."""
 
+CHANGES: Final = frozenset(
+    {"update", "pop", "popitem", "setdefault", "clear", "append", "extend", "insert", "remove", "sort", "reverse",
+     "push", "unshift", "shift", "splice", "fill"}
+)  # fmt: skip
+"""Methods that change the value that has them."""
+
 OF_KEYS: Final = frozenset({"items", "keys", "values"})
 """Methods of an object whose keys are data."""
 
@@ -35,9 +41,12 @@ MEMBERS: Final = frozenset({"get", "pop", "setdefault"})
 
 SAME: Final = frozenset(
     {"copy", "dict", "list", "tuple", "sorted", "reversed", "set", "copy.copy", "copy.deepcopy", "deepcopy",
-     "structuredClone", "Object.freeze", "iter", "Array.from", "Promise.resolve", "Object.assign", "ensureArray"}
+     "structuredClone", "Object.freeze", "iter", "Array.from", "Promise.resolve", "ensureArray"}
 )  # fmt: skip
 """Functions that return what they are given, or its equal."""
+
+MERGES: Final = "Object.assign"
+"""The function that puts the members of objects into its first argument."""
 
 PARSES: Final = frozenset({"json.loads", "JSON.parse", "loads", "orjson.loads", "simplejson.loads", "ujson.loads"})
 """Functions that read a JSON text."""

@@ -54,6 +54,8 @@ class Notes:
     type_tested: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     written: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     """Parts of the event that the code itself has put there."""
+    changed: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    """Parts of the event that the code may have put there."""
     is_certain: bool = True
     """Whether what is looked at is evaluated in each run."""
     is_chosen: bool = False

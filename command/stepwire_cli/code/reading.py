@@ -9,7 +9,7 @@ from typing import Final
 from stepwire_cli.code import methods, python_code
 from stepwire_cli.code.calls import dotted
 from stepwire_cli.code.following import Following, scope_of
-from stepwire_cli.code.summary import reads_of
+from stepwire_cli.code.summary import reads_of, result_of
 from stepwire_cli.code.tree import Bind, Call, Expression, Function, Name, Program
 from stepwire_cli.code.values import ANYTHING, At, Class, Code, File, Scope, Value
 from stepwire_cli.wrap.handlers import Handler
@@ -129,9 +129,12 @@ def handler_in(file: Path, function: str, files: Files, text: str | None = None,
     following.is_certain = not wrappers
     for one in code.function.decorators:
         event = _decorated(one, event, code.scope, following)
-    following.run(code, [event])
+    result = following.run(code, [event])
+    if not following.is_certain:  # what is around it may change what it returns
+        following.escape(result, 0, code.scope)
+        result = ANYTHING
     reads = reads_of(following.found, following.type_tested)
-    return Handler(reads, is_all=True)
+    return Handler(reads, is_all=True, result=result_of(result, following.changed))
 
 
 def _decorated(decorator: Expression, event: Value, scope: Scope, following: Following) -> Value:

@@ -9,10 +9,11 @@ from typing import Final
 
 from stepwire.json_text import write
 from stepwire_cli.code.notes import Found
-from stepwire_cli.code.values import JSON_TEXT
+from stepwire_cli.code.values import JSON_TEXT, Alternative, At, Known, Object, Value
 from stepwire_cli.wrap.handlers import CodeRead
 from stepwire_cli.wrap.reads import ANY, LIST, OBJECT, Use
-from stepwire_cli.wrap.values import EACH, Path
+from stepwire_cli.wrap.values import EACH, NULL, UNKNOWN, FromInput, Path, literal, record, replaced
+from stepwire_cli.wrap.values import Value as Result
 
 _MOST_NAMED: Final = 12  # members of a JSON text
 _LONGEST_SAID: Final = 300  # characters
@@ -42,6 +43,32 @@ def reads_of(found: Iterable[Found], type_tested: Set[Path]) -> tuple[CodeRead, 
         uses = _uses(path, by_path[path], kept, said, types=ANY if path in loose else _types(path, by_path[path], sure))
         reads += [replace(one, use=_placed(one.use, may_lack=may_lack, is_loose=is_within)) for one in uses]
     return tuple(reads)
+
+
+def result_of(value: Value, changed: Set[Path]) -> Result:
+    """Return what a function gives, made of parts of its event.
+
+    Args:
+        value: what it returns.
+        changed: the parts of the event that it may have changed.
+    """
+    return frozenset(one for alternative in value for one in _result(alternative, changed))
+
+
+def _result(one: Alternative, changed: Set[Path]) -> Result:
+    match one:
+        case At(path) if JSON_TEXT not in path and not any(path[: len(at)] == at for at in changed):
+            made: Result = frozenset({FromInput(path), *(NULL if path else ())})
+            for at in sorted(at for at in changed if at[: len(path)] == path):
+                made = replaced(made, at[len(path) :], UNKNOWN)
+            return made
+        case Object():
+            members = {name: result_of(inner, changed) for name, inner in one.members}
+            return record(members, result_of(one.base, changed) if one.base else None)
+        case Known():
+            return literal(one.value)
+        case _:
+            return UNKNOWN
 
 
 def _placed(use: Use, *, may_lack: bool, is_loose: bool) -> Use:

@@ -117,6 +117,27 @@ def item(value: Value) -> Value:
     return either(*((At((*one.path, EACH)),) if isinstance(one, At) else ANYTHING for one in value)) or ANYTHING
 
 
+def merged(first: Value, second: Value) -> Value:
+    """Return the object that has the members of both, those of the second first."""
+    if first == (Object(()),):
+        return second
+    one = second[0] if len(second) == 1 else None
+    if isinstance(one, Object):
+        return (Object(one.members, either(first, one.base) if one.base else first),)
+    return either(first, second)
+
+
+def with_member(value: Value, name: str | None, new: Value) -> Value:
+    """Return objects that were put together, once a member is put into them; None: an unknown one."""
+    return either(*(_with(one, name, new) for one in value))
+
+
+def _with(one: Alternative, name: str | None, new: Value) -> Value:
+    if not isinstance(one, Object):
+        return (one,)
+    return ANYTHING if name is None else (Object(tuple({**dict(one.members), name: new}.items()), one.base),)
+
+
 def _member(one: Alternative, name: str) -> Value:
     if isinstance(one, At):
         return (At((*one.path, name)),)

@@ -38,7 +38,7 @@ class Reader:
     def _entry(self, found: FoundMachine, text: str, texts: Sequence[str]) -> Entry | None:
         if found.template is not None:
             entry = found.template.function(text)
-            if entry is not None:
+            if entry is not None or found.template.has_other(text):
                 return entry
         entries = (self._code_beside(one).entry(text, texts) for one in found.projects)
         return next((one for one in entries if one is not None), None)

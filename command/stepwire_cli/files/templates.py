@@ -1,5 +1,6 @@
 """The state machines of a SAM or CloudFormation template, and of the templates that it nests."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ _STACKS: Final = {"AWS::CloudFormation::Stack": "TemplateURL", "AWS::Serverless:
 _PARAMETER: Final = "AWS::SSM::Parameter"
 _FILES: Final = ("DefinitionUri", "DefinitionS3Location")
 _OUTPUTS: Final = ".Outputs."
+_MEMBER: Final = re.compile(r"(\.\w+)*\}$")
 _WHOLE_MARKS: Final = ("README.md", "readme.md", ".git")
 _PROJECT_MARKS: Final = (*_WHOLE_MARKS, "cdk.json", "main.tf", "package.json", "pyproject.toml", "serverless.yml")
 _FARTHEST: Final = 4  # folders around a definition
@@ -108,6 +110,11 @@ class Template:
             value = as_object(as_object(child.body.get("Outputs")).get(name)).get("Value")
             return child.function(child.resolver.text(value))
         return None if self.outer is None else self.outer.function(text)
+
+    def has_other(self, text: str) -> bool:
+        """Tell whether a text names a resource that is no function, such as an activity."""
+        kind = str(self.resources.get(_MEMBER.sub("", text.removeprefix("${")), {}).get("Type", ""))
+        return bool(kind) and "::Function" not in kind and "::Lambda::" not in kind
 
     def machines(self) -> Iterator[FoundMachine | Fault]:
         """Yield the state machines, those of nested templates too."""

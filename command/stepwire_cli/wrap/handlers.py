@@ -10,9 +10,10 @@ from typing import Final, TypeAlias, cast
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.reads import ANY, Reads, Use
-from stepwire_cli.wrap.values import UNKNOWN, Path, Value, is_input_alone, part
+from stepwire_cli.wrap.values import UNKNOWN, Path, Value, filled_in, is_input_alone, part, record
 
 _INVOKE: Final = (":lambda:invoke", ":lambda:invoke.waitForTaskToken")
+_LATER: Final = ".waitForTaskToken"
 _PAYLOAD: Final = "Payload"
 
 
@@ -32,6 +33,8 @@ class Handler:
     reads: tuple[CodeRead, ...] = ()
     is_all: bool = False
     """Whether it reads nothing else: the event goes nowhere that was not followed."""
+    result: Value = UNKNOWN
+    """What it returns, made of parts of its event as if that were the input."""
 
 
 Handlers: TypeAlias = Mapping[str, Handler]
@@ -63,14 +66,33 @@ def note_event(state: JsonObject, given: Value, handler: Handler, reads: Reads) 
         handler: what the function reads.
         reads: where to note it.
     """
-    event = part(given, (_PAYLOAD,)) if _invokes(state) else given
-    if _invokes(state) and not _has_payload(state):
-        event = UNKNOWN
+    event = _event(state, given)
     for one in handler.reads:
         value = part(event, one.path)
         # The function fails after the state has begun, so a handler of errors may come in between.
         use = replace(one.use, at_exit=True)
         reads.note(value, use if is_input_alone(value) else replace(use, must=False, types=ANY, allowed=()))
+
+
+def result_of(state: JsonObject, given: Value, handlers: Handlers) -> Value:
+    """Return what a task gives: what its function makes of its event.
+
+    Args:
+        state: the task.
+        given: as for `note_event`.
+        handlers: what is known of the code of functions.
+    """
+    handler, resource = handler_of(state, handlers), str(state.get("Resource", ""))
+    if handler is None or resource.endswith(_LATER):
+        return UNKNOWN
+    made = filled_in(handler.result, _event(state, given))
+    return record({_PAYLOAD: made}, UNKNOWN) if _invokes(state) else made
+
+
+def _event(state: JsonObject, given: Value) -> Value:
+    if not _invokes(state):
+        return given
+    return part(given, (_PAYLOAD,)) if _has_payload(state) else UNKNOWN
 
 
 def _arguments(state: JsonObject) -> JsonObject:

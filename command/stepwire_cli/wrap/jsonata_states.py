@@ -54,7 +54,7 @@ def _worked(state: JsonObject, scope: Scope, visit: Visit) -> Value:
     if kind == "Parallel":
         visit.branches += side_by_side(state, given, scope)
     elif kind == "Task":
-        called(state, given, scope)
+        return called(state, given, scope)
     return scope.data if kind in ("Pass", "Wait", "Succeed") else UNKNOWN
 
 

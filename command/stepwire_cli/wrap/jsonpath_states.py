@@ -51,20 +51,20 @@ def visited(state: JsonObject, scope: Scope) -> Visit:
 
 def _worked(state: JsonObject, scope: Scope, visit: Visit) -> Value:
     """Return what a state's work gives, before `ResultSelector`."""
-    kind, given = state.get("Type"), scope.data
+    kind, given, result = state.get("Type"), scope.data, UNKNOWN
     if kind == "Map":
         _enter_map(state, scope, visit)
         return UNKNOWN
     if "Parameters" in state:
         given = filled(state["Parameters"], scope, takes_of(state, scope))
     if kind == "Task":
-        called(state, given, scope)
+        result = called(state, given, scope)
     if kind == "Parallel":
         visit.branches += side_by_side(state, given, scope)
     filled(state.get("Credentials", {}), scope)
     if kind == "Pass":
         return literal(state["Result"]) if "Result" in state else given
-    return given if kind in ("Wait", "Succeed") else UNKNOWN
+    return given if kind in ("Wait", "Succeed") else result
 
 
 def _enter_map(state: JsonObject, scope: Scope, visit: Visit) -> None:

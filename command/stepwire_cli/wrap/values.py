@@ -67,6 +67,7 @@ Value: TypeAlias = frozenset[Alternative]
 
 INPUT: Final[Value] = frozenset({FromInput()})
 UNKNOWN: Final[Value] = frozenset({Unknown()})
+NULL: Final[Value] = frozenset({Literal("null")})
 
 
 def literal(value: Json) -> Value:
@@ -118,6 +119,20 @@ def joined(first: Value, second: Value) -> Value:
     if first == second:
         return first
     return _joined(first | second)
+
+
+def filled_in(value: Value, given: Value) -> Value:
+    """Return a value that is made of an input, with what is given as that input."""
+    return _joined(found for one in value for found in _filled_in(one, given))
+
+
+def _filled_in(one: Alternative, given: Value) -> Value:
+    if isinstance(one, FromInput):
+        return part(given, one.path)
+    if isinstance(one, Record):
+        members = {name: filled_in(inner, given) for name, inner in one.members}
+        return record(members, None if one.base is None else filled_in(one.base, given))
+    return frozenset({one})
 
 
 def input_paths(value: Value) -> list[Path]:

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias, cast
 
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire_cli.wrap.conditions import Condition
-from stepwire_cli.wrap.handlers import handler_of, note_event
+from stepwire_cli.wrap.handlers import handler_of, note_event, result_of
 from stepwire_cli.wrap.reads import LIST, NUMBER, TEXT, WHOLE, Use
 from stepwire_cli.wrap.scopes import Scope, Variables
 from stepwire_cli.wrap.services import Member, parameters_of
@@ -82,8 +82,8 @@ def takes_of(state: JsonObject, scope: Scope) -> Member | None:
     return parameters_of(state.get("Resource")) if state.get("Type") == "Task" else None
 
 
-def called(state: JsonObject, given: Value, scope: Scope) -> None:
-    """Note what becomes of what a task gives to its function.
+def called(state: JsonObject, given: Value, scope: Scope) -> Value:
+    """Note what becomes of what a task gives to its function, and return the function's result.
 
     Args:
         state: the task.
@@ -95,6 +95,7 @@ def called(state: JsonObject, given: Value, scope: Scope) -> None:
         scope.note(given, Use(passed_on=handler is None or not handler.is_all))
     if handler is not None:
         note_event(state, given, handler, scope.reads)
+    return result_of(state, given, scope.handlers)
 
 
 def listed(value: Json) -> list[JsonObject]:
