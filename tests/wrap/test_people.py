@@ -226,3 +226,14 @@ def test_a_machine_that_an_event_or_another_machine_starts_gets_a_hint(
     hints = [str(one) for one in hints_of(definition, analysed(definition).reads)]
 
     assert [hint.startswith(start or "none") for hint in hints] == ([] if start is None else [True])
+
+
+def test_an_event_that_is_only_one_of_two_ways_is_no_hint() -> None:
+    rule = {"Variable": "$.detail", "IsPresent": True, "Next": "Event"}
+    definition = machine(
+        Way={"Type": "Choice", "Choices": [rule], "Default": "Call"},
+        Event=passed(Parameters={"x.$": "$.detail.order"}),
+        Call=passed(Parameters={"x.$": "$.order"}),
+    )
+
+    assert not hints_of(definition, analysed(definition).reads)

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from stepwire.json_text import Json, JsonObject, as_object
+from stepwire_cli.files.serverless_framework import Deployed, deployed, is_serverless
 from stepwire_cli.files.templates import Fault, FoundMachine, Template, is_template, project_around, template_of
 from stepwire_cli.files.texts import LARGEST, Unreadable, value_of
 from stepwire_cli.files.walking import walked
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml", ".asl", ".template")
-_MARKS: Final = ("StartAt", "AWS::StepFunctions::", "AWS::Serverless::StateMachine", "AWS::Serverless::Application")
+_MARKS: Final = (
+    *("StartAt", "AWS::StepFunctions::", "AWS::Serverless::StateMachine", "AWS::Serverless::Application"),
+    "stepFunctions:",
+)
 
 
 @dataclass
@@ -63,7 +67,10 @@ def _add(found: Contents, folder: Path, files: Iterable[Path], *, is_named: bool
 
 
 def _add_templates(found: Contents, values: dict[Path, JsonObject]) -> None:
-    templates = [template_of(path, value) for path, value in values.items() if is_template(value)]
+    bodies = {path: deployed(one, path) if is_serverless(one) else Deployed(one) for path, one in values.items()}
+    templates = [
+        template_of(path, one.template, included=one.files) for path, one in bodies.items() if is_template(one.template)
+    ]
     nested = {one.resolve() for template in templates for one in list(template.files())[1:]}
     for template in templates:
         if template.path.resolve() in nested | found.read:

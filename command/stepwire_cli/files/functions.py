@@ -14,7 +14,7 @@ from stepwire_cli.files.walking import walked
 
 _KINDS: Final = ("AWS::Serverless::Function", "AWS::Lambda::Function")
 _POINTERS: Final = ("AWS::Lambda::Alias", "AWS::Lambda::Version")
-_REFERENCE: Final = re.compile(r"\$\{(?P<id>\w+)(?:\.[\w.]+)?\}")
+_REFERENCE: Final = re.compile(r"\$\{(?P<id>[\w-]+)(?:\.[\w.]+)?\}")
 _ARN: Final = re.compile(r".*:function:")
 _QUALIFIER: Final = re.compile(r":[\w$-]+$")
 _FILLERS: Final = re.compile(r"arn|name|lambda|function|handler|fn|[\W_]", re.IGNORECASE)

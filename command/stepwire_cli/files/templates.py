@@ -88,6 +88,8 @@ class Template:
     children: "dict[str, Template]" = field(default_factory=dict[str, "Template"])
     """The templates that it nests, by the logical ids of their stacks."""
     outer: "Template | None" = None
+    included: tuple[Path, ...] = ()
+    """The other files that it is put together from."""
 
     @property
     def resources(self) -> dict[str, JsonObject]:
@@ -96,7 +98,7 @@ class Template:
 
     def files(self) -> Iterator[Path]:
         """Yield the template's file, and those of what it nests."""
-        yield self.path
+        yield from (self.path, *self.included)
         for one in self.children.values():
             yield from one.files()
 
@@ -179,7 +181,9 @@ def is_template(value: Json) -> bool:
     return isinstance(resources, dict) and any("Type" in as_object(one) for one in as_object(resources).values())
 
 
-def template_of(path: Path, body: JsonObject, given: Values | None = None, depth: int = 0) -> Template:
+def template_of(
+    path: Path, body: JsonObject, given: Values | None = None, depth: int = 0, included: tuple[Path, ...] = ()
+) -> Template:
     """Return a template with what it nests, as far as that is on this disk.
 
     Args:
@@ -187,11 +191,12 @@ def template_of(path: Path, body: JsonObject, given: Values | None = None, depth
         body: its contents.
         given: values of its parameters; defaults stand for the others.
         depth: how many templates it is nested in.
+        included: the other files that it is put together from.
     """
     declared = {name: as_object(one).get("Default") for name, one in as_object(body.get("Parameters")).items()}
     defaults = {name: one for name, one in declared.items() if one not in (None, "")}
     resolver = Resolver({**defaults, **(given or {})}, as_object(body.get("Mappings")))
-    template = Template(path, body, resolver, functions_of(body, path, resolver))
+    template = Template(path, body, resolver, functions_of(body, path, resolver), included=included)
     for name, one in template.resources.items():
         child = _nested(template, one, depth) if depth < _DEEPEST else None
         if child is not None:

@@ -170,8 +170,9 @@ def _times(timings: Timings) -> JsonObject:
 def _head(machine: Machine, history: History, analysis: Analysis, inferred: Inferred) -> list[str]:
     """Return the comments that stand before the fields."""
     runs = history.inputs.count
+    code = " with the code of its functions" if machine.handlers else " alone"
     source = (
-        f"its definition and {runs} of its runs that succeeded" if runs else "its definition alone: no run was read"
+        f"its definition and {runs} of its runs that succeeded" if runs else f"its definition{code}: no run was read"
     )
     lines = [f"# Inferred by `stepwire wrap` from {source}.", "# Review the description and what the properties mean:"]
     lines.append("# models choose the tool and fill in its arguments by these words.")

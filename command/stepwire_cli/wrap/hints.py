@@ -60,11 +60,13 @@ def _question(waiting: WaitingState) -> Hint:
 
 
 def _of_its_start(reads: Iterable[Read]) -> Iterator[Hint]:
-    paths = list(dict.fromkeys(read.path for read in reads if read.path))
+    found = list(reads)
+    paths = list(dict.fromkeys(read.path for read in found if read.path))
+    tested = {read.path for read in found if read.use.tested}
     token = next((path for path in paths if _TOKEN.fullmatch(path[-1])), None)
     if token is not None or (_PARENT,) in paths:
         taken = _PARENT if token is None else ".".join(token)
         yield Hint(f"another state machine starts it, whose {taken} it takes", "offer that one as a tool instead")
-    if event := next((path for path in paths if path[0] in _EVENT or path[0] == _RECORDS), None):
+    if event := next((path for path in paths if path[0] in (*_EVENT, _RECORDS) and path[:1] not in tested), None):
         fix = "offer it only if a model can write such an event, or put a state machine before it that does"
         yield Hint(f"an event starts it: it reads {'.'.join(event[:3])}", fix)
