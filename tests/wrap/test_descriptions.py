@@ -81,6 +81,8 @@ def test_a_description_that_says_what_the_tool_does_is_none(text: str) -> None:
          "Ships the orders of a shop.", "the stack's Description"),
         ("Simple state machine", Words(description="Ships the paid orders.", readme=README),
          "Ships the paid orders.", "the state machine's description"),
+        (None, Words(stack_description="Sample SAM Template for the daily parcels of orders", readme=README),
+         "Ships the paid orders of a day with one parcel for each customer.", "its README"),
         (None, Words(stack_description="Sample SAM Template for orders", readme=README),
          "Ships the paid orders of a day with one parcel for each customer.", "its README"),
         ("An example of the Amazon States Language for shipping the orders of a day", Words(),

@@ -33,7 +33,7 @@ Resources:
       StateMachineName: BillOrders
       DefinitionString: !Sub |
         {"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "${Bill.Arn}", "End": true}}}
-  StateMachine:
+  StateMachineArn:
     Type: AWS::Serverless::StateMachine
     Properties:
       Definition: {StartAt: A, States: {A: {Type: Wait, SecondsPath: $.seconds, End: true}}}
@@ -66,7 +66,7 @@ def test_a_folder_gives_the_machines_of_its_templates_then_loose_definitions(tmp
     assert [row[:2] for row in screen.results] == [
         ("ship_orders", "ShipOrders"),
         ("bill_orders", "BillOrders"),
-        ("orders", "StateMachine"),
+        ("orders", "StateMachineArn"),
         ("loose", "loose"),
     ]
     assert "Ships an order that was paid." in files["ship_orders"]

@@ -89,3 +89,20 @@ def test_a_function_of_which_not_all_is_known_is_still_named() -> None:
     made = drafted(machine(Ship=task(Parameters=INVOKED)), replace(SHIP, is_all=False))
 
     assert f"# Ship: {NOTE}" in made.text
+
+
+@pytest.mark.parametrize(
+    ("defaults", "must", "words"),
+    [(("1", "1"), False, "1 if it is missing. "), (("1", "2"), False, ""), (("1", "1"), True, "")],
+)
+def test_what_several_functions_say_of_a_member_is_said_once(defaults: tuple[str, str], must: bool, words: str) -> None:
+    uses = [Use(must=must, default=one, known=(f"x{one}", "y")) for one in defaults]
+    handlers = {f"${{F{number}}}": Handler((CodeRead(("kind",), use),)) for number, use in enumerate(uses)}
+    states = {f"S{n}": {"Type": "Task", "Resource": f"${{F{n}}}", "ResultPath": None, "Next": "S1"} for n in (0, 1)}
+    definition = machine(S0=states["S0"], S1={**states["S1"], "Next": "Done"}, Done=passed())
+
+    made = draft("orders", Machine(ARN, "Orders", definition, handlers=handlers), History())
+
+    known = "".join(f'"x{one}", "y", ' if not n else f'"x{one}", ' for n, one in enumerate(dict.fromkeys(defaults)))
+    kind = made.manifest["input_schema"]["properties"]["kind"]
+    assert kind["description"] == f"{words}The code knows {known.removesuffix(', ')}."

@@ -275,3 +275,15 @@ def test_an_array_as_the_input_is_reported() -> None:
     (told,) = drafted(definition).conflicts
 
     assert told == "the input: the definition reads an array, and a tool's arguments are an object"
+
+
+@pytest.mark.parametrize(("result", "names"), [("$.paid", ["id"]), (None, ["id", "paid"])])
+def test_what_a_failed_state_would_have_made_is_not_the_callers(result: str | None, names: list[str]) -> None:
+    caught = [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Undo"}]
+    definition = machine(
+        Pay=task("Done", ResultPath=result, Catch=caught, Parameters={"FunctionName": "f", "Payload.$": "$.id"}),
+        Undo=passed(Parameters={"x.$": "$.paid"}),
+        Done=passed(),
+    )
+
+    assert list(properties_of(definition)) == names

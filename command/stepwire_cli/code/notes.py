@@ -28,6 +28,8 @@ class Found:
     passed_on: bool = False
     compared: tuple[str | int | float | bool | None, ...] = ()
     said: str = ""
+    default: str = ""
+    """JSON text of what stands for it if it is missing."""
     is_sure: bool = False
     """Whether the code relies on it whatever the rest of the event is."""
     held: bool = False
@@ -41,6 +43,7 @@ class _Uses(TypedDict, total=False):
     passed_on: bool
     compared: tuple[str | int | float | bool | None, ...]
     said: str
+    default: str
     is_sure: bool
     held: bool
 
@@ -102,10 +105,8 @@ class Notes:
 
     def missing(self, value: Value, default: Expression, line: int, scope: Scope) -> None:
         """Note that a value may be missing, and what stands for it then."""
-        said = ""
-        if isinstance(default, Literal) and default.value not in (None, ""):
-            said = f"{write(default.value)} if it is missing."
-        self.note(value, line, scope, tested=True, said=said)
+        said = write(default.value) if isinstance(default, Literal) and default.value not in (None, "") else ""
+        self.note(value, line, scope, tested=True, default=said)
 
     def escape(self, value: Value, line: int, scope: Scope) -> None:
         """Note that a value goes where it is not followed."""
@@ -142,7 +143,8 @@ class Notes:
             must = is_checked and shape.is_checked and one.is_required and is_certain(inner)
             texts = within.values if within.types == frozenset({"string"}) else ()
             self.note(
-                inner, one.line, home, must=must, types=within.types, said=one.said, compared=texts,
+                inner, one.line, home, must=must, types=within.types, said=one.said, default=one.default,
+                compared=texts,
                 tested=not one.is_required and not must, is_sure=True,
             )  # fmt: skip
             self.declared(inner, within, there, is_checked=is_checked, depth=depth + 1)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from stepwire.json_text import write
@@ -301,13 +302,13 @@ def _model(node: ast.ClassDef) -> Shape:
             members[name] = declared
     is_total = not any(one.arg == "total" and not getattr(one.value, "value", True) for one in node.keywords)
     if not is_total:
-        members = {name: Declared(one.shape, one.line, said=one.said) for name, one in members.items()}
+        members = {name: replace(one, is_required=False) for name, one in members.items()}
     parent = next((one for one in bases if one and one not in (*_MODELS, "Enum", "str", "object")), "")
     return Shape(frozenset({"object"}), members, name=parent, is_checked=bool(marks & set(_CHECKED)))
 
 
 def _member(node: ast.AnnAssign, name: str) -> tuple[str, Declared]:
-    shape, said = _shape(node.annotation), ""
+    shape, said, default = _shape(node.annotation), "", ""
     is_required = node.value is None and _last_name(_outer(node.annotation)) != "NotRequired"
     if isinstance(node.value, ast.Call) and _last_name(node.value.func) in ("Field", "field"):
         given = {one.arg: one.value for one in node.value.keywords}
@@ -318,8 +319,8 @@ def _member(node: ast.AnnAssign, name: str) -> tuple[str, Declared]:
         said, alias = _text(given.get("description")), _text(given.get("alias", given.get("validation_alias")))
         name = alias or name
     elif isinstance(node.value, ast.Constant) and isinstance(node.value.value, _SCALARS):
-        said = f"{write(node.value.value)} if it is missing."
-    return name, Declared(shape, node.lineno, is_required, said)
+        default = write(node.value.value)
+    return name, Declared(shape, node.lineno, is_required, said, default)
 
 
 def _text(node: ast.expr | None) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 import tree_sitter
@@ -118,7 +119,7 @@ def _generic(node: Node, depth: int) -> Shape:
     if name in _SAME_TYPE:
         return first
     if name in _OPTIONAL_TYPE:
-        members = {one: Declared(found.shape, found.line, said=found.said) for one, found in first.members.items()}
+        members = {one: replace(found, is_required=False) for one, found in first.members.items()}
         return Shape(first.types, members, name=first.name)
     return Shape(frozenset({"object"})) if name in ("Record", "Map") else Shape()
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from typing import Final
 
-from stepwire.json_text import write
 from stepwire_cli.code.notes import Found
 from stepwire_cli.code.values import JSON_TEXT, Alternative, At, Known, Object, Value
 from stepwire_cli.wrap.handlers import CodeRead
@@ -110,14 +109,12 @@ def _uses(path: Path, found: list[Found], paths: list[Path], said: str, *, types
     if not path or (path[-1] == EACH and not (types and path[:-1] in paths)):
         return
     must = any(one.must for one in found)
-    told = " ".join(dict.fromkeys((said, *(one.said for one in found), _compared(found))))
-    yield CodeRead(path, Use(must=must, types=types, place=place, said=" ".join(told.split())[:_LONGEST_SAID]))
-
-
-def _compared(found: list[Found]) -> str:
-    """Return the texts that the code knows. It says no type: another value may be of another one."""
-    values = dict.fromkeys(value for one in found for value in one.compared if isinstance(value, str) and value)
-    return f"The code knows {', '.join(map(write, values))}." if values else ""
+    told = " ".join(" ".join(dict.fromkeys((said, *(one.said for one in found)))).split())[:_LONGEST_SAID]
+    defaults = {one.default for one in found if one.default}
+    default = defaults.pop() if len(defaults) == 1 else ""
+    # They say no type: another value may be of another one.
+    known = dict.fromkeys(value for one in found for value in one.compared if isinstance(value, str) and value)
+    yield CodeRead(path, Use(must=must, types=types, place=place, said=told, default=default, known=tuple(known)))
 
 
 def _types(path: Path, found: list[Found], sure: Set[Path]) -> frozenset[str]:

@@ -196,6 +196,8 @@ class Declared:
     line: int
     is_required: bool = False
     said: str = ""
+    default: str = ""
+    """JSON text of what stands for it if it is missing."""
 
 
 Expression: TypeAlias = (

@@ -62,7 +62,7 @@ class LooseCode:
             return None
         if name in self.by_name:
             return self.by_name[name]
-        if self.only is not None and len(meant) == 1:
+        if self.only is not None and len(meant) == 1 and name != "activity":
             return self.only
         alike = [one for one in self.by_name if len(one) >= _SURE and (name.endswith(one) or one.endswith(name))]
         return self.by_name[alike[0]] if len(alike) == 1 and len(name) >= _SURE else None

@@ -20,6 +20,7 @@ _LONGEST: Final = 1_000  # characters
 _MOST_STATES: Final = 8
 _FEWEST_SHOWN: Final = 3  # states; with fewer, those inside them are named too
 _FEWEST_WORDS: Final = 4
+_OF_A_TEMPLATE: Final = re.compile(r"\b(?:SAM|CloudFormation) template\b", re.IGNORECASE)
 _TRACKING: Final = re.compile(r"\s*\((?:uksb|qs|SO)-?\w+\)[^()]*(?:\([^()]*\))?\s*$")
 _HEADING: Final = re.compile(r"\s{0,3}(#|=+\s*$|-+\s*$)")
 _NO_PROSE: Final = re.compile(
@@ -74,8 +75,8 @@ def _written(definition: JsonObject, words: Words) -> Iterator[tuple[str, str]]:
     comment = comment if isinstance(comment, str) else ""
     yield COMMENT, comment
     yield "the state machine's description", words.description
-    yield _STACK, words.stack_description
-    yield _README, first_paragraph(words.readme)
+    sources = [(_STACK, words.stack_description), (_README, first_paragraph(words.readme))]
+    yield from reversed(sources) if _OF_A_TEMPLATE.search(words.stack_description) else sources
     if len((rest := without_sample_words(comment)).split()) >= _FEWEST_WORDS:
         yield COMMENT, f"A workflow {rest}"
 

@@ -44,7 +44,7 @@ def visited(state: JsonObject, scope: Scope) -> Visit:
         _leave(state, scope.exiting(result), raw, visit)
     for handler in listed(state.get("Catch")):
         variables = assigned(handler, scope.with_data(UNKNOWN), filled)
-        caught = _put(handler, raw, UNKNOWN)
+        caught = _put(handler, _without_result(state, raw), UNKNOWN)
         visit.exits.append(Exit(next_of(handler), caught, variables, is_error=True))
     return visit
 
@@ -108,6 +108,11 @@ def _put(state: JsonObject, raw: Value, result: Value) -> Value:
         return raw
     reference = reference_of(path) if isinstance(path, str) else None
     return UNKNOWN if reference is None else replaced(raw, reference.path, result)
+
+
+def _without_result(state: JsonObject, raw: Value) -> Value:
+    """Return the raw input of a state that failed: what its result would have replaced is its own, not the caller's."""
+    return _put(state, raw, UNKNOWN) if state.get("ResultPath", "$") not in ("$", None) else raw
 
 
 def _selected(state: JsonObject, name: str, scope: Scope) -> Value:

@@ -62,7 +62,7 @@ def _without_suffix(machine: str) -> str:
 
 def is_generic(name: str) -> bool:
     """Tell whether a name says only that something is a state machine."""
-    plain = "".join(one for one in name.lower() if one.isalpha())
+    plain = "".join(one for one in name.lower() if one.isalpha()).removesuffix("arn")
     for word in _MINE:
         plain = plain.removeprefix(word)
     return not plain or plain in _GENERIC

@@ -43,6 +43,10 @@ class Use:
     """File and line of the code that reads it; empty: the definition itself does."""
     said: str = ""
     """What the code says of it, for its description."""
+    default: str = ""
+    """JSON text of what stands for it in the code if it is missing."""
+    known: tuple[str, ...] = ()
+    """The texts that the code compares it with."""
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ The rules: no value of a run gets into a schema; what only runs say is kept loos
 no choices); where both differ, what worked in a run is allowed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from stepwire.json_text import Json, JsonObject, load_json
+from stepwire.json_text import Json, JsonObject, load_json, write
 from stepwire_cli.wrap.conditions import Limits
 from stepwire_cli.wrap.machines import Analysis
 from stepwire_cli.wrap.reads import LIST, Read
@@ -164,7 +164,7 @@ class _Joining:
         """Return the schema of one part of the input."""
         schema = _typed(self._types(part, seen, name))
         schema |= self._choices(part, seen, schema, name) or self._limits(part, seen, schema, name)
-        if said := " ".join(dict.fromkeys(read.use.said for read in part.reads if read.use.said)):
+        if said := " ".join(_said(part)):
             schema["description"] = f"{said} {schema.get('description', '')}".strip()
         members = self._members(part, seen, (*place, "properties"), name)
         if members and schema.get("type", "object") != "array":
@@ -260,6 +260,17 @@ def _choices(part: Part, seen: Seen) -> list[Json]:
     if not allowed or seen.types.keys() - {"string"}:
         return []
     return [one for one in allowed[0] if all(one in others for others in allowed)]
+
+
+def _said(part: Part) -> Iterator[str]:
+    """Yield what the code of functions says of a part, one sentence each."""
+    uses = [read.use for read in part.reads]
+    yield from dict.fromkeys(one.said for one in uses if one.said)
+    defaults = {one.default for one in uses if one.default}
+    if len(defaults) == 1 and not part.is_required:
+        yield f"{defaults.pop()} if it is missing."
+    if known := list(dict.fromkeys(text for one in uses for text in one.known))[:_MOST_CHOICES]:
+        yield f"The code knows {', '.join(map(write, known))}."
 
 
 def _compared(part: Part) -> list[str]:
