@@ -113,9 +113,15 @@ def test_states_are_named_in_the_order_in_which_they_run_and_those_inside_if_the
     )
 
 
-@pytest.mark.parametrize("text", ["", "# Only a heading", "```\nonly code\n\nmore code\n```", "* a list\n* of two"])
+@pytest.mark.parametrize(
+    "text", ["", "# Only a heading", "```\nonly code\n\nmore code\n```", "* a list\n* of two", "It creates:"]
+)
 def test_a_readme_without_prose_says_nothing(text: str) -> None:
     assert first_paragraph(text) == ""
+
+
+def test_what_only_announces_a_list_is_left_out() -> None:
+    assert first_paragraph("Ships orders. It takes these steps:\n\n* a\n* b") == "Ships orders."
 
 
 def test_the_manifest_says_where_its_description_is_from() -> None:

@@ -32,6 +32,7 @@ def properties_of(folder: Path, path: Path, function: str, *files: str) -> list[
     [
         ("${ShipFunctionArn}", "code/ship/app.py"),
         ("${ship-order}", "code/ship_order.py"),
+        ("${shipping_lambda}", "code/shipping_lambda/ship.py"),
         (f"{ARN}dev-shiporder", "code/ship_order/src/handler.py"),
         (f"{ARN}Orders-ShipOrder0BADCAFE-x7YzAbCdEfGh", "code/ship-order/index.py"),
         (f"{ARN}Orders-ShipOrder-x7YzAbCdEfGh", "code/ship-order/index.py"),

@@ -4,7 +4,8 @@ The rule: a name must fit one function and no other; what is less sure is not re
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -40,14 +41,13 @@ class LooseCode:
     @staticmethod
     def of(folder: Path) -> "LooseCode":
         """Return the functions in a folder and in the folders in it."""
-        found: dict[str, Entry | None] = {}
         files = [one for one in walked(folder, but=_TESTS) if one.suffix in SUFFIXES][:_MOST]
-        for file in files:
-            entry = _entry(file)
-            for name in set(_names(file, folder)) if entry is not None else ():
-                found[name] = None if name in found else entry
-        entries = {one.file: one for one in map(_entry, files) if one is not None}
-        return LooseCode(found, next(iter(entries.values())) if len(entries) == 1 else None)
+        entries = [one for one in map(_entry, files) if one is not None]
+        alone = {place: number == 1 for place, number in Counter(one.root for one in entries).items()}
+        found = _by_name((name, one) for one in entries for name in _names(one.file, folder))
+        inside = _by_name((core(one.root.name), one) for one in entries if alone[one.root] and one.root != folder)
+        named = {name: one for name, one in inside.items() if name not in _GENERIC_FILES}
+        return LooseCode({**named, **found}, entries[0] if len(entries) == 1 else None)
 
     def entry(self, text: str, texts: Sequence[str]) -> Entry | None:
         """Return the function that a definition means by a text; None unless exactly one fits.
@@ -79,6 +79,14 @@ def _meant(text: str) -> str:
     return core(name if deployed is None else deployed["id"])
 
 
+def _by_name(named: Iterable[tuple[str, Entry]]) -> dict[str, Entry | None]:
+    """Return the functions by their names; None where several have one."""
+    found: dict[str, Entry | None] = {}
+    for name, entry in named:
+        found[name] = None if name in found else entry
+    return found
+
+
 def _entry(file: Path) -> Entry | None:
     try:
         found = _HANDLER.search(text_of(file))
@@ -91,7 +99,7 @@ def _entry(file: Path) -> Entry | None:
 
 
 def _names(file: Path, folder: Path) -> list[str]:
-    """Return what a function may be called: its file; if that is called as any other, its folder."""
+    """Return what a function may be called: its file, or its folder if the file is called as any other."""
     names = [core(file.stem)]
     for one in file.relative_to(folder).parents:
         if names[-1] not in _GENERIC_FILES:

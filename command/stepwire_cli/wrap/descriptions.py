@@ -32,6 +32,7 @@ _MEMBER: Final = re.compile(
 )
 _FEWEST_IN_A_VALUE: Final = 4  # words; fewer between quotation marks are an example
 _LONGEST_OF_A_MEMBER: Final = 300  # characters
+_ANNOUNCES: Final = re.compile(r"(?:^|(?<=[.!?])\s)[^.!?]*:$")  # a list, which is not part of the paragraph
 _MARKUP: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`_]{1,3}(?=\S)|(?<=\S)[*`_]{1,3}(?!\w)")
 
 
@@ -122,7 +123,7 @@ def first_paragraph(markdown: str) -> str:
     for block in re.split(r"\n\s*\n", markdown.replace("\r", "")):
         fences = len(re.findall(r"^\s*(?:```|~~~)", block, re.MULTILINE))
         lines = [line for line in block.split("\n") if not _HEADING.match(line)]
-        text = " ".join(" ".join(lines).split())
+        text = _ANNOUNCES.sub("", " ".join(" ".join(lines).split()))
         if not is_code and not fences and text and not _NO_PROSE.match(text):
             return _MARKUP.sub(lambda found: found[1] or "", text)
         is_code ^= fences % 2 == 1
