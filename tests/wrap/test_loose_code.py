@@ -46,6 +46,21 @@ def test_code_is_found_by_its_name_in_the_whole_project(
     assert properties_of(tmp_path, Path(path), function, file, "code/other/app.py", *marks) == ["order"]
 
 
+@pytest.mark.parametrize(
+    ("file", "code", "names"),
+    [
+        ("ship.py", "def handle(event, _context):\n    return event['order']", ["order"]),
+        ("ship.js", "exports.main = async (event) => event.order", ["order"]),
+        ("ship.ts", "export const main = async (event: any) => event.order", ["order"]),
+        ("ship.py", "def one(event, context): ...\ndef two(event, context): return event['order']", []),
+    ],
+)
+def test_a_function_is_known_by_its_event(tmp_path: Path, file: str, code: str, names: list[str]) -> None:
+    (tmp_path / file).write_text(code)
+
+    assert properties_of(tmp_path, Path(), "${ship}") == names
+
+
 def test_the_nearest_code_of_a_name_is_meant(tmp_path: Path) -> None:
     files = ("infra/code/ship.py", "other/code/ship.py", "README.md", "infra/package.json")
 

@@ -20,6 +20,12 @@ _HANDLER: Final = re.compile(
     r"\bexports\.(?P<cjs>\w*[hH]andler)\s*=|^export (?:const|let|(?:async )?function) (?P<esm>\w*[hH]andler)\b",
     re.MULTILINE,
 )
+_TAKES_AN_EVENT: Final = re.compile(
+    r"^(?:async )?def (?P<py>\w+)\(event\b[^,()]*,\s*_*(?:context|ctx)\b|"
+    r"\bexports\.(?P<cjs>\w+)\s*=\s*(?:async\s*)?(?:function\b[^(]*)?\(\s*event\b|"
+    r"^export const (?P<esm>\w+)\s*=\s*(?:async\s*)?\(\s*event\b|^export (?:async )?function (?P<fun>\w+)\(\s*event\b",
+    re.MULTILINE,
+)
 _GENERIC_FILES: Final = frozenset({"", "app", "index", "main", "function", "handler", "lambdafunction", "code", "src"})
 _REFERENCE: Final = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.\w+)*\}")
 _DEPLOYED: Final = re.compile(r".+?-(?P<id>[A-Za-z]\w*?)(?:[0-9A-F]{6,8})?-(?=\w*\d)[A-Za-z0-9]{11,13}")
@@ -89,9 +95,11 @@ def _by_name(named: Iterable[tuple[str, Entry]]) -> dict[str, Entry | None]:
 
 def _entry(file: Path) -> Entry | None:
     try:
-        found = _HANDLER.search(text_of(file))
+        text = text_of(file)
     except Unreadable:
         return None
+    others = list(_TAKES_AN_EVENT.finditer(text))
+    found = _HANDLER.search(text) or (others[0] if len(others) == 1 else None)
     if found is None:
         return None
     name = next(one for one in found.groups() if one)
