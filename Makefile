@@ -102,7 +102,7 @@ fuzz: .venv-fuzz/ready  ## run a coverage-guided fuzzer for SECONDS (600); TARGE
 conformance: .venv/ready  ## run the official MCP conformance suite against the local stack
 	$(BIN)/python -m tests.conformance
 
-# By hand, and not in CI: it installs some gigabytes, and takes more than half an hour.
+# By hand, and not in CI: it installs some gigabytes, and takes more than an hour.
 hosts: .venv/ready  ## drive MCP hosts with a scripted model; ARGS='--host=opencode --case=fetch'
 	$(BIN)/python -m tests.hosts $(ARGS)
 

@@ -21,6 +21,11 @@ _SHOWN_URL: Final = "http://127.0.0.1:3000/mcp"
 _CLAUDE_ADD: Final = f"claude mcp add --transport http stepwire {_SHOWN_URL}"
 _GEMINI_ADD: Final = f"gemini mcp add --scope user --transport http stepwire {_SHOWN_URL}"
 _OPENCODE_SETTINGS: Final = f'{{"mcp": {{"stepwire": {{"type": "remote", "url": "{_SHOWN_URL}", "oauth": false}}}}}}'
+_QWEN_ADD: Final = f"qwen mcp add --transport http stepwire {_SHOWN_URL}"
+_CLINE_ADD: Final = f"cline mcp add stepwire {_SHOWN_URL} --transport streamable-http --yes"
+_CONTINUE_SETTINGS: Final = (
+    f'{{"mcpServers": [{{"name": "stepwire", "type": "streamable-http", "url": "{_SHOWN_URL}"}}]}}'
+)
 _ACCEPT: Final = ("\x1b[B", "\x1b[B", "\r")
 """Two lines down and Enter: the button below the two fields of the refund's form."""
 
@@ -60,11 +65,13 @@ class Host:
     has_tasks: bool = False
     """Whether it declares tasks, so that the tools which fetch are hidden from it."""
     refund: str = "not_asked"
-    """The status with which the refund's question ends."""
+    """The status with which the refund's question ends; empty: nobody can answer it there, and it stays open."""
     answer: Sequence[str] = ()
     """The keys that answer the question's form."""
     cancels: bool = False
     """Whether a call that is given up ends its task."""
+    cancels_at_its_end: bool = False
+    """Whether Ctrl-C, which ends it, ends the task of its call too."""
     give_up: Sequence[str] = ()
     """The keys that give up a call; without any, the model stops the work or Ctrl-C ends the host."""
 
@@ -129,16 +136,11 @@ def _older_claude_in_print_mode(places: Places) -> Command:
 
 
 def _opencode(places: Places) -> Command:
-    provider: dict[str, Any] = {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{places.model}/v1", "apiKey": _KEY},
-        "models": {"model": {}},
-    }
     settings = {
         **json.loads(_OPENCODE_SETTINGS.replace(_SHOWN_URL, places.endpoint)),
         **dict.fromkeys(("model", "small_model"), "scripted/model"),
         "autoupdate": False,
-        "provider": {"scripted": provider},
+        "provider": {"scripted": _compatible_provider(places)},
     }
     _settings(places.home / "work/opencode.json", settings)
     return Command(["run", PROMPT])
@@ -164,6 +166,70 @@ def _codex(places: Places) -> Command:
     path.write_text(f"{chosen}[model_providers.scripted]\n{provider}", encoding="utf-8")
     mode = ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
     return Command([*mode, PROMPT], {"KEY": _KEY, "MODEL": places.model})
+
+
+def _qwen(places: Places) -> Command:
+    settings = {
+        "security": {"auth": {"selectedType": "openai"}},
+        "model": {"name": "scripted"},
+        # Without it, its model has to search for a tool first, and to call it by another.
+        "tools": {"toolSearch": {"enabled": False}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"enableAutoUpdate": False},
+    }
+    _settings(places.home / ".qwen/settings.json", settings)
+    variables = {"OPENAI_BASE_URL": f"{places.model}/v1", "OPENAI_API_KEY": _KEY, "OPENAI_MODEL": "scripted"}
+    return Command(["--yolo", "-p", PROMPT], variables)
+
+
+def _cline(places: Places) -> Command:
+    chosen: dict[str, Any] = {
+        "provider": "openai-compatible",
+        "apiKey": _KEY,
+        "model": "scripted",
+        "baseUrl": f"{places.model}/v1",
+    }
+    providers = {
+        "openai-compatible": {"settings": chosen, "updatedAt": "2026-11-23T00:00:00Z", "tokenSource": "manual"}
+    }
+    settings = {"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": providers}
+    _settings(places.home / ".cline/data/settings/providers.json", settings)
+    # It takes one word for a command.
+    return Command([f"{PROMPT} on"])
+
+
+def _continue(places: Places) -> Command:
+    model = {"provider": "openai", "model": "scripted", "apiBase": f"{places.model}/v1", "apiKey": _KEY}
+    settings = {
+        "name": "host",
+        "version": "1.0.0",
+        "schema": "v1",
+        "models": [{"name": "scripted", "roles": ["chat"], "capabilities": ["tool_use"], **model}],
+        **json.loads(_CONTINUE_SETTINGS.replace(_SHOWN_URL, places.endpoint)),
+    }
+    path = places.home / "continue.json"
+    _settings(path, settings)
+    variables = {"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_ENABLE_TELEMETRY": "0"}
+    return Command(["--config", str(path), "--auto", "-p", PROMPT], variables)
+
+
+def _kilo(places: Places) -> Command:
+    settings = {
+        **dict.fromkeys(("model", "small_model"), "scripted/model"),
+        "autoupdate": False,
+        "provider": {"scripted": _compatible_provider(places)},
+    }
+    _settings(places.home / "work/kilo.json", settings)
+    return Command(["run", "--auto", PROMPT])
+
+
+def _compatible_provider(places: Places) -> Mapping[str, Any]:
+    """Return the scripted model as opencode and its kin want it described."""
+    return {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{places.model}/v1", "apiKey": _KEY},
+        "models": {"model": {}},
+    }
 
 
 def _python(places: Places) -> Command:
@@ -217,6 +283,15 @@ HOSTS: Final = (
         _codex,
         refund="declined",
     ),
+    Host("Qwen Code 0.24.4, qwen -p", "@qwen-code/qwen-code/cli-entry.js", _QWEN_ADD, _qwen, refund=""),
+    Host("cline 3.0.65", "@cline/cli-linux-x64/bin/cline", _CLINE_ADD, _cline, cancels_at_its_end=True),
+    Host("Continue 1.5.47, cn -p", "@continuedev/cli/dist/cn.js", _CONTINUE_SETTINGS, _continue),
+    Host(
+        "Kilo 7.7.7, kilo run",
+        "@kilocode/cli-linux-x64/bin/kilo",
+        f"kilo mcp add stepwire --url {_SHOWN_URL}",
+        _kilo,
+    ),
     Host(
         "OpenAI Agents SDK 0.24.0",
         "openai_agents.py",
@@ -253,9 +328,30 @@ HOSTS: Final = (
         ("crewai-tools[mcp]==1.15.30", "mcp==1.30.0"),
     ),
     Host(
+        "google-adk 2.13.0",
+        "adk_agent.py",
+        f'McpToolset(connection_params=StreamableHTTPConnectionParams(url="{_SHOWN_URL}"))',
+        _python,
+        ("google-adk==2.13.0", "mcp==2.3.0", "litellm"),
+    ),
+    Host(
+        "smolagents 1.26.0",
+        "smolagents_agent.py",
+        f'MCPClient({{"url": "{_SHOWN_URL}", "transport": "streamable-http"}})',
+        _python,
+        ("smolagents[mcp,openai]==1.26.0", "mcp==1.30.0", "websockets"),
+    ),
+    Host(
+        "autogen-ext 0.7.5",
+        "autogen_agent.py",
+        f'McpWorkbench(StreamableHttpServerParams(url="{_SHOWN_URL}"))',
+        _python,
+        ("autogen-ext[openai,mcp]==0.7.5", "autogen-agentchat==0.7.5", "mcp==1.30.0"),
+    ),
+    Host(
         "Agno 3.1.10",
         "agno_agent.py",
-        f'MCPTools(url="{_SHOWN_URL}", timeout_seconds=60)',
+        f'MCPTools(url="{_SHOWN_URL}", protocol_mode="auto", timeout_seconds=30)',
         _python,
         ("agno[mcp]==3.1.10", "fastmcp==4.1.2", "openai"),
     ),

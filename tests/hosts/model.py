@@ -38,18 +38,17 @@ class Script:
         """Return the turn that follows a conversation."""
         first = _offered(shown, self.tool)
         if first is None:
-            return Say(DONE)
+            return _end(shown)
         if first not in shown.called:
             return Call(first, self.arguments)
-        # A host may show a result's structured content as JSON, in which quotes are escaped.
-        last = shown.results[-1].replace('\\"', '"') if shown.results else ""
+        last = _readable(shown.results[-1]) if shown.results else ""
         if self.stops and (stop := _STOP.search(last)):
             return Call(stop[1], {stop[2]: stop[3]})
         step = _NEXT_STEP.search(_last_step(shown.results) if _FAILED.search(last) else last)
         if step is None and _FAILED.search(last):
             return Call(first, self.arguments)
         tool = step and _offered(shown, step[1])
-        return Call(tool, json.loads(step[2])) if step and tool else Say(DONE)
+        return Call(tool, json.loads(step[2])) if step and tool else _end(shown)
 
 
 @dataclass
@@ -69,7 +68,7 @@ class Model:
 
     def has_read(self, text: str) -> bool:
         """Tell whether the host has shown the model a text: in a tool's result, or in a message of its own."""
-        return any(text in shown for shown in (*self.longest.results, *self.longest.said))
+        return any(text in _readable(shown) for shown in (*self.longest.results, *self.longest.said))
 
     def last_read(self) -> str:
         """Return the last result that the host has shown the model."""
@@ -148,8 +147,18 @@ class _Server(ThreadingHTTPServer):
 
 def _last_step(results: Sequence[str]) -> str:
     """Return the last result that names a next call, in which quotes are not escaped."""
-    readable = (one.replace('\\"', '"') for one in reversed(results))
-    return next((one for one in readable if _NEXT_STEP.search(one)), "")
+    return next((one for one in map(_readable, reversed(results)) if _NEXT_STEP.search(one)), "")
+
+
+def _readable(result: str) -> str:
+    """Return a result without escaped quotes: a host may show content, or structured content, as JSON in text."""
+    return result.replace('\\"', '"')
+
+
+def _end(shown: Conversation) -> Turn:
+    """Return the last turn; some hosts (smolagents) have a tool for it."""
+    tool = _offered(shown, "final_answer")
+    return Call(tool, {"answer": DONE}) if tool else Say(DONE)
 
 
 def _offered(shown: Conversation, tool: str) -> str | None:

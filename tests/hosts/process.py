@@ -20,8 +20,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
-LEAVE_SECONDS: Final = 30
-"""How long a host may take to exit."""
+LEAVE_SECONDS: Final = 120
+"""How long a host may take to exit, or to connect; some need most of it on a busy machine."""
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\s")
 _SIZE: Final = struct.pack("HHHH", 40, 120, 0, 0)
 _QUIET: Final = 0.5

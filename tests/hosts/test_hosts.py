@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, page
-from tests.hosts.cases import CASES, FETCH, applies
+from tests.hosts.cases import CASES, FETCH, OPEN, QUESTION, applies, read_by
 from tests.hosts.hosts import HOSTS, PACKAGES, Host, Places
 
 CLIENTS = page(ROOT / "docs/clients.md")
@@ -52,3 +52,10 @@ def test_every_host_is_led_to_all_cases_but_those_with_tasks_to_fetching() -> No
     left_out = [(host, case) for host in HOSTS for case in CASES if not applies(host, case)]
 
     assert left_out == [(host, FETCH) for host in HOSTS if host.has_tasks]
+
+
+def test_a_question_that_nobody_can_answer_with_a_host_is_read_as_open() -> None:
+    read = {host.name: read_by(QUESTION, host) for host in HOSTS}
+
+    assert {name for name, words in read.items() if words == OPEN} == {host.name for host in HOSTS if not host.refund}
+    assert read["opencode 1.18.33, opencode run"] == '"status":"not_asked"'

@@ -40,6 +40,20 @@ def test_it_is_done_with_a_result_that_names_nothing() -> None:
     assert ECHO.turn(shown(UNFINISHED, "the result")) == Say(DONE)
 
 
+def test_it_ends_with_the_tool_that_a_host_has_for_that() -> None:
+    turn = ECHO.turn(Conversation((*OFFERED, "final_answer"), OFFERED[:1], ("the result",)))
+
+    assert turn == Call("final_answer", {"answer": DONE})
+
+
+# Continue shows its model the blocks of a result as JSON.
+def test_it_has_read_a_result_whose_quotes_the_host_escapes() -> None:
+    with serving(ECHO) as model:
+        model.longest = shown(json.dumps([{"type": "text", "text": '{"waited_seconds":0}'}]))
+
+        assert model.has_read('"waited_seconds":0')
+
+
 # The OpenAI Agents SDK gives up a call after 5 seconds, and says that it may be tried again.
 def test_it_repeats_what_it_called_where_the_host_gave_up() -> None:
     failed = "An error occurred while running the tool. Please try again."

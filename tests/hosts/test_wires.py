@@ -133,6 +133,19 @@ def test_openai_answers_in_one_object_where_no_stream_is_asked_for() -> None:
     assert answered["choices"][0]["finish_reason"] == "stop"
 
 
+# smolagents sends neither tool calls nor messages of tools.
+def test_openai_reads_calls_and_results_that_are_told_in_messages() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": CALL.tool, "arguments": CALL.arguments}}]
+    messages = [
+        {"role": "assistant", "content": [{"type": "text", "text": f"Calling tools:\n{calls}"}]},
+        {"role": "user", "content": [{"type": "text", "text": "Observation:\ndone\nwell"}]},
+    ]
+
+    shown = OpenAi().conversation({"messages": messages})
+
+    assert (shown.called, shown.results) == ((CALL.tool,), ("done\nwell",))
+
+
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(("turn", "kind"), [(CALL, "function_call"), (Say("done"), "message")])
 def test_responses_end_with_the_whole_turn_streamed_or_not(turn: Call | Say, kind: str, stream: bool) -> None:

@@ -5,6 +5,8 @@ such as a count of tokens, has an answer of its own.
 """
 
 import json
+import re
+from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -12,6 +14,8 @@ from typing import Any, Final, cast
 Json = dict[str, Any]
 JSON: Final = "application/json"
 STREAM: Final = "text/event-stream"
+_CALLS_IN_TEXT: Final = re.compile(r"^Calling tools:\n(\[.*\])", re.DOTALL | re.MULTILINE)
+_RESULT_IN_TEXT: Final = re.compile(r"^Observation:\n(.*)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class Anthropic:
 
 
 class OpenAi:
-    """The Chat Completions API."""
+    """The Chat Completions API; one host (smolagents) tells its model of earlier calls and results in messages."""
 
     def reads(self, path: str) -> bool:
         """Tell whether a path belongs to this API."""
@@ -120,12 +124,15 @@ class OpenAi:
     def conversation(self, body: Json) -> Conversation:
         """Read a request."""
         messages = _items(body, "messages")
+        said = tuple(_text(_blocks(one.get("content") or "")) for one in messages if one["role"] != "tool")
         calls = [call for message in messages for call in _items(message, "tool_calls")]
+        calls += [call for text in said if (told := _CALLS_IN_TEXT.search(text)) for call in literal_eval(told[1])]
+        results = [_text(_blocks(one["content"])) for one in messages if one["role"] == "tool"]
         return Conversation(
             offered=tuple(tool["function"]["name"] for tool in _items(body, "tools")),
             called=tuple(call["function"]["name"] for call in calls),
-            results=tuple(_text(_blocks(one["content"])) for one in messages if one["role"] == "tool"),
-            said=tuple(_text(_blocks(one.get("content") or "")) for one in messages if one["role"] != "tool"),
+            results=(*results, *(told[1] for text in said if (told := _RESULT_IN_TEXT.search(text)))),
+            said=said,
         )
 
     def body(self, path: str, request: Json, turn: Turn, number: int) -> Body:

@@ -20,6 +20,7 @@ CASES: Final[dict[str, tuple[Any, Any, Any]]] = {
     "an optional text": (prop(a=TEXT), {"a": None}, {}),
     "a text beside it": (prop(a=TEXT, b=TEXT), {"a": None, "b": "x"}, {"b": "x"}),
     "one that takes null": (prop(a=EITHER), {"a": None}, {"a": None}),
+    "one that is marked as in OpenAPI": (prop(a={**TEXT, "nullable": True}), {"a": None}, {}),
     "one of any type": (prop(a={}), {"a": None}, {"a": None}),
     "one that is required": (prop("a", a=TEXT), {"a": None}, {"a": None}),
     "one that is required and has a default": (prop("a", a={**TEXT, "default": "x"}), {"a": None}, {}),
