@@ -18,7 +18,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _PLACEHOLDERS: Final = re.compile(r"\b(todo|tbd|fixme|lorem ipsum|description here|no description)\b", re.IGNORECASE)
 _CONSOLE: Final = re.compile(r"an? description of my state machine\W*", re.IGNORECASE)
 _SAMPLE: Final = re.compile(
-    r"\W*(?:(?:an?|the|this is an?)\s+)?(?:[\w-]+\s+){0,3}examples? of (?:using )?the amazon states language\b"
+    r"\W*(?:(?:an?|the|this is an?)\s+)?(?:[\w-]+\s+){0,3}examples? of (?:using )?the (?:amazon )?states language\b"
     r"[\s,.:;-]*",
     re.IGNORECASE,
 )

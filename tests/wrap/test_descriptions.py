@@ -44,6 +44,7 @@ More.
         "A description of my state machine",
         "a description of my state machine.",
         "An example of the Amazon States Language using a map state.",
+        "A simple minimal example of the States language",
         "A Hello World example of the Amazon States Language using Pass states",
         STATES,
         "Runs the workflow Orders: A, B, C and 7 more.",
