@@ -39,7 +39,7 @@ def properties_of(folder: Path, path: Path, function: str, *files: str) -> list[
     ],
 )
 @pytest.mark.parametrize("path", ["", "infra/flows/orders.asl.json"])
-@pytest.mark.parametrize("marks", [("README.md",), ("README.md", "infra/main.tf")])
+@pytest.mark.parametrize("marks", [("README.md",), ("README.md", "infra/main.tf"), ("package.json",)])
 def test_code_is_found_by_its_name_in_the_whole_project(
     tmp_path: Path, function: str, file: str, path: str, marks: tuple[str, ...]
 ) -> None:

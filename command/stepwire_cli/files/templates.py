@@ -62,7 +62,8 @@ class FoundMachine:
 def project_around(path: Path) -> Path:
     """Return the folder of the project that a definition is in; if nothing marks one, the folder of the definition."""
     near = path.resolve().parents[:_FARTHEST]
-    return next((one for one in near if _has(one, _WHOLE_MARKS)), near[0])
+    marked = (one for marks in (_WHOLE_MARKS, _PROJECT_MARKS) for one in near if _has(one, marks))
+    return next(marked, near[0])
 
 
 def _has(folder: Path, marks: Iterable[str]) -> bool:
