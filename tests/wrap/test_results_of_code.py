@@ -85,6 +85,20 @@ def test_what_is_sent_back_later_is_not_the_result_of_the_code(tmp_path: Path) -
     assert schema_after(tmp_path, "def handler(event, context): return event", ".py", **work) == NONE
 
 
+@pytest.mark.parametrize(("number", "schema"), [(100, an_object("old", old=TEXT)), (300, an_object("old", old=ANY))])
+def test_an_object_of_hundreds_of_members_is_not_followed(tmp_path: Path, number: int, schema: JsonObject) -> None:
+    more = "".join(f"    made['k{n}'] = 1\n" for n in range(number))
+    code = f"def handler(event, context):\n    made = {{'state': event['old']}}\n{more}    return made\n"
+
+    assert schema_after(tmp_path, code, ".py", **CALLED) == schema
+
+
+def test_objects_inside_objects_spoil_nothing(tmp_path: Path) -> None:
+    code = "def handler(event, context):\n    made = event\n" + "    made = {'x': made}\n" * 3000 + "    return made\n"
+
+    assert schema_after(tmp_path, code, ".py", **CALLED) == NONE
+
+
 def test_what_is_around_a_function_may_change_its_result(tmp_path: Path) -> None:
     code = "@changed\ndef handler(event, context): return event"
 

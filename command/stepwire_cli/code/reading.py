@@ -121,12 +121,17 @@ def handler_in(file: Path, function: str, files: Files, text: str | None = None,
     scope = files.scope(file, text, suffix)
     if scope is None:
         return None
-    following = Following(files.imported)
     code, wrappers = _entry(scope, function, files)
-    if code is None:
-        return None
+    try:
+        return None if code is None else _handler(code, files, is_wrapped=wrappers)
+    except RecursionError:
+        return None  # it puts objects into objects without end
+
+
+def _handler(code: Code, files: Files, *, is_wrapped: bool) -> Handler:
+    following = Following(files.imported)
     event: Value = (At(()),)
-    following.is_certain = not wrappers
+    following.is_certain = not is_wrapped
     for one in code.function.decorators:
         event = _decorated(one, event, code.scope, following)
     result = following.run(code, [event])

@@ -9,6 +9,7 @@ from stepwire_cli.wrap.values import EACH
 JSON_TEXT: Final = "{}"
 """The step of a path that stands for what a JSON text says."""
 _MOST: Final = 5
+_MOST_MEMBERS: Final = 200  # that are put into an object one by one; more would take quadratic time
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,12 @@ def with_member(value: Value, name: str | None, new: Value) -> Value:
 def _with(one: Alternative, name: str | None, new: Value) -> Value:
     if not isinstance(one, Object):
         return (one,)
-    return ANYTHING if name is None else (Object(tuple({**dict(one.members), name: new}.items()), one.base),)
+    is_too_many = len(one.members) >= _MOST_MEMBERS
+    return (
+        ANYTHING
+        if name is None or is_too_many
+        else (Object(tuple({**dict(one.members), name: new}.items()), one.base),)
+    )
 
 
 def _member(one: Alternative, name: str) -> Value:
