@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -205,6 +206,16 @@ def test_a_tool_that_serves_is_taken_away_by_the_tags_themselves() -> None:
     tags_read_in(client.run(known), ["arn"], serves=True)
 
     assert client.read == ["arn", "arn"]
+
+
+def test_the_scheduled_run_believes_no_consent_of_before() -> None:
+    client, known = Tags(), KnownTags(FixedClock().now)
+    client.run(known, arn={CONSENT: "mine"}).tags_of("arn")
+
+    tags = replace(client.run(known), trusts_events=False).tags_of("arn")
+
+    assert CONSENT not in tags
+    assert client.read == ["arn"]
 
 
 def test_tags_that_an_event_brings_are_known_in_the_next_run_too() -> None:

@@ -76,6 +76,7 @@ class CatalogHandler:
             self._known_tags,
             _tags_in(event),
             client_elsewhere,
+            trusts_events=event.get("detail-type") != _SCHEDULED,
         )
 
     def _compiler(self, event: dict[str, Any], machines: TaggedStateMachines, context: Any) -> Compiler:

@@ -119,6 +119,8 @@ class TaggedStateMachines:
     elsewhere: Callable[[str, str], Any] = nowhere
     """Returns the client of a Region under a role."""
     reads_left: int = MOST_READS
+    trusts_events: bool = True
+    """Whether a consent counts that was read or came by an event lately: an event that withdraws it may be lost."""
 
     @cached_property
     def _client(self) -> "SFNClient":
@@ -174,9 +176,11 @@ class TaggedStateMachines:
 
     def _read_or_known(self, arn: str, role: str, keep_for: timedelta, *, serves: bool) -> Mapping[str, str]:
         known = self.known.of(arn, keep_for)
+        if known is None:
+            return self._read(arn, role)
         # A tool that serves is taken away by the tags as they are now.
-        is_enough = known is not None and (not serves or known.get(CONSENT) == self.endpoint)
-        return known if known is not None and is_enough else self._read(arn, role)
+        is_enough = self.trusts_events or role if known.get(CONSENT) == self.endpoint else not serves
+        return known if is_enough else self._read(arn, role)
 
     def _read(self, arn: str, role: str) -> Mapping[str, str]:
         if not self.reads_left:
