@@ -236,8 +236,8 @@ def _python(places: Places) -> Command:
     return Command([places.endpoint, places.model])
 
 
-# Of opencode, only the program for Linux on x64 is locked: `npm ci` wants all that its package names, and one registry
-# that we met lacks some.
+# Of opencode, cline and Kilo, only the program for Linux on x64 is locked: `npm ci` wants all that a package names, and
+# a registry lacks some. So package.json also replaces parts of Qwen Code for other machines, which nothing here needs.
 _OPENCODE: Final = "opencode-*/bin/opencode"
 _CLAUDE: Final = "@anthropic-ai/claude-code-*/claude"
 _OLDER_CLAUDE: Final = f"claude-code-of-2025-11-25/node_modules/{_CLAUDE}"
