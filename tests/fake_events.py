@@ -110,8 +110,7 @@ class InMemorySubscriptionStore:
 
     def reserve(self, owner: Principal, subscription_id: str, at: datetime, most: int) -> bool:
         live = self.live(owner, at)
-        held = {one: until for one, until in self._places.get(owner, {}).items() if until > at or one in live}
-        places = dict.fromkeys(live, at) | held
+        places = {one: until for one, until in self._places.get(owner, {}).items() if until > at or one in live}
         if subscription_id not in places and len(places) >= most:
             return False
         self._places[owner] = places | {subscription_id: at + RESERVATION}

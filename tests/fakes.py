@@ -129,7 +129,7 @@ class InMemoryTaskStore:
         home = home_of(key.task_id, limits)
         shard = home
         if not isinstance(admit(shards.get(home, Usage()), limits.share(home), key.task_id, at, slots), Usage):
-            counted = shards if limits.shards else {0: shards.get(0, Usage())}
+            counted = shards if limits.shards > 1 else {0: shards.get(0, Usage())}
             found = admit_anywhere(counted, limits, key.task_id, at, slots)
             if not isinstance(found, int):
                 raise NotAdmitted(found)

@@ -269,7 +269,7 @@ def tasks(status: st.SearchStrategy[Status] = statuses) -> st.SearchStrategy[Tas
             shows_state=st.booleans(),
             result_bucket=st.none() | st.text(min_size=1),
             result_prefix=st.none() | st.text(min_size=1),
-            execution_prefix=st.just("") | st.from_regex(r"[a-z0-9]{1,11}-", fullmatch=True),
+            execution_prefix=st.from_regex(r"[a-z0-9]{1,11}-", fullmatch=True),
         ),
         status=status,
         created_at=moments,

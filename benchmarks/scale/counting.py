@@ -39,7 +39,7 @@ class Caller:
     counted: Counted = field(default_factory=Counted)
 
     def __post_init__(self) -> None:
-        self.shares = [self.limits.share(shard).active for shard in range(self.limits.shards + 1)]
+        self.shares = [self.limits.share(shard).active for shard in range(self.limits.shards)]
         self.sizes = [0] * len(self.shares)
 
     def begin(self, task_id: TaskId) -> int:

@@ -43,7 +43,7 @@ def moment() -> datetime:
 
 def working(at: datetime) -> Task:
     """Return a task whose execution runs."""
-    work = Work("settle_invoices", MACHINE, Terms(f'{{"customer":"{SECRET}"}}'), execution_prefix="sw01234567-")
+    work = Work("settle_invoices", MACHINE, Terms(f'{{"customer":"{SECRET}"}}'), "sw01234567-")
     minute = timedelta(minutes=1)
     later, ttl = at + minute, timedelta(days=7)
     return Task(OWNER, ID, work, Working(f"Settling for {SECRET}"), at, later, ttl, minute, minute, later)

@@ -9,7 +9,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.ids import RANDOM_BYTES, new_task_id
 from stepwire.tasks.task import Task, Terms, Work, Working
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
-from tests.kits import ALICE
+from tests.kits import ALICE, EXECUTION_PREFIX
 from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table
 
@@ -32,7 +32,9 @@ def a_task(owner: Principal = ALICE, age: int = 0, number: int = 1) -> Task:
     return Task(
         owner=owner,
         task_id=new_task_id(created_at, number.to_bytes(RANDOM_BYTES, "big")),
-        work=Work("tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", Terms("{}")),
+        work=Work(
+            "tool", "arn:aws:states:eu-central-1:123456789012:stateMachine:Example", Terms("{}"), EXECUTION_PREFIX
+        ),
         status=Working(),
         created_at=created_at,
         last_updated_at=created_at,

@@ -16,18 +16,16 @@ from hypothesis import given
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from stepwire.aws.clients import dynamodb_client
-from stepwire.aws.storage.items import FORMAT, Item, item_of, task_of
+from stepwire.aws.storage.items import FORMAT, item_of, task_of
 from stepwire.aws.storage.parts import LARGEST_PART, divided, size_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.catalog.additions import Caller
 from stepwire.catalog.manifests import LARGEST_SCHEMA
 from stepwire.engine.arguments import checked_arguments
 from stepwire.json_text import write
-from stepwire.principal import Principal
 from stepwire.tasks.events import TaskEvent, WorkCompleted
-from stepwire.tasks.ids import TaskId
-from stepwire.tasks.inputs import Mode, Unanswerable
-from stepwire.tasks.lifecycle import advance, as_of
+from stepwire.tasks.inputs import InputResponse, Mode
+from stepwire.tasks.lifecycle import advance
 from stepwire.tasks.outcomes import (
     LARGEST_PROTOCOL_ERROR,
     PROTOCOL_ERROR_NAME,
@@ -38,23 +36,12 @@ from stepwire.tasks.task import (
     LARGEST_INPUT,
     LONGEST_MESSAGE,
     LONGEST_TTL,
-    Cancelled,
     Causes,
-    Completed,
-    Failed,
-    Inputs,
-    Origin,
-    ResultInExecution,
-    Status,
     Task,
-    TaskError,
-    Terms,
     ToolResult,
-    Work,
-    Working,
 )
 from tests.fakes import START_OF_TIME
-from tests.kits import ALICE, BOTH_MODES, OPTIONAL, SAMPLING, World, state_machine_arn
+from tests.kits import ALICE, OPTIONAL, SAMPLING, World, state_machine_arn
 from tests.strategies import tasks
 
 LARGEST_ITEM: Final = 400 * 1024
@@ -78,102 +65,32 @@ def test_an_item_contains_only_strings_and_numbers(task: Task) -> None:
     assert {kind for value in item.values() for kind in value} == {"S", "N"}
 
 
-# Rule 4 of docs/upgrades.md: an earlier version reads only `requests`, `inputs` and `origin`.
-def test_an_earlier_version_sees_only_what_it_can_ask() -> None:
+def test_questions_and_answers_of_every_kind_are_stored() -> None:
     world = World()
     task = world.call(modes=frozenset(Mode))
     world.ask(task.task_id, "user")
     world.ask(task.task_id, "model", other={"sampling": SAMPLING}, seconds=600)
     world.ask(task.task_id, "folders", other={"roots": {}})
+    world.ask(task.task_id, "more_folders", other={"roots": {}})
     world.workflows.is_available = False
     world.dialogue.respond(task.owner, task.task_id, {"folders": {"roots": []}})
     stored = world.stored(task)
 
     item = item_of(stored)
-    others = {"client_modes", "client_requests", "client_results"}
-    earlier = task_of({name: value for name, value in item.items() if name not in others})
+    read = task_of(item)
 
-    assert task_of(item) == stored
-    assert earlier.origin.modes == BOTH_MODES
-    assert [one.key for one in as_of(earlier, world.clock.now()).input_requests] == ["user"]
-    assert [one.answer for one in earlier.inputs.undelivered] == [Unanswerable()]
-
-
-# Exactly what the previous version wrote: tasks live for up to thirty days.
-ITEM_OF_FORMAT_1: Final[Item] = {
-    "pk": {"S": "758ede2a8b140aab9517a5e2031621eb"},
-    "sk": {"S": "task#01kyyk41g000000000000000000000000001"},
-    "tool": {"S": "wait_and_echo"},
-    "state_machine_arn": {"S": "arn:aws:states:eu-central-1:123456789012:stateMachine:WaitAndEcho"},
-    "input": {"S": '{"message":"grüße","seconds":2}'},
-    "output_schema": {"S": '{"type":"object"}'},
-    "status": {"S": "working"},
-    "format": {"N": "1"},
-    "version": {"N": "3"},
-    "created_at": {"N": "1785585600250"},
-    "last_updated_at": {"N": "1785585600250"},
-    "checked_at": {"N": "1785585660250"},
-    "ttl_ms": {"N": "3600000"},
-    "poll_interval_ms": {"N": "2000"},
-    "expires_at": {"N": "1785589201"},
-}
+    assert read == stored
+    assert item_of(read) == item, "with what each state asks, which does not tell questions apart"
+    assert len(read.input_requests) == 3
+    assert [one.answer for one in read.inputs.undelivered] == [InputResponse(None, '{"roots":[]}')]
 
 
 @pytest.mark.parametrize("causes", Causes)
 def test_the_setting_of_causes_is_stored(causes: Causes) -> None:
-    task = task_of(ITEM_OF_FORMAT_1)
+    task = World().call()
     task = replace(task, work=replace(task.work, causes=causes))
 
     assert task_of(item_of(task)) == task
-
-
-def test_an_item_of_the_previous_format_is_still_read() -> None:
-    task = task_of(ITEM_OF_FORMAT_1)
-
-    created_at = START_OF_TIME + timedelta(milliseconds=250)
-    assert task == Task(
-        owner=Principal("758ede2a8b140aab9517a5e2031621eb"),
-        task_id=TaskId("01kyyk41g000000000000000000000000001"),
-        work=Work(
-            "wait_and_echo",
-            state_machine_arn("WaitAndEcho"),
-            Terms('{"message":"grüße","seconds":2}', '{"type":"object"}'),
-        ),
-        status=Working(),
-        created_at=created_at,
-        last_updated_at=created_at,
-        ttl=timedelta(hours=1),
-        poll_interval=timedelta(seconds=2),
-        longest_poll_interval=timedelta(seconds=2),
-        checked_at=created_at + timedelta(seconds=60),
-        version=3,
-    )
-    assert (task.origin, task.inputs, task.progress, task.work.shows_state) == (Origin(), Inputs(), None, False)
-
-
-@pytest.mark.parametrize(
-    ("attributes", "status"),
-    [
-        ({"status": {"S": "working"}, "message": {"S": "m"}}, Working("m")),
-        (
-            {"status": {"S": "completed"}, "result": {"S": '{"content":[]}'}},
-            Completed(ToolResult('{"content":[]}', is_error=False)),
-        ),
-        (
-            {"status": {"S": "completed_with_error"}, "message": {"S": "m"}},
-            Completed(ResultInExecution(is_error=True), "m"),
-        ),
-        ({"status": {"S": "failed"}, "error": {"S": '[4711,"m",null]'}}, Failed(TaskError(4711, "m"))),
-        ({"status": {"S": "cancelled"}, "message": {"S": "m"}}, Cancelled("m")),
-    ],
-)
-def test_every_status_of_the_previous_format_is_still_read(attributes: Item, status: Status) -> None:
-    assert task_of({**ITEM_OF_FORMAT_1, **attributes}).status == status
-
-
-def test_an_item_of_the_previous_format_is_saved_in_the_current_one() -> None:
-    """The previous version would drop attributes that it does not know, so the format tells it that there are some."""
-    assert item_of(task_of(ITEM_OF_FORMAT_1))["format"] == {"N": "3"}
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from stepwire.aws.clients import s3_client
-from stepwire.aws.storage.items import item_of, task_of
 from stepwire.aws.storage.large_results import LargeResults
-from stepwire.aws.storage.parts import LARGEST_PART, divided, size_of
+from stepwire.aws.storage.parts import LARGEST_PART, size_of
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.errors import LargeResultsDenied, NeedsOperator, ObjectsUnavailable, PartMissing, SaveConflict
-from stepwire.tasks.task import Cancelled, Completed, ResultElsewhere, ResultInExecution, Task, ToolResult
+from stepwire.tasks.task import Cancelled, Completed, ResultElsewhere, Task, ToolResult
 from tests.buckets import delete_objects_in, new_bucket, objects_in
 from tests.contracts.task_stores import a_task
 from tests.kits import ALICE, BOB
@@ -177,17 +176,6 @@ def test_s3_denies_a_missing_object_to_those_who_may_not_list(code: str, fault: 
 
     with pytest.raises(fault):
         LargeResults("b", client).read(a_task().key, "digest")
-
-
-# Rule 4 of docs/upgrades.md.
-def test_an_earlier_version_asks_step_functions_for_a_result_in_the_bucket() -> None:
-    stored = divided(replace(a_task(), status=Completed(RESULT, "m"))).item
-
-    earlier = task_of({name: value for name, value in stored.items() if name != "result_object"})
-
-    assert earlier.status == Completed(ResultInExecution(is_error=True), "m")
-    assert "result_at" not in stored
-    assert task_of(item_of(earlier)).status == earlier.status, "and so does this one, if that one saves the task"
 
 
 def _only_key(bucket: str) -> str:

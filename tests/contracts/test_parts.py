@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -12,7 +12,6 @@ from stepwire.aws.storage.parts import (
     LARGEST_HEAD,
     LARGEST_NEW_HEAD,
     LARGEST_PART,
-    divided,
     size_of,
 )
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
@@ -23,7 +22,6 @@ from stepwire.tasks.task import (
     Cancelled,
     Completed,
     ResultElsewhere,
-    ResultInExecution,
     Task,
     Terms,
     TermsElsewhere,
@@ -184,25 +182,3 @@ def test_a_part_that_somebody_deleted_is_missed(dynamodb: DynamoDbTaskStore) -> 
 
     with pytest.raises(PartMissing):
         dynamodb.terms_of(created)
-
-
-# Rule 4 of docs/upgrades.md.
-def test_an_earlier_version_starts_nothing_with_terms_that_it_does_not_find() -> None:
-    task = with_terms(LARGE_TERMS)
-
-    earlier = as_earlier_versions_read(divided(task).item)
-
-    assert earlier.work.terms == Terms("")  # Step Functions refuses an input that is not JSON
-
-
-# The same: it asks Step Functions, which has outputs for 90 days.
-def test_an_earlier_version_fetches_a_result_that_it_does_not_find() -> None:
-    task = replace(a_task(), status=Completed(LARGE_RESULT, "m"))
-
-    earlier = as_earlier_versions_read(divided(task).item)
-
-    assert earlier.status == Completed(ResultInExecution(is_error=True), "m")
-
-
-def as_earlier_versions_read(item: dict[str, Any]) -> Task:
-    return task_of({name: value for name, value in item.items() if name not in {"terms_at", "result_at"}})

@@ -153,13 +153,6 @@ def test_a_place_is_free_when_its_subscription_is_over(store: SubscriptionStore)
     assert store.reserve(ALICE, "d", PLAIN.expires_at, 2)
 
 
-def test_subscriptions_of_a_version_without_places_have_theirs(store: SubscriptionStore) -> None:
-    store.begin(PLAIN)
-
-    assert not store.reserve(ALICE, "a", NOW, 1)
-    assert store.reserve(ALICE, PLAIN.id, NOW, 1)
-
-
 @pytest.mark.parametrize("taken", [0, 1], ids=["the first ones", "later ones"])
 def test_of_requests_that_read_the_same_places_one_gets_the_last(aws: None, taken: int) -> None:
     table = new_table()

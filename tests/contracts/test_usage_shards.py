@@ -15,8 +15,8 @@ from stepwire.aws.storage.parts import write_units
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.engine.ports import TaskStore
 from stepwire.errors import NotAdmitted
-from stepwire.tasks.ids import TaskKey
-from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits, Refusal, TooFast, TooManyActive, home_of
+from stepwire.tasks.ids import TaskKey, slot_names
+from stepwire.tasks.usage import Limits, Refusal, TooFast, TooManyActive, home_of
 from tests.contracts.task_stores import a_task
 from tests.fakes import START_OF_TIME
 from tests.kits import ALICE, BOB
@@ -24,8 +24,10 @@ from tests.simulated.dynamodb import quick_dynamodb_client
 from tests.tables import new_table
 
 GATEWAY = Limits(active=10_000, per_minute=60_000)
-TWO_SHARDS = Limits(active=MOST_IN_THE_FIRST + 2, per_minute=60_000)
-"""With one slot in each of the shards 1 and 2."""
+FIVE_SHARDS = Limits(active=1_250, per_minute=60_000)
+"""Of 250 slots each."""
+AT_ONCE = 5
+"""Slots of one task, at most."""
 
 
 def on_store() -> DynamoDbTaskStore:
@@ -47,10 +49,17 @@ def put_ids(store: DynamoDbTaskStore, shard: int, ids: list[str]) -> dict[str, A
 
 def fill(store: DynamoDbTaskStore, limits: Limits, free: int) -> None:
     """Take all slots, but leave one in each of the last shards."""
-    for shard in range(limits.shards + 1):
-        most = limits.share(shard).active
-        if shard <= limits.shards - free:
-            put_ids(store, shard, [a_task(BOB, number=1_000_000 + 1_000 * shard + one).task_id for one in range(most)])
+    for shard in range(limits.shards):
+        most = limits.share(shard).active - (shard >= limits.shards - free)
+        put_ids(store, shard, [a_task(BOB, number=1_000_000 + 1_000 * shard + one).task_id for one in range(most)])
+
+
+def fill_home(store: TaskStore, shard: int) -> list[TaskKey]:
+    """Take the slots of one of the five shards, some for each task, and return the tasks."""
+    keys = keys_of(shard, FIVE_SHARDS, FIVE_SHARDS.share(shard).active // AT_ONCE)
+    for key in keys:
+        assert store.reserve(key, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == shard
+    return keys
 
 
 @contextmanager
@@ -90,19 +99,19 @@ def test_ten_thousand_slots_keep_the_items_of_a_creation_below_ten_write_units(a
 
 # S11
 def test_a_task_whose_home_is_full_gets_a_slot_elsewhere_and_keeps_it_when_it_is_retried(store: TaskStore) -> None:
-    first, second = keys_of(1, TWO_SHARDS, 2)
-    store.reserve(first, TWO_SHARDS, START_OF_TIME)
+    home = fill_home(store, 1)
+    other = keys_of(1, FIVE_SHARDS, len(home) + 1)[-1]
 
-    shard = store.reserve(second, TWO_SHARDS, START_OF_TIME)
+    shard = store.reserve(other, FIVE_SHARDS, START_OF_TIME)
 
     assert shard != 1
-    assert store.reserve(second, TWO_SHARDS, START_OF_TIME) == shard
+    assert store.reserve(other, FIVE_SHARDS, START_OF_TIME) == shard
 
 
 # T27, S10
 @pytest.mark.parametrize("free", [0, 1, 3])
 def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, free: int) -> None:
-    store, limits = on_store(), Limits(active=MOST_IN_THE_FIRST + 9, per_minute=60_000)
+    store, limits = on_store(), Limits(active=1_009, per_minute=60_000)
     fill(store, limits, free)
 
     def refusal_of(key: TaskKey) -> Refusal | None:
@@ -119,37 +128,20 @@ def test_of_concurrent_reservations_exactly_the_free_slots_are_given(aws: None, 
     assert {len(list(one.slots())) for one in refusals if isinstance(one, TooManyActive)} == {limits.active}
 
 
-# S13
-def test_what_an_earlier_version_has_counted_stays_counted(aws: None) -> None:
-    """It had a limit of at most a thousand, in one item; and while both versions run, it fills that item."""
-    store = on_store()
-    fill(store, TWO_SHARDS, free=1)
-    key, other = keys_of(1, TWO_SHARDS, 2)
-    earlier = Limits(active=MOST_IN_THE_FIRST)
-
-    with pytest.raises(NotAdmitted):
-        store.reserve(other, earlier, START_OF_TIME)
-    shard = store.reserve(key, TWO_SHARDS, START_OF_TIME)
-    with pytest.raises(NotAdmitted):
-        store.reserve(other, TWO_SHARDS, START_OF_TIME)
-
-    assert shard == 2
-
-
 # S11
 def test_a_slot_is_freed_in_the_shard_that_counts_it(store: TaskStore) -> None:
-    first, second, third = keys_of(1, TWO_SHARDS, 3)
-    store.reserve(first, TWO_SHARDS, START_OF_TIME)
+    home = fill_home(store, 1)
+    second, third = keys_of(1, FIVE_SHARDS, len(home) + 2)[-2:]
 
     for _ in range(3):
-        store.release(ALICE, frozenset({first.task_id}), 1)
+        store.release(ALICE, slot_names(home[0].task_id, AT_ONCE), 1)
 
-    assert store.reserve(second, TWO_SHARDS, START_OF_TIME) == 1
-    assert store.reserve(third, TWO_SHARDS, START_OF_TIME) != 1
+    assert store.reserve(second, FIVE_SHARDS, START_OF_TIME, AT_ONCE) == 1
+    assert store.reserve(third, FIVE_SHARDS, START_OF_TIME, AT_ONCE) != 1
 
 
 def test_an_undone_reservation_uses_nothing_of_its_shard(store: TaskStore) -> None:
-    limits = Limits(active=TWO_SHARDS.active, per_minute=TWO_SHARDS.active)  # one task a minute in shards 1 and 2
+    limits = Limits(active=FIVE_SHARDS.active, per_minute=5)  # one task a minute in each shard
     first, second, third = keys_of(1, limits, 3)
     shard = store.reserve(first, limits, START_OF_TIME)
 
@@ -161,7 +153,7 @@ def test_an_undone_reservation_uses_nothing_of_its_shard(store: TaskStore) -> No
 
 
 def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store: TaskStore) -> None:
-    limits = Limits(active=MOST_IN_THE_FIRST + 1, per_minute=10)
+    limits = Limits(active=FIVE_SHARDS.active, per_minute=10)
     keys = [a_task(number=number).key for number in range(1, 13)]
     given, refused = 0, None
 
@@ -173,16 +165,16 @@ def test_the_rate_is_divided_and_whoever_is_over_it_learns_when_to_return(store:
         else:
             given += 1
 
-    assert given == 10  # one of them in shard 1, whose share of ten a minute is a hundredth
+    assert given == 10
     assert isinstance(refused, TooFast)
-    assert timedelta() < refused.retry_after <= timedelta(seconds=7)
+    assert timedelta() < refused.retry_after <= timedelta(seconds=30)
 
 
 def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) -> None:
     store = on_store()
-    rate, limits = DynamoDbCallRate(store.table_name, quick_dynamodb_client), Limits(TWO_SHARDS.active, per_minute=6)
+    rate, limits = DynamoDbCallRate(store.table_name, quick_dynamodb_client), Limits(FIVE_SHARDS.active, per_minute=10)
 
-    for _ in range(7):
+    for _ in range(10):
         rate.count(ALICE, limits, START_OF_TIME)
     with pytest.raises(NotAdmitted) as refused:
         rate.count(ALICE, limits, START_OF_TIME)
@@ -192,13 +184,15 @@ def test_calls_without_a_slot_count_against_the_rate_of_all_shards(aws: None) ->
 
 # R24
 def test_several_slots_are_all_in_one_shard_that_has_room(aws: None) -> None:
-    """The home of each task has room for one."""
+    """The home of the task has room for one."""
     store = on_store()
-    (key,) = keys_of(1, TWO_SHARDS, 1)
+    home = fill_home(store, 1)
+    store.release(ALICE, frozenset({home[0].task_id}), 1)
+    key = keys_of(1, FIVE_SHARDS, len(home) + 1)[-1]
 
     with counted(store) as calls:
-        shard = store.reserve(key, TWO_SHARDS, START_OF_TIME, 3)
-        again = store.reserve(key, TWO_SHARDS, START_OF_TIME, 3)
+        shard = store.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
+        again = store.reserve(key, FIVE_SHARDS, START_OF_TIME, 3)
 
-    assert shard == again == 0
-    assert calls == ["Query", "UpdateItem"] * 2
+    assert shard == again != 1
+    assert calls == ["UpdateItem", "Query", "UpdateItem"] * 2

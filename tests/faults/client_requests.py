@@ -1,5 +1,9 @@
 """Arrange the requests of clients: each function prepares a site and returns the act that makes the request."""
 
+from datetime import timedelta
+
+from stepwire.aws.storage.items import usage_key
+from stepwire.aws.storage.times import milliseconds_of
 from stepwire.tasks.ids import RANDOM_BYTES, TaskKey, new_task_id
 from tests.faults.seen import (
     ANSWER,
@@ -74,8 +78,11 @@ def arrange_create_at_the_limit(site: Site) -> Act:
 
 
 def arrange_create_where_home_is_full(site: Site) -> Act:
-    """The only slot of the one shard beside the first is taken."""
-    modern(site).start("optional")
+    """The rate of every shard but the first is used up."""
+    until = milliseconds_of(site.clock.now() + timedelta(hours=1))
+    for shard in range(1, site.limits.shards):
+        item = {**usage_key(ALICE, shard), "paced_until": {"N": str(until)}}
+        site.account.tables.put_item(TableName=site.table, Item=item)
     return arrange_create(site)
 
 

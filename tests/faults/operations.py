@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits
+from stepwire.tasks.usage import MOST_IN_ONE, Limits
 from tests.faults import deliveries
 from tests.faults.aws_events import (
     arms_are_stopped,
@@ -196,7 +196,7 @@ OPERATIONS: Final = (
         Caller.CLIENT,
         ("UpdateItem usage", "Query usage", *_CREATION),
         arrange_create_where_home_is_full,
-        limits=Limits(active=MOST_IN_THE_FIRST + 1),
+        limits=Limits(active=MOST_IN_ONE + 1),
         first=1,
         last=2,
         repeats=True,

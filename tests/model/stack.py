@@ -207,12 +207,12 @@ class Stack:
 
     def slots(self) -> dict[Principal, frozenset[str]]:
         """Return the names of the slots that are taken, by owner."""
-        counted = (item for item in self.items if item["sk"]["S"] == "usage")
+        counted = (item for item in self.items if item["sk"]["S"] == "usage#0")
         return {Principal(item["pk"]["S"]): usage_of(item).active for item in counted}
 
     def reclaimed_at(self, owner: Principal) -> datetime | None:
         """Tell when slots of a caller were last reclaimed."""
-        usage = (item for item in self.items if (item["pk"]["S"], item["sk"]["S"]) == (owner, "usage"))
+        usage = (item for item in self.items if (item["pk"]["S"], item["sk"]["S"]) == (owner, "usage#0"))
         return next((usage_of(item).reclaimed_at for item in usage), None)
 
     def remove_expired(self) -> list[Task]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from stepwire.audit import AuditAction
-from stepwire.catalog.tools import OBJECT_FORMAT, RETRY_FORMAT, format_of
 from stepwire.errors import ObjectsUnavailable
 from stepwire.json_text import write
 from stepwire.tasks.objects import LARGEST_OBJECT
@@ -92,11 +91,6 @@ def test_the_object_keeps_the_promise_of_the_output_schema(world: World) -> None
     assert (kept["isError"], kept["structuredContent"]) == (False, OUTPUT)
     assert broken["isError"]
     assert "output schema" in broken["content"][0]["text"]
-
-
-# S4
-def test_an_earlier_version_does_not_serve_such_a_tool() -> None:
-    assert format_of({"output": {"object": "result"}, "retry": {}}) == OBJECT_FORMAT > RETRY_FORMAT
 
 
 def test_an_object_is_read_once_at_the_end(world: World) -> None:

@@ -1,9 +1,9 @@
-"""The catalog of registered tools as this version publishes it: one tool for each kind of thing a version must know."""
+"""The catalog of registered tools as this version publishes it: one tool for each kind of field."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from stepwire.catalog.compiled import Compiled, Endpoint, Registered
+from stepwire.catalog.compiled import Endpoint, Registered
 from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.registration import CONSENT, Compiler
 from stepwire.json_text import JsonObject, load_json, write
@@ -51,16 +51,12 @@ class _Machines:
         return Examined(Kind.EXPRESS if arn == EXPRESS else Kind.STANDARD, write({"States": {}}))
 
 
-def published(previous: dict[str, JsonObject] | None = None) -> Compiled:
-    """Compile `MANIFESTS`; `previous` are the tools that have served until now, by name."""
+def catalog_shards() -> list[JsonObject]:
+    """Compile `MANIFESTS`, and return the shards of the catalog, parsed."""
     registered = [
         Registered(name, f"/stepwire/mine/tools/{name}", write({"name": name, **_NECESSARY, **more}))
         for name, more in MANIFESTS.items()
     ]
     endpoint = Endpoint("mine", state_machine_arn(""), checks_scopes=True, roles=(ROLE,))
-    return Compiler(endpoint, _Machines(), recheck=False).compile(registered, previous or {})
-
-
-def catalog_shards() -> list[JsonObject]:
-    """Return the shards of the catalog, parsed."""
-    return [load_json(shard) for shard in published().shards()]
+    compiled = Compiler(endpoint, _Machines(), recheck=False).compile(registered, {})
+    return [load_json(shard) for shard in compiled.shards()]

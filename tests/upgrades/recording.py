@@ -1,10 +1,9 @@
-"""Record what this version stores and gives to clients, so that later versions can be tested against it.
+"""Record what this version stores and gives to clients.
 
-    python -m tests.upgrades.recording 6    # writes recorded/6.json; docs/upgrades.md says when
+    python -m tests.upgrades.recording 1    # writes recorded/1.json; docs/upgrades.md says when
 
 Each scenario leaves a table as this version leaves it at one moment in the life of a task. Recordings are
-deterministic:
-the same version records the same.
+deterministic: the same version records the same.
 """
 
 import base64
@@ -15,7 +14,6 @@ import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from io import BytesIO
@@ -56,10 +54,10 @@ from tests.tables import new_table, table_behind
 from tests.upgrades.catalogs import catalog_shards
 
 FOLDER: Final = Path(__file__).parent / "recorded"
-LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
-"""An output that was too large for the task's item, and whose result has an item of its own since version 14."""
-LARGEST_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 220_000}
-"""An output whose result is an object in the bucket of the stack since version 20."""
+_LARGE_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 150_000}
+"""An output that is too large for the task's item: its result has an item of its own."""
+_LARGEST_OUTPUT: Final[Json] = {"answer": 42, "text": "x" * 220_000}
+"""An output whose result is an object in the bucket of the stack."""
 LARGE_ARGUMENTS: Final[Json] = {"text": "x" * 5_000}
 ACCEPT: Final[Json] = {"action": "accept", "content": {"amount": 7}}
 LISTED: Final[Json] = {"roots": [{"uri": "file:///home/alice"}]}
@@ -107,7 +105,7 @@ class Scene:
     task_id: str | None = None
     """The task of the scenario; None if only the client keeps something."""
     carried: Json = field(default_factory=dict[str, Any])
-    """What the client keeps, and sends to whichever version answers next."""
+    """What the client keeps, and sends with its next request."""
 
 
 @dataclass(frozen=True)
@@ -140,14 +138,10 @@ class Table(DynamoDbTaskStore):
         """Return all objects of the bucket, compressed."""
         return {key: base64.b64encode(zlib.compress(one)).decode() for key, one in self.bucket.contents.items()}
 
-    def fill(self, items: list[Json], objects: Json | None = None) -> None:
-        """Replace all items and objects."""
+    def clear(self) -> None:
+        """Remove all items and objects."""
         self.bucket.contents.clear()
-        for key, content in (objects or {}).items():
-            self.bucket.contents[key] = zlib.decompress(base64.b64decode(content))
         table_behind(self.table_name).items.clear()
-        for item in items:
-            table_behind(self.table_name).put_item(deepcopy(item))
 
 
 @contextmanager
@@ -370,15 +364,15 @@ def completed_with_error(world: World) -> Scene:
     return Scene(task_id)
 
 
-def completed_in_execution(world: World) -> Scene:
+def completed_in_an_item(world: World) -> Scene:
     task_id = _begun(world)
-    world.succeed(task_id, LARGE_OUTPUT)
+    world.succeed(task_id, _LARGE_OUTPUT)
     return Scene(task_id)
 
 
 def completed_in_bucket(world: World) -> Scene:
     task_id = _begun(world)
-    world.succeed(task_id, LARGEST_OUTPUT)
+    world.succeed(task_id, _LARGEST_OUTPUT)
     return Scene(task_id)
 
 
@@ -425,7 +419,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
     repeatable,
     completed,
     completed_with_error,
-    completed_in_execution,
+    completed_in_an_item,
     completed_in_bucket,
     failed,
     cancelled,
@@ -438,7 +432,7 @@ SCENARIOS: Final[tuple[Callable[[World], Scene], ...]] = (
 
 def record(scenario: Callable[[World], Scene], table: Table) -> Json:
     """Run a scenario; return the stored items and the answers to clients of both eras."""
-    table.fill([])
+    table.clear()
     world = world_on(table)
     scene = scenario(world)
     at = world.clock.now().isoformat()

@@ -1,13 +1,10 @@
-"""The recorded versions, each loaded into a table as that version left it."""
+"""The newest record: what the version that was recorded last stores, publishes and gives to clients."""
 
 import json
 from typing import Final
 
 from tests.server.answers import Json
-from tests.upgrades.recording import (
-    FOLDER,
-)
+from tests.upgrades.recording import FOLDER
 
-VERSIONS: Final[dict[str, Json]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
-}
+NUMBER: Final = max(int(path.stem) for path in FOLDER.glob("*.json"))
+NEWEST: Final[Json] = json.loads((FOLDER / f"{NUMBER}.json").read_text(encoding="utf-8"))

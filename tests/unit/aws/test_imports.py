@@ -95,7 +95,7 @@ def catalog_in(folder: Path, **more: Any) -> dict[str, str]:
         "show_state": True,
         **more,
     }
-    (folder / "catalog.json").write_text(json.dumps({"format": 2, "tools": [entry]}))
+    (folder / "catalog.json").write_text(json.dumps({"format": 1, "tools": [entry]}))
     return {**ENVIRONMENT, "LAMBDA_TASK_ROOT": str(folder)}
 
 

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 from typing import Any, cast
 
 import pytest
@@ -14,7 +15,7 @@ from stepwire.principal import Principal
 from stepwire.tasks.events import WorkStopped
 from stepwire.tasks.ids import TaskId, TaskKey, new_task_id
 from stepwire.tasks.task import Cancelled, Task
-from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits, Usage, home_of
+from stepwire.tasks.usage import MOST_IN_ONE, Limits, Usage, home_of
 from tests.fakes import START_OF_TIME, InMemoryTaskStore
 from tests.kits import ALICE, World
 
@@ -137,19 +138,33 @@ def test_undoing_a_reservation_restores_the_rate() -> None:
     assert world.store.usage[ALICE] == before == Usage(before.active, START_OF_TIME + timedelta(seconds=1))
 
 
-GATEWAY = Limits(active=MOST_IN_THE_FIRST + 1, per_minute=600_000)
-"""With one slot in the shard beside the first."""
+GATEWAY = Limits(active=MOST_IN_ONE + 1, per_minute=600_000)
+"""With five shards."""
 
 
 def call_of_a_gateway(world: World) -> Task:
     return world.recorder.require(ALICE, world.call().task_id)
 
 
-def fill_the_first_shard(world: World, *others: TaskId) -> None:
-    """Take its slots for these tasks and for calls that have just begun."""
-    soon = world.clock.now() + timedelta(hours=1)
-    ids = (new_task_id(soon, number.to_bytes(16, "big")) for number in range(MOST_IN_THE_FIRST - len(others)))
-    world.store.usage[ALICE] = Usage(frozenset([*ids, *others]), world.clock.now())
+def taken(world: World, shard: int) -> frozenset[str]:
+    """Return the slots of a shard that are taken."""
+    return (world.store.usage_shards[ALICE, shard] if shard else world.store.usage[ALICE]).active
+
+
+def fill(world: World, twice: Task) -> int:
+    """Take all slots for calls that have just begun, with a second one for this task, and return the shard of that."""
+    soon, numbers = world.clock.now() + timedelta(hours=1), count()
+    second = (twice.usage_shard + 1) % GATEWAY.shards
+    for shard in range(GATEWAY.shards):
+        own = {twice.usage_shard: [twice.task_id], second: [twice.task_id]}.get(shard, [])
+        free = GATEWAY.share(shard).active - len(own)
+        ids = [new_task_id(soon, next(numbers).to_bytes(16, "big")) for _ in range(free)]
+        usage = Usage(frozenset([*ids, *own]), world.clock.now())
+        if shard:
+            world.store.usage_shards[ALICE, shard] = usage
+        else:
+            world.store.usage[ALICE] = usage
+    return second
 
 
 def calls_until_each_slot_had_its_turn(world: World) -> int:
@@ -171,56 +186,43 @@ def test_a_task_knows_which_shard_counts_it_and_its_end_frees_that() -> None:
     for task in (first, second):
         world.recorder.record(task, WorkStopped("stopped"))
 
-    assert (first.usage_shard, second.usage_shard) == (1, 0)
-    assert world.store.usage_shards[ALICE, 1].active == world.store.usage[ALICE].active == frozenset()
+    assert [one.usage_shard for one in (first, second)] == [home_of(one.task_id, GATEWAY) for one in (first, second)]
+    assert [taken(world, one.usage_shard) for one in (first, second)] == [frozenset(), frozenset()]
 
 
 def test_a_second_slot_of_a_task_is_reclaimed_and_its_own_is_not() -> None:
     """A request died after it had reserved one; its retry found room in another shard."""
     world = World(limits=GATEWAY)
     task = call_of_a_gateway(world)
-    fill_the_first_shard(world, task.task_id)
+    second = fill(world, task)
 
     admitted = calls_until_each_slot_had_its_turn(world)
 
     assert admitted == 1
-    assert task.task_id in world.store.usage_shards[ALICE, 1].active
-    assert task.task_id not in world.store.usage[ALICE].active
-
-
-def test_an_active_task_whose_shard_an_earlier_version_has_dropped_keeps_its_slot() -> None:
-    world = World(limits=GATEWAY)
-    task = call_of_a_gateway(world)
-    world.store.tasks[task.key] = replace(task, usage_shard=0)
-    fill_the_first_shard(world)
-
-    admitted = calls_until_each_slot_had_its_turn(world)
-
-    assert admitted == 0
-    assert task.task_id in world.store.usage_shards[ALICE, 1].active
+    assert task.task_id in taken(world, task.usage_shard)
+    assert task.task_id not in taken(world, second)
 
 
 def test_a_request_whose_task_another_has_created_gives_back_only_a_slot_of_its_own() -> None:
     world = World(limits=GATEWAY)
     task = call_of_a_gateway(world)
-    fill_the_first_shard(world, task.task_id)
+    second = fill(world, task)
     admission = Admission(world.recorder, GATEWAY)
 
     admission.give_back_unless_active(task)
-    admission.give_back_unless_active(replace(task, usage_shard=0))
+    admission.give_back_unless_active(replace(task, usage_shard=second))
 
-    assert task.task_id in world.store.usage_shards[ALICE, 1].active
-    assert task.task_id not in world.store.usage[ALICE].active
+    assert task.task_id in taken(world, task.usage_shard)
+    assert task.task_id not in taken(world, second)
 
 
-@pytest.mark.parametrize("active", [1, 1_000, 1_001, 1_036, 1_037, 2_500, 9_999, 10_000])
+@pytest.mark.parametrize("active", [1, 1_000, 1_001, 1_250, 1_251, 2_500, 9_999, 10_000])
 def test_the_shares_of_all_shards_are_the_limits(active: int) -> None:
     limits = Limits(active=active, per_minute=600)
 
-    shares = [limits.share(shard) for shard in range(limits.shards + 1)]
+    shares = [limits.share(shard) for shard in range(limits.shards)]
 
     assert sum(share.active for share in shares) == active
     assert sum(share.per_minute for share in shares) == pytest.approx(600)
-    assert min(share.active for share in shares) > 0
-    assert shares[0].active == min(active, MOST_IN_THE_FIRST)
+    assert max(share.active for share in shares) - min(share.active for share in shares) <= 1
     assert {home_of(new_task_id(START_OF_TIME, bytes([n] * 16)), limits) for n in range(256)} <= set(range(len(shares)))

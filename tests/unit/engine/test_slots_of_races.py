@@ -13,7 +13,7 @@ from stepwire.errors import LimitReached, StartRefused, StoreBusy, WorkflowNotSt
 from stepwire.principal import Principal
 from stepwire.tasks.ids import slot_names
 from stepwire.tasks.task import Task
-from stepwire.tasks.usage import MOST_IN_THE_FIRST, Limits, Usage
+from stepwire.tasks.usage import Limits, Usage
 from tests.fakes import InMemoryTaskStore
 from tests.kits import ALICE, ARGUMENTS, OPTIONAL, World
 from tests.races import BROKEN, WON, racing
@@ -185,14 +185,17 @@ def test_an_earlier_version_that_frees_one_slot_leaves_the_others_to_be_reclaime
 
 
 def test_all_slots_are_in_one_shard_with_room_for_all() -> None:
-    limits = Limits(active=MOST_IN_THE_FIRST + 2, per_minute=60_000)
+    limits = Limits(active=1_250, per_minute=60_000)
     world = World(limits=limits)
+    nearly_full = Usage(frozenset(str(one) for one in range(248)))
+    world.store.usage[ALICE] = nearly_full
+    world.store.usage_shards |= {(ALICE, shard): nearly_full for shard in (1, 2, 4)}
 
     task = world.call(EACH)
 
-    assert task.usage_shard == 0
-    assert world.store.usage[ALICE].active == slot_names(task.task_id, 3)
-    assert world.store.usage_shards == {}
+    assert task.usage_shard == 3
+    assert world.store.usage_shards[ALICE, 3].active == slot_names(task.task_id, 3)
+    assert {one.active for (_, shard), one in world.store.usage_shards.items() if shard != 3} == {nearly_full.active}
 
 
 def test_a_confirmed_call_holds_its_slots_while_it_asks() -> None:

@@ -25,7 +25,6 @@ from stepwire.tasks.inputs import (
     Asked,
     Asking,
     Callback,
-    Elicitation,
     InputRequest,
     InvalidQuestion,
     asked_of,
@@ -43,7 +42,6 @@ MOST_GENERATIONS: Final = 4
 _HISTORY_PAUSES: Final = (0.5, 1.0)  # seconds, in which a history comes to have a start
 LONGEST_TIMEOUT: Final = 31_622_400  # seconds; the longest that an execution may run
 _NUMBER_AND_TIME: Final = 40  # bytes
-_PLACEHOLDER: Final = 100  # bytes, with which an item stores what earlier versions could not ask
 
 
 @dataclass(frozen=True)
@@ -214,5 +212,4 @@ def _size(request: InputRequest) -> int:
     """Return the size of a question in a task's item, with its number and expiry."""
     token = request.destination.token if isinstance(request.destination, Callback) else ""
     written = write([request.key, params_of(request.asked), token, request.refusal])
-    placeholder = 0 if isinstance(request.asked, Elicitation) else _PLACEHOLDER
-    return len(written.encode()) + _NUMBER_AND_TIME + placeholder
+    return len(written.encode()) + _NUMBER_AND_TIME

@@ -6,7 +6,7 @@ Known to the function that compiles and to the one that serves, so it needs neit
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from stepwire.catalog.tools import FORMATS, format_of
+from stepwire.catalog.tools import FORMAT
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.lean_dataclasses import dataclass
 
@@ -80,12 +80,12 @@ class Compiled:
     """Names of the tools for which there was no time, in the order of their turns."""
 
     def shards(self) -> tuple[str, ...]:
-        """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes and of one format."""
-        return tuple(write({"format": one, "tools": part}) for one in FORMATS for part in self._parts(one))
+        """Return the texts that `read_catalog` reads, each of at most LARGEST_SHARD bytes."""
+        return tuple(write({"format": FORMAT, "tools": part}) for part in self._parts())
 
-    def _parts(self, its_format: int) -> Iterator[list[JsonObject]]:
+    def _parts(self) -> Iterator[list[JsonObject]]:
         part, size = list[JsonObject](), 0
-        for name in sorted(name for name, entry in self.tools.items() if format_of(entry) == its_format):
+        for name in sorted(self.tools):
             entry_size = len(write(self.tools[name]).encode())
             if part and size + entry_size > LARGEST_SHARD:
                 yield part
@@ -117,7 +117,7 @@ class Compiled:
 def entries_in(shard: str) -> dict[str, JsonObject]:
     """Read the tools of a shard, by name; empty where another version wrote it."""
     document = as_object(load_json(shard))
-    tools: list[JsonObject] = document["tools"] if document.get("format") in FORMATS else []
+    tools: list[JsonObject] = document["tools"] if document.get("format") == FORMAT else []
     return {tool["name"]: tool for tool in tools}
 
 

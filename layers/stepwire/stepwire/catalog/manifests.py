@@ -30,7 +30,7 @@ from stepwire.catalog.manifest_output import OutputFields, output_faults
 from stepwire.catalog.manifest_race import ArmFields, RaceFields, constants_faults, race_faults
 from stepwire.catalog.manifest_retry import RetryFields
 from stepwire.catalog.manifest_yaml import read_yaml
-from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport, format_of
+from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json, write
 from stepwire.lean_dataclasses import dataclass
@@ -366,8 +366,7 @@ def compile_directory(folder: Path) -> str:
         faults.append(f"{folder}: there is no such folder")
     if faults:
         raise CatalogError("\n".join(faults))
-    newest = max(map(format_of, entries.values()), default=FORMAT)
-    return write({"format": newest, "tools": list(entries.values())})
+    return write({"format": FORMAT, "tools": list(entries.values())})
 
 
 def names_in(compiled: str) -> str:

@@ -16,7 +16,7 @@ from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, Endpoi
 from stepwire.catalog.examination import Examined, fields_for, role_problem
 from stepwire.catalog.manifest_faults import unforeseen
 from stepwire.catalog.manifests import Machine, Manifest, read_manifest
-from stepwire.catalog.tools import ARN_PATTERN, RACE_FORMAT, format_of, read_catalog
+from stepwire.catalog.tools import ARN_PATTERN, FORMAT, read_catalog
 from stepwire.catalog.turns import in_turn
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonObject, write
@@ -313,7 +313,7 @@ def _with_arns(entry: JsonObject, arns: Sequence[str]) -> JsonObject:
 
 def _check_readable(entry: JsonObject) -> None:
     """Check that function mcp can read a compiled tool: it reads many at once."""
-    text = write({"format": format_of(entry), "tools": [entry]})
+    text = write({"format": FORMAT, "tools": [entry]})
     text.encode()
     read_catalog(text, {})
 
@@ -326,5 +326,5 @@ def _compiled(outcomes: Mapping[str, _Outcome], waiting: Sequence[str]) -> Compi
 
 def _digest(text: str) -> str:
     """Name a manifest and the version that compiled it: another version may compile it otherwise."""
-    compiler = f"{__version__} {RACE_FORMAT}"
+    compiler = f"{__version__} {FORMAT}"
     return hashlib.blake2b(f"{compiler} {text}".encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -28,21 +28,8 @@ from stepwire.visible_text import quoted
 if TYPE_CHECKING:
     from stepwire.tasks.races import Race
 
-FORMAT: Final = 2
-"""The format of a tool that every version of Stepwire can serve."""
-SHAPED_FORMAT: Final = 3
-"""The format of a tool whose input or result a version must know how to shape."""
-RUN_FORMAT: Final = 4
-"""The format of a tool that a version must know how to run: EXPRESS, or by a role."""
-RETRY_FORMAT: Final = 5
-"""The format of a tool whose workflow a version must know how to retry."""
-RACE_FORMAT: Final = 6
-"""The format of a tool whose state machines a version must know how to race."""
-OBJECT_FORMAT: Final = 7
-"""The format of a tool whose output a version must know how to read from S3."""
-SLOTS_FORMAT: Final = 8
-"""The format of a tool whose calls take a slot for each arm of a race."""
-FORMATS: Final = (FORMAT, SHAPED_FORMAT, RUN_FORMAT, RETRY_FORMAT, RACE_FORMAT, OBJECT_FORMAT, SLOTS_FORMAT)
+FORMAT: Final = 1
+"""The format of a compiled catalog. A version serves no tools of a format that it does not know."""
 NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")  # M34
 ARGUMENT_PATTERN: Final = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 """Where the question of a `confirm` has the value of an argument."""
@@ -57,8 +44,6 @@ CARD_TOOLS: Final = frozenset({CARD_TASK_TOOL, CARD_ANSWER_TOOL, CARD_CANCEL_TOO
 """The names of the tools that only a card calls."""
 OWN_TOOLS: Final = frozenset({RESULT_TOOL, CANCEL_TOOL, ANSWER_TOOL, LIST_TOOL}) | CARD_TOOLS
 """The names of Stepwire's own tools, for clients without tasks and for cards; no manifest may take one."""
-_SHAPING: Final = frozenset({"input", "context", "output"})
-_RUNNING: Final = frozenset({"express", "role"})
 ARN_PATTERN: Final = re.compile(r"arn:[a-z-]+:states:[a-z0-9-]+:\d{12}:stateMachine:[^:]+(:[A-Za-z0-9_.-]+)?")
 
 
@@ -248,24 +233,10 @@ def read_catalog(compiled: str, state_machines: Mapping[str, str]) -> Catalog:
         document = as_object(load_json(compiled))
     except ValueError:
         document = {}
-    if document.get("format") not in FORMATS:
+    if document.get("format") != FORMAT:
         raise CatalogError("catalog.json is not what this version of Stepwire compiles: run `make catalog` again")
     tools = (_tool(entry, state_machines) for entry in document["tools"])
     return Catalog(MappingProxyType({tool.name: tool for tool in tools}))
-
-
-def format_of(entry: JsonObject) -> int:
-    """Return the format of a compiled tool. A version that does not know its fields must not serve it."""
-    if "race" in entry:
-        # Later than outputs in S3: whoever knows one of these formats knows those too.
-        return SLOTS_FORMAT if "slots" in entry["race"] else RACE_FORMAT
-    if "object" in as_object(entry.get("output")):
-        return OBJECT_FORMAT
-    if "retry" in entry:
-        return RETRY_FORMAT
-    if not _RUNNING.isdisjoint(entry):
-        return RUN_FORMAT
-    return FORMAT if _SHAPING.isdisjoint(entry) else SHAPED_FORMAT
 
 
 def _tool(entry: JsonObject, state_machines: Mapping[str, str]) -> Tool:

@@ -103,7 +103,7 @@ class Operations:
     report: Callable[[Exception], None]
     """Receives faults that do not keep the caller from getting an answer."""
     waiting: Waiting
-    execution_prefix: str = ""
+    execution_prefix: str
     """Start of the names of this endpoint's executions."""
 
     def call(self, call: ToolCall, task_id: TaskId | None = None) -> Task:
@@ -336,11 +336,11 @@ class Operations:
                     tool.output_schema,
                     tool.output_shape,
                 ),
+                self.execution_prefix,
                 tool.shows_state,
                 tool.result_bucket,
                 tool.result_prefix,
                 tool.causes,
-                self.execution_prefix,
                 tool.role,
             ),
             status=status,

@@ -7,15 +7,11 @@ from typing import Final
 
 from stepwire.errors import InvalidRequest
 from stepwire.json_text import LARGEST_INTEGER, Json
-from stepwire.lean_dataclasses import dataclass, replace
+from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.messages import MessageId, is_id
 from stepwire.protocol.opaque import unwrap, wrap
 
-_FORMAT: Final = 2
-# Only positions of repeated calls: an earlier version, which runs beside this one for a while, reads all others.
-_FORMAT_OF_REPEATS: Final = 3
-# Only positions of calls of `task_result`, for the same reason.
-_FORMAT_OF_FETCH: Final = 4
+_FORMAT: Final = 1
 
 
 @dataclass(frozen=True)
@@ -46,16 +42,10 @@ class StreamPosition:
     is_fetch: bool = False
     """Whether a call of `task_result` opened the stream; then it tells no progress: the token is of another call."""
 
-    @property
-    def _format(self) -> int:
-        if self.is_repeat:
-            return _FORMAT_OF_REPEATS
-        return _FORMAT_OF_FETCH if self.is_fetch else _FORMAT
-
     def event_id(self) -> str:
         """Return the position as an event id: printable ASCII, without white space."""
         fields = [
-            self._format,
+            _FORMAT,
             self.message_id,
             self.task_id,
             int(self.is_call),
@@ -66,6 +56,8 @@ class StreamPosition:
             int(self.has_ended),
             self.ends_at,
             self.told_at,
+            int(self.is_repeat),
+            int(self.is_fetch),
         ]
         return wrap(fields)
 
@@ -77,21 +69,8 @@ def position_of(event_id: str) -> StreamPosition:
         InvalidRequest: this server did not issue the id.
     """
     match unwrap(event_id):
-        case [3, *fields] if (position := _read(fields)) is not None:
-            return replace(position, is_repeat=True)
-        case [4, *fields] if (position := _read(fields)) is not None:
-            return replace(position, is_fetch=True)
-        case [2, *fields] if (position := _read(fields)) is not None:
-            return position
-        case [1, *fields] if (position := _read([*fields, 0, 0])) is not None:  # of an earlier version
-            return position
-        case _:
-            raise InvalidRequest("The Last-Event-ID was not issued by this server.")
-
-
-def _read(fields: list[Json]) -> StreamPosition | None:
-    match fields:
         case [
+            1,
             message_id,
             str(task_id),
             0 | 1 as is_call,
@@ -102,16 +81,30 @@ def _read(fields: list[Json]) -> StreamPosition | None:
             0 | 1 as has_ended,
             ends_at,
             told_at,
+            0 | 1 as is_repeat,
+            0 | 1 as is_fetch,
         ] if (
             is_id(message_id)
             and _is_number(progress)
             and all(_is_count(count) for count in (updated, asked, polls, ends_at, told_at))
-            and not any(isinstance(flag, bool) for flag in (is_call, has_ended))
+            and not any(isinstance(flag, bool) for flag in (is_call, has_ended, is_repeat, is_fetch))
         ):
-            seen = (updated, progress, asked, polls)
-            return StreamPosition(message_id, task_id, is_call == 1, *seen, has_ended == 1, ends_at, told_at)
+            return StreamPosition(
+                message_id,
+                task_id,
+                is_call == 1,
+                updated,
+                progress,
+                asked,
+                polls,
+                has_ended == 1,
+                ends_at,
+                told_at,
+                is_repeat == 1,
+                is_fetch == 1,
+            )
         case _:
-            return None
+            raise InvalidRequest("The Last-Event-ID was not issued by this server.")
 
 
 def _is_number(value: Json) -> bool:

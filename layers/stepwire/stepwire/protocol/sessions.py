@@ -16,7 +16,7 @@ from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, switch_in
 from stepwire.protocol.versions import CARD_MIME_TYPE, UI_EXTENSION
 
 RANDOM_BYTES: Final = 16
-_FORMAT: Final = 2
+_FORMAT: Final = 1
 _LONGEST_NAME: Final = 64  # characters
 _LONGEST_VERSION: Final = 32  # characters
 _MOST_CAPABILITIES: Final = 16
@@ -34,8 +34,8 @@ class Session:
     """The declared capabilities: their names, and the names of their settings; of `tasks`, all levels there are."""
     id: str = ""
     """The token itself."""
-    decided: Resumes | None = None
-    """Which responses the client resumes; None in a session that an earlier version opened."""
+    resumes: Resumes = NEVER
+    """Which responses the client resumes."""
 
     def digest_of(self, message_id: MessageId) -> str | None:
         """Return a digest that identifies a request of this session, for its cancellation; None without a session."""
@@ -78,13 +78,11 @@ def session_of(session_id: str | None) -> Session:
     if session_id is None:
         return Session()
     match unwrap(session_id):
-        case [2, str(version), str(name), str(release), capabilities, 0 | 1 | 2 | 3 as flags, str()] if (
+        case [1, str(version), str(name), str(release), capabilities, 0 | 1 | 2 | 3 as flags, str()] if (
             is_object(capabilities) and type(flags) is int
         ):
-            decided = Resumes(calls=bool(flags & 1), results=bool(flags & 2))
-            return Session(version, name, release, capabilities, session_id, decided)
-        case [1, str(version), str(name), capabilities, str()] if is_object(capabilities):
-            return Session(version, name, "", capabilities, session_id)
+            resumes = Resumes(calls=bool(flags & 1), results=bool(flags & 2))
+            return Session(version, name, release, capabilities, session_id, resumes)
         case _:
             raise UnknownSession("The MCP-Session-Id was not issued by this server: initialize again.")
 

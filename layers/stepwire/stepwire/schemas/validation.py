@@ -76,10 +76,7 @@ def violations_of(schema: str, value: Json) -> tuple[Violation, ...]:
         schema: JSON text of the schema; it is also the key under which the compiled form is cached.
         value: a JSON value.
     """
-    try:
-        return _compiled(schema).violations_of(value)
-    except SchemaError as error:  # an earlier version of Stepwire accepted and advertised this schema
-        return (Violation("", f"cannot be checked, because the schema is no longer supported ({error})"),)
+    return _compiled(schema).violations_of(value)
 
 
 def violation_of_parts(schema: JsonObject, parts: Sequence[tuple[str, Json]]) -> Violation | None:

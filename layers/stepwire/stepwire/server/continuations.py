@@ -59,7 +59,7 @@ def issue(continuation: Continuation, subject: Subject, until: datetime, secret:
         "task": continuation.task_id,
         "rounds": continuation.rounds,
         "told": continuation.progress_sent,
-        **({"repeated": True} if continuation.is_repeat else {}),
+        "repeated": continuation.is_repeat,
         "until": round(until.timestamp() * 1000),
         **_bindings(subject),
     }
@@ -70,15 +70,15 @@ def redeem(state: str, subject: Subject, at: datetime, secret: bytes) -> Continu
     """Return the continuation that a requestState holds.
 
     Raises:
-        InvalidRequestState: it was tampered with, belongs to another call or caller, has expired, or was issued by a
-            newer version of this server.
+        InvalidRequestState: it was tampered with, belongs to another call or caller, has expired, or was issued by
+            another version of this server.
     """
     payload = unseal(state, secret)
     if any(payload.get(name) != value for name, value in _bindings(subject).items()):
         raise InvalidRequestState(
             "The requestState belongs to another call: repeat the same tool with the same arguments."
         )
-    match {"told": NO_PROGRESS_SENT, "repeated": False, **payload}:  # earlier versions issued it without these
+    match payload:
         case {
             "kind": "confirm" | "follow" as kind,
             "task": str(task),

@@ -114,7 +114,7 @@ def find(kit: Kit, call: Call) -> FetchTool | None:
     """Return the tool of Stepwire's own that is called; None if the call names another, or one that is not offered."""
     name = str(call.params.get("name"))
     if name in CARD_TOOLS:
-        return _for_cards(kit, call).get(name)
+        return _for_cards(call).get(name)
     tool = _TOOLS.get(name)
     return tool if tool is not None and tool.name in offered_names(kit, call) else None
 
@@ -122,16 +122,14 @@ def find(kit: Kit, call: Call) -> FetchTool | None:
 def offered(kit: Kit, call: Call) -> tuple[FetchTool, ...]:
     """Return the tools of Stepwire's own that this client is shown, in the order of their names."""
     names = offered_names(kit, call)
-    return (*_for_cards(kit, call).values(), *(tool for name, tool in _TOOLS.items() if name in names))
+    return (*_for_cards(call).values(), *(tool for name, tool in _TOOLS.items() if name in names))
 
 
-def _for_cards(kit: Kit, call: Call) -> "Mapping[str, FetchTool]":
+def _for_cards(call: Call) -> "Mapping[str, FetchTool]":
     """Return the tools that only a card calls, loaded with the first request of a host that shows cards."""
     if not call.shows_cards:
         return {}
-    tools: Mapping[str, FetchTool] = importlib.import_module("stepwire.server.cards").TOOLS
-    # A catalog that an earlier version compiled may have such a name.
-    return {name: tool for name, tool in tools.items() if kit.catalog.known(name) is None}
+    return importlib.import_module("stepwire.server.cards").TOOLS
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
-from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, ResumingClients
+from stepwire.protocol.resumption import NEVER, Resumes, ResumingClients
 from stepwire.protocol.sessions import Session, shows_cards
-from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, LEGACY_WITH_TASKS, UI_EXTENSION
+from stepwire.protocol.versions import EVENTS_EXTENSION, LEGACY_VERSIONS, UI_EXTENSION
 from stepwire.tasks.inputs import Mode, modes_of
 from stepwire.tasks.task import TaskError, ToolResult
 
@@ -108,13 +108,7 @@ class Kit:
         session = call.session
         # VS Code and the PHP SDK send no version, and never resume a response.
         is_able = call.headers.accepts_events and call.headers.version and session.id
-        if call.version not in LEGACY_VERSIONS or not is_able:
-            return NEVER
-        if session.decided is not None:
-            return session.decided
-        if call.version != LEGACY_WITH_TASKS:
-            return NEVER
-        return self.resuming.decide(ClientInfo(session.client_name, session.client_version))
+        return session.resumes if call.version in LEGACY_VERSIONS and is_able else NEVER
 
     @property
     def instructions(self) -> str:

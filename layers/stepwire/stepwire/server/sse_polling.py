@@ -149,8 +149,7 @@ def cancel_request(kit: Kit, call: Call) -> None:
 
 def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
     """Tell whether the plain call that began a task may still wait for its response."""
-    decided, age = call.session.decided, kit.now() - created_at_of(task_id)
-    is_polled = decided is None or decided.calls
+    is_polled, age = call.session.resumes.calls, kit.now() - created_at_of(task_id)
     if age <= (kit.patience.whole_call if is_polled else kit.patience.unresumable_request):
         return True
     if not is_polled or age > kit.patience.whole_call_with_progress:

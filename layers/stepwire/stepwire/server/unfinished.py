@@ -38,7 +38,7 @@ def offered_names(kit: Kit, call: Call) -> frozenset[str]:
     """Return the names of the tools of Stepwire's own that this client is shown."""
     if not kit.fetch_tools or declares_tasks(call):
         return frozenset()
-    hidden = set(kit.catalog.tools)  # a catalog that an earlier version compiled may have such a name
+    hidden = set[str]()
     if _can_ask_its_user(kit, call):
         hidden.add(ANSWER_TOOL)
     if not kit.access.knows_callers:

@@ -35,8 +35,6 @@ _SUFFIX_PATTERN: Final = "(?:-r(?:[2-9]|10)|-[a-e](?:r(?:[2-9]|10))?)?"
 _EXECUTION_NAME_PATTERN: Final = re.compile(
     f"(?:{_PREFIX_PATTERN.pattern})([{_ALPHABET}]{{26}})-([{_ALPHABET}]{{36}}){_SUFFIX_PATTERN}"
 )
-# Version 0.1 named executions so; they may run for a year.
-_FIRST_NAME_PATTERN: Final = re.compile(f"([0-9a-f]{{32}})-([{_ALPHABET}]{{36}})")
 
 
 @dataclass(frozen=True)
@@ -82,27 +80,22 @@ def execution_prefix_of(text: str) -> str | None:
 
 
 def prefix_in(execution_name: str) -> str:
-    """Return the prefix of the name of a task's first execution, if this version made it."""
+    """Return the prefix of the name of a task's first execution."""
     return execution_name[:-_OWNER_AND_ID]
 
 
 def execution_name_of(key: TaskKey, prefix: str, suffix: str = "") -> str:
-    """Return the name of a task's execution: without a suffix, at most 75 of the 80 characters of Step Functions.
-
-    Without a prefix, return the name that version 0.1 gave it.
-    """
-    if not prefix:
-        return f"{key.owner}-{key.task_id}{suffix}"
+    """Return the name of a task's execution: without a suffix, at most 75 of the 80 characters of Step Functions."""
     return f"{prefix}{_encode(int(key.owner, 16), 26)}-{key.task_id}{suffix}"
 
 
 def task_key_from_execution(execution_name: str) -> TaskKey | None:
     """Return the key of an execution's task; None if Stepwire did not start the execution."""
-    if match := _EXECUTION_NAME_PATTERN.fullmatch(execution_name):
-        owner = _decode(match[1])
-        return TaskKey(Principal(f"{owner:032x}"), TaskId(match[2])) if owner < _PRINCIPALS else None
-    match = _FIRST_NAME_PATTERN.fullmatch(execution_name)
-    return TaskKey(Principal(match[1]), TaskId(match[2])) if match else None
+    match = _EXECUTION_NAME_PATTERN.fullmatch(execution_name)
+    if match is None:
+        return None
+    owner = _decode(match[1])
+    return TaskKey(Principal(f"{owner:032x}"), TaskId(match[2])) if owner < _PRINCIPALS else None
 
 
 def _encode(number: int, length: int) -> str:

@@ -55,7 +55,7 @@ class ResultElsewhere:
 class ResultInExecution:
     """A result that is nowhere stored: it stays in Step Functions and is fetched on demand.
 
-    So is one whose output a denied key kept from being read, and one above 400,000 bytes of an earlier version.
+    So is one whose output a denied key kept from being read.
     """
 
     is_error: bool
@@ -155,6 +155,8 @@ class Work:
     state_machine_arn: str
     """With the version or the alias, where the tool names one."""
     terms: Terms | TermsElsewhere
+    execution_prefix: str
+    """Start of its executions' names."""
     shows_state: bool = False
     """Whether the caller may see the names of the workflow's states."""
     result_bucket: str | None = None
@@ -162,8 +164,6 @@ class Work:
     result_prefix: str | None = None
     """Key prefix of those links, with variables (see `links`); None: the name of the execution."""
     causes: Causes = Causes.REDACTED
-    execution_prefix: str = ""
-    """Start of its execution's name; empty: named by version 0.1."""
     role: str = ""
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 

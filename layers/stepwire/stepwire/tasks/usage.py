@@ -4,9 +4,8 @@ Active tasks are stored as a set of names of slots (`slot_names`), so that freei
 task are reserved and freed together, in one shard, so a task whose first slot is there has all. The creation rate
 follows the generic cell rate algorithm (GCRA), whose whole state is one point in time.
 
-Above `MOST_IN_THE_FIRST` the set and the rate are divided into shards, each with its share of both limits: the shares
-add up to the limits, so that no write needs to know another shard. The rule: the first shard is what earlier versions
-write, with their largest limit, so that they and this version together admit no more either.
+Above `MOST_IN_ONE` the set and the rate are divided into shards, each with its share of both limits. The rule: the
+shares add up to the limits, so that no write needs to know another shard.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,10 +20,9 @@ from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 _MINUTE: Final = timedelta(minutes=1)
 RECLAIM_PAUSE: Final = timedelta(seconds=10)
 """Minimum time between two reclaims of a caller's slots: it bounds what refused calls read."""
-MOST_IN_THE_FIRST: Final = 1_000
-"""Slots of the first shard. A caller with no more has no other one."""
-MOST_SHARDS: Final = 36
-"""Shards beside the first: of 10,000 slots, each has 250."""
+MOST_IN_ONE: Final = 1_000
+"""Slots of a caller with one shard."""
+_MOST_IN_EACH: Final = 250  # slots of a shard, where there are several
 
 
 @dataclass(frozen=True)
@@ -52,15 +50,15 @@ class Limits:
 
     @property
     def shards(self) -> int:
-        """How many shards there are beside the first."""
-        return max(0, min(MOST_SHARDS, self.active - MOST_IN_THE_FIRST))
+        """How many shards there are."""
+        return 1 if self.active <= MOST_IN_ONE else -(-self.active // _MOST_IN_EACH)
 
     def share(self, shard: int) -> "Limits":
         """Return the part of these limits that a shard has; 0 is the first."""
-        if not self.shards:
+        if self.shards == 1:
             return self
-        each, rest = divmod(self.active - MOST_IN_THE_FIRST, self.shards)
-        active = each + (shard <= rest) if shard else MOST_IN_THE_FIRST
+        each, rest = divmod(self.active, self.shards)
+        active = each + (shard < rest)
         return replace(self, active=active, per_minute=self.per_minute * active / self.active)
 
 
@@ -117,7 +115,7 @@ Refusal: TypeAlias = TooManyActive | TooFast
 
 def home_of(task_id: TaskId, limits: Limits) -> int:
     """Return the shard that is asked first for a slot; the same each time, so that a retry finds its slot."""
-    return 1 + crc32(task_id.encode()) % limits.shards if limits.shards else 0
+    return crc32(task_id.encode()) % limits.shards
 
 
 def admit_anywhere(
@@ -135,8 +133,9 @@ def admit_anywhere(
     for shard, usage in usages.items():
         if task_id in usage.active:
             return shard
-    shards = range(limits.shards + 1)
-    decided = {one: admit(usages.get(one, Usage()), limits.share(one), task_id, at, slots) for one in shards}
+    decided = {
+        one: admit(usages.get(one, Usage()), limits.share(one), task_id, at, slots) for one in range(limits.shards)
+    }
     has_room = [one for one, usage in decided.items() if isinstance(usage, Usage)]
     if has_room:
         return has_room[crc32(task_id.encode()) % len(has_room)]  # so that calls at once do not meet in one shard

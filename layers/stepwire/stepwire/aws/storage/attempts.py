@@ -1,55 +1,19 @@
-"""The attribute `state_machine_arn` of a task with a retry policy: a list with the ARN, the policy and its state.
-
-The rule: an earlier version must leave such a task alone. It knows one execution per task, so it would end the task
-with the first failure, or start that execution again. It keeps this attribute as it is, and Step Functions refuses the
-list where an ARN must be: so it can neither start, find, nor end the work. An attribute of a name that it does not know
-would be lost with its next save. Of a task whose machines race, `races` defines the list.
-"""
-
-from typing import TYPE_CHECKING
+"""The attribute `attempt` of a task with a retry policy, as JSON: the policy, and the attempt that runs or is next."""
 
 from stepwire.aws.storage.times import MILLISECOND, milliseconds_if_any, moment_if_any
 from stepwire.json_text import JsonObject, load_json, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.retries import Attempt, Retry
-from stepwire.tasks.task import Task
-
-if TYPE_CHECKING:
-    from stepwire.tasks.races import Race
 
 
-@dataclass(frozen=True)
-class StoredWork:
-    """What the attribute says."""
-
-    state_machine_arn: str
-    attempt: Attempt | None = None
-    race: "Race | None" = None
+def text_of_attempt(attempt: Attempt) -> str:
+    """Return an attempt with its policy, as JSON text."""
+    return write({"retry": entry_of_policy(attempt.policy), **state_of(attempt)})
 
 
-def text_of(task: Task) -> str:
-    """Return the attribute: of a task without a policy, the ARN."""
-    if task.race is not None:
-        from stepwire.aws.storage.races import list_of  # noqa: PLC0415 - few tasks are races
-
-        return write(list_of(task.race))
-    if task.attempt is None:
-        return task.work.state_machine_arn
-    state = {"retry": entry_of_policy(task.attempt.policy), **state_of(task.attempt)}
-    return write([task.work.state_machine_arn, state])
-
-
-def read(text: str) -> StoredWork:
-    """Read the attribute."""
-    if not text.startswith("["):
-        return StoredWork(text)
+def attempt_in(text: str) -> Attempt:
+    """Return an attempt from its JSON text."""
     found = load_json(text)
-    if found[0].startswith("{"):
-        from stepwire.aws.storage.races import race_in  # noqa: PLC0415 - few tasks are races
-
-        race = race_in(found[0])
-        return StoredWork(race.arms[0].state_machine_arn, race=race)
-    return StoredWork(found[0], attempt_of(policy_of(found[1]["retry"]), found[1]))
+    return attempt_of(policy_of(found["retry"]), found)
 
 
 def entry_of_policy(policy: Retry) -> JsonObject:

@@ -152,8 +152,7 @@ class DynamoDbSubscriptionStore:
         now = milliseconds_of(at)
         for _ in range(_MOST_TRIES):
             seen = self._get(_places_key(owner))
-            # Without places, subscriptions are of a version that counted them.
-            places = dict.fromkeys(self.live(owner, at), 0) if seen is None else _places_of(seen)
+            places = {} if seen is None else _places_of(seen)
             if subscription_id not in places and len(places) >= most:
                 live = self.live(owner, at)
                 places = {one: until for one, until in places.items() if until > now or one in live}

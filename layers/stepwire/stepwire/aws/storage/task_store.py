@@ -318,8 +318,7 @@ def _item_of_claim(claim: KeyClaim) -> Item:
 
 
 def _claim_of(item: Item) -> KeyClaim:
-    # An earlier version wrote the key together with its task, without a time; such claims are old.
-    claimed_at = moment_of(int(item["claimed_at"]["N"])) if "claimed_at" in item else moment_of(0)
+    claimed_at = moment_of(int(item["claimed_at"]["N"]))
     expires_at = moment_of_seconds(int(item["expires_at"]["N"]))
     return KeyClaim(TaskId(item["task_id"]["S"]), item["call"]["S"], claimed_at, expires_at)
 

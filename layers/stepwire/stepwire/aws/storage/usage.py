@@ -1,6 +1,6 @@
 """What a caller uses: the slots of its active tasks, and the rate at which it calls.
 
-    pk  the caller's principal    sk  "usage", and for each other shard "usage#" + its number
+    pk  the caller's principal    sk  "usage#" + the number of the shard, from 0
     active  the names of slots: ids of tasks, and for each other arm of a race an id with its letter
     paced_until, reclaimed_at  epoch milliseconds; the latter of the first shard only
 
@@ -61,7 +61,7 @@ class CallerUsage:
         refusal = self._reserve_in(home, key, limits, at, slots)
         if refusal is None:
             return home
-        if not limits.shards:
+        if limits.shards == 1:
             raise NotAdmitted(refusal)
         for _ in range(MOST_TRIES):
             shard = admit_anywhere(self._shards_of(key.owner), limits, key.task_id, at, slots)
@@ -117,9 +117,9 @@ class CallerUsage:
 
     def count(self, owner: Principal, limits: Limits, at: datetime) -> None:
         """Count a call that takes no slot, or refuse it: the shards have their turns, by the millisecond."""
-        first = milliseconds_of(at) % (limits.shards + 1)
+        first = milliseconds_of(at) % limits.shards
         refusals = list[TooFast]()
-        for shard in (*range(first, limits.shards + 1), *range(first)):
+        for shard in (*range(first, limits.shards), *range(first)):
             refusal = self._count_in(shard, owner, limits.share(shard), at)
             if refusal is None:
                 return
