@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from stepwire.aws.storage.items import Item, item_key, item_of, task_of
+from stepwire.aws.storage.items import Item, item_key
 from stepwire.aws.storage.parts import (
     LARGEST_ENDED_HEAD,
     LARGEST_HEAD,
@@ -151,19 +151,6 @@ def test_parts_expire_with_their_task(dynamodb: DynamoDbTaskStore) -> None:
         "result": seconds_of(ended.expires_at),
         "terms": seconds_of(task.expires_at + task.keep_result),
     }
-
-
-def test_an_item_of_an_earlier_version_is_divided_by_the_next_save(dynamodb: DynamoDbTaskStore) -> None:
-    whole = item_of(replace(with_terms(Terms("i" * 262_144, "s")), version=7))
-    table_behind(dynamodb.table_name).put_item(whole)
-    loaded = dynamodb.load(task_of(whole).key)
-    assert loaded is not None
-
-    saved = dynamodb.save(replace(loaded, status=Working("Half.")))
-
-    assert loaded.work.terms == Terms("i" * 262_144, "s")
-    assert size_of(items_of(dynamodb)["task"]) <= LARGEST_HEAD
-    assert dynamodb.terms_of(saved) == loaded.work.terms
 
 
 def test_a_part_is_written_before_the_head_that_names_it(dynamodb: DynamoDbTaskStore) -> None:

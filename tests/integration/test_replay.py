@@ -80,7 +80,7 @@ class Queue:
     def replay(self, session: Session | None = None, **how: bool) -> list[tuple[str, Fate]]:
         """Replay the queue; return the outcome of each message."""
         names = self.stack.stack.physical_ids
-        functions = ("ExecutionEventsFunction", "ExpirationsFunction", "StatusChangesFunction", "CatalogFunction")
+        functions = ("ExecutionEventsFunction", "ExpirationsFunction", "CatalogFunction", "StatusChangesFunction")
         parts = Stack(self.url, *(names[function] for function in functions), webhooks=names["WebhookQueue"])
         run = Replay(parts, session or Session(self.stack), **how).run()
         return [(letter.about, letter.fate) for letter in run]
@@ -260,8 +260,13 @@ def test_a_message_of_the_queue_of_webhooks_goes_back_there(stack: Deployed, que
 def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(is_told: bool) -> None:
     session: Any = boto3.Session()
     cloudformation = session.client("cloudformation", region_name="eu-central-1")
-    parts = {"DeadLetters": "https://queue", "ExecutionEventsFunction": "events", "ExpirationsFunction": "expirations"}
-    others = {"StatusChangesFunction": "status-changes", "CatalogFunction": "catalog", "WebhookQueue": "https://hooks"}
+    parts = {
+        "DeadLetters": "https://queue",
+        "ExecutionEventsFunction": "events",
+        "ExpirationsFunction": "expirations",
+        "CatalogFunction": "catalog",
+    }
+    others = {"StatusChangesFunction": "status-changes", "WebhookQueue": "https://hooks"}
     parts |= others if is_told else {}
     stubber = Stubber(cloudformation)
     for name, physical in parts.items():
@@ -270,13 +275,13 @@ def test_the_parts_of_a_deployed_stack_are_found_by_their_names_in_the_template(
         asked = {"StackName": "the-stack", "LogicalResourceId": name}
         stubber.add_response("describe_stack_resource", {"StackResourceDetail": detail}, asked)
 
-    if not is_told:  # this stack has no function that registers tools either
+    if not is_told:
         for _ in others:
             stubber.add_client_error("describe_stack_resource", "ValidationError")
 
     with stubber:
         found = stack_named("the-stack", cloudformation)
 
-    rest = others.values() if is_told else [None] * 3
-    assert found == Stack("https://queue", "events", "expirations", *rest)
+    rest = others.values() if is_told else [None] * 2
+    assert found == Stack("https://queue", "events", "expirations", "catalog", *rest)
     assert {resource(name).kind for name in parts} == {"AWS::SQS::Queue", "AWS::Serverless::Function"}

@@ -94,7 +94,6 @@ def test_a_request_that_reuses_a_cancelled_id_gets_a_response(client: LegacyClie
     assert client.resume(again.last_event_id, opened_by=again.request).result["structuredContent"] == OUTPUT
 
 
-# An earlier version read all tasks of the caller: up to ten queries of a megabyte for an unused id.
 @pytest.mark.parametrize("tasks", [0, 60])
 def test_cancelling_an_unknown_request_is_one_call_however_many_tasks_there_are(
     tasks: int, client: LegacyClient, world: World

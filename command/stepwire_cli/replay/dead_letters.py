@@ -52,10 +52,9 @@ class Stack:
     queue_url: str
     execution_events: str
     expirations: str
+    catalog: str
     status_changes: str | None = None
     """None where nobody is told how tasks stand."""
-    catalog: str | None = None
-    """None in a stack of version 0.1, which registers no tools."""
     webhooks: str | None = None
     """URL of the queue of webhooks; None in a stack without events."""
 
@@ -84,8 +83,8 @@ def stack_named(name: str, cloudformation: Any) -> Stack:
         physical("DeadLetters"),
         physical("ExecutionEventsFunction"),
         physical("ExpirationsFunction"),
+        physical("CatalogFunction"),
         _if_there(physical, "StatusChangesFunction"),
-        _if_there(physical, "CatalogFunction"),
         _if_there(physical, "WebhookQueue"),
     )
 
@@ -166,7 +165,7 @@ class Replay:
         return Fate.WAITING if self.is_rehearsal else Fate.DELIVERED
 
     def _compiled(self, event: dict[str, Any]) -> Fate:
-        return Fate.UNKNOWN if self.stack.catalog is None else self._delivered(self.stack.catalog, event)
+        return self._delivered(self.stack.catalog, event)
 
     def _delivered(self, function: str, event: dict[str, Any]) -> Fate:
         if self.is_rehearsal:

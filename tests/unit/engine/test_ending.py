@@ -182,7 +182,6 @@ class TestAnswerOf:
             world.operations.result_of(world.stored(task))
 
     def test_a_result_that_was_left_in_its_execution_is_fetched(self) -> None:
-        """Earlier versions left results there that were too large for the task's item."""
         world = World()
         task = world.call(STRUCTURED)
         world.workflows.succeed(task.execution, LARGE_OUTPUT)

@@ -119,7 +119,7 @@ class Callback:
     arm: str = field(default="", compare=False)
     """Letter of the arm of a race whose workflow asks; empty: the task is no race."""
     asking: "Asking | None" = field(default=None, compare=False)
-    """What the state asks; None: asked by an earlier version."""
+    """What the state asks; None where only the token matters."""
 
 
 @dataclass(frozen=True)
