@@ -516,7 +516,6 @@ OPERATIONS: Final = (
         Caller.CLIENT,
         (
             "GetItem events",
-            "Query events",
             "PutItem events",
             "GetItem events",
             *_OPENED,
