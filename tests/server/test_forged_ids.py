@@ -28,7 +28,7 @@ from tests.wire_oracle import LEGACY
 
 # L10, G: the client then opens another session
 @pytest.mark.parametrize(
-    "garbled", ["", "x", "a session", wrap([1]), wrap([2, LEGACY, "", {}, ""]), wrap([1, 1, "", {}, ""])]
+    "garbled", ["", "x", "a session", wrap([1]), wrap([1, LEGACY, "", {}, ""]), wrap([1, 1, "", "", {}, 0, ""])]
 )
 def test_a_session_that_cannot_be_read_is_not_found(resuming: LegacyClient, garbled: str) -> None:
     first = resuming.task("result", resuming.start())
@@ -43,14 +43,14 @@ def test_a_session_that_cannot_be_read_is_not_found(resuming: LegacyClient, garb
 # L10: the flag in the session id, which says what the client can resume, is only a claim of the client
 @pytest.mark.parametrize(("flag", "is_polled"), [(0, False), (1, True), (2, False), (3, True)])
 def test_a_forged_flag_harms_only_the_client_that_forged_it(world: World, flag: int, is_polled: bool) -> None:
-    forged = LegacyClient(world, session=wrap([2, LEGACY, "anybody", "1", {}, flag, ""]))
+    forged = LegacyClient(world, session=wrap([1, LEGACY, "anybody", "1", {}, flag, ""]))
 
     assert forged.call("optional").is_stream == is_polled
 
 
 @pytest.mark.parametrize("flag", [4, -1, 1.0, True, "1", None, [1]])
 def test_a_session_with_an_unknown_flag_is_refused(world: World, flag: Any) -> None:
-    forged = LegacyClient(world, session=wrap([2, LEGACY, "anybody", "1", {}, flag, ""]))
+    forged = LegacyClient(world, session=wrap([1, LEGACY, "anybody", "1", {}, flag, ""]))
 
     assert forged.call("optional").status == 404
 
@@ -69,24 +69,22 @@ def test_a_session_with_an_unknown_flag_is_refused(world: World, flag: Any) -> N
         "=" * 10,
         "A" * 100_000,
         wrap([]),
-        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0]),
-        wrap([1, None, "0" * 36, 0, 0, -1, 0, 0, 0]),
-        wrap([1, 1.5, "0" * 36, 0, 0, -1, 0, 0, 0]),
-        wrap([1, "x" * 257, "0" * 36, 0, 0, -1, 0, 0, 0]),
-        wrap([1, 1, 7, 0, 0, -1, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, True, 0, -1, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, -1, -1, 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, "1", 0, 0, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 1.5, 0]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 2]),
-        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0]),
-        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0]),
-        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, -1]),
-        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0, "0", 0]),
-        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0]),
-        wrap([3, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0]),
-        wrap([4, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0]),
-        wrap([5, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0]),
+        wrap([2, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, None, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1.5, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, "x" * 257, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1, 7, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, True, 0, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, -1, -1, 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, "1", 0, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 1.5, 0, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 2, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, "0", 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 2, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, False]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0]),
+        wrap([1, 1, "0" * 36, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]),
     ],
 )
 def test_an_event_id_that_was_never_issued_is_refused(resuming: LegacyClient, world: World, forged: str) -> None:
@@ -99,7 +97,7 @@ def test_an_event_id_that_was_never_issued_is_refused(resuming: LegacyClient, wo
 # L8, T13: a well-formed id of a task that does not exist
 @pytest.mark.parametrize("task_id", ["0" * 36, "", "nonsense", "../x", "x" * 500])
 def test_an_event_id_that_names_no_task_ends_its_stream(resuming: LegacyClient, task_id: str) -> None:
-    forged = wrap([1, "r", task_id, 0, 0, -1, 0, 0, 0])
+    forged = wrap([1, "r", task_id, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0])
 
     answer = resuming.resume(forged, opened_by={"id": "r", "method": "tasks/result", "params": {"taskId": task_id}})
 
@@ -124,9 +122,9 @@ def event_ids(draw: st.DrawFn) -> Any:
     """Draw any text, or a text in the form of an event id, for one of two tasks."""
     if draw(st.booleans()):
         return draw(st.text())
-    right: list[Any] = [1, "r", draw(st.integers(0, 1)), 0, 0, -1, 0, 0, 0]
+    right: list[Any] = [1, "r", draw(st.integers(0, 1)), 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
     for _ in range(draw(st.integers(0, 3))):
-        place = draw(st.integers(0, 8).filter(lambda place: place != 2))
+        place = draw(st.integers(0, 12).filter(lambda place: place != 2))
         right[place] = draw(st.integers(-1, 10) | st.sampled_from((2**53 - 1, 1.5, True)) | json_values)
     return right
 
@@ -137,7 +135,8 @@ def session_ids(draw: st.DrawFn) -> str | None:
     if draw(st.booleans()):
         return draw(st.none() | st.text())
     capabilities = st.sampled_from((ASKING_CAPABILITY, {})) | json_values
-    return wrap([1, draw(st.just(LEGACY) | st.text()), draw(st.text()), draw(capabilities), ""])
+    version, flags = draw(st.just(LEGACY) | st.text()), draw(st.integers(0, 3))
+    return wrap([1, version, draw(st.text()), draw(st.text()), draw(capabilities), flags, ""])
 
 
 def got(world: World, event_id: str, session: str | None) -> Answer:

@@ -116,7 +116,7 @@ def test_the_session_of_another_caller_gives_no_access_to_its_tasks(resuming: Le
 
 # L10, L11: a forged token only changes what the client claims about itself, as `initialize` would
 def test_a_forged_session_gives_no_more_than_initialize_would(world: World) -> None:
-    forged = LegacyClient(world, session=wrap([1, LEGACY, "anybody", ASKING_CAPABILITY, ""]))
+    forged = LegacyClient(world, session=wrap([1, LEGACY, "anybody", "1", ASKING_CAPABILITY, 3, ""]))
     task_id = forged.start()
     world.ask(task_id)
 
@@ -211,11 +211,3 @@ def test_a_client_that_hangs_on_tasks_result_is_asked_no_question(world: World, 
     world.ask(task_id)
 
     assert failures_of(world) == {"token of approval": "Stepwire.InputNotSupported"}
-
-
-# docs/upgrades.md: an earlier token has only the client's name, so the list decides
-@pytest.mark.parametrize(("name", "is_polled"), [("mcp", True), ("rmcp", False), ("anybody", False)])
-def test_a_session_of_an_earlier_version_is_served_by_its_client_name(world: World, name: str, is_polled: bool) -> None:
-    client = LegacyClient(world, session=wrap([1, LEGACY, name, {}, ""]))
-
-    assert client.call("optional").is_stream == is_polled

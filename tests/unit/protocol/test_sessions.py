@@ -154,14 +154,17 @@ def test_any_text_as_a_token_is_refused_and_nothing_else_happens(text: str) -> N
 @pytest.mark.parametrize(
     "fields",
     [
-        [2, VERSION, "", {}, ""],
-        [1, None, "", {}, ""],
-        [1, VERSION, 7, {}, ""],
-        [1, VERSION, "", [], ""],
-        [1, VERSION, "", {}, 7],
-        [1, VERSION, "", {}],
-        [1, VERSION, "", {}, "", ""],
-        [1, VERSION, "", {}, "x" * LONGEST],
+        [2, VERSION, "", "", {}, 0, ""],
+        [1, None, "", "", {}, 0, ""],
+        [1, VERSION, 7, "", {}, 0, ""],
+        [1, VERSION, "", 7, {}, 0, ""],
+        [1, VERSION, "", "", [], 0, ""],
+        [1, VERSION, "", "", {}, 4, ""],
+        [1, VERSION, "", "", {}, True, ""],
+        [1, VERSION, "", "", {}, 0, 7],
+        [1, VERSION, "", "", {}, 0],
+        [1, VERSION, "", "", {}, 0, "", ""],
+        [1, VERSION, "", "", {}, 0, "x" * LONGEST],
     ],
 )
 def test_an_unknown_field_is_refused(fields: Json) -> None:
