@@ -37,7 +37,7 @@ def test_an_operator_finds_the_question_and_the_execution_of_a_task_and_cancels_
     run = f"{machine}:{read['execution_name']}"
     stack.stack.client("stepfunctions").stop_execution(executionArn=run, error="Operator", cause="Stopped.")
 
-    assert read.keys() == {"status", "tool", "state_machine_arn", "execution_name", "pk", "requests"}
+    assert read.keys() == {"status", "tool", "state_machine_arn", "execution_name", "requests"}
     assert (read["status"], read["tool"]) == ("input_required", "approve_refund")
     assert "Refund 249.00 EUR" in read["requests"]
     until(lambda: client.task("get", task_id).result["status"] == "cancelled")
