@@ -14,7 +14,7 @@ from typing import Any, Final
 from benchmarks.cold.contenders import STEPWIRE, Contender, Tools
 from tests.cold_start import ENVIRONMENT, FUNCTION, ROOT, write_catalog
 
-_NO_TOOLS: Final = '{"format":2,"tools":[]}'
+_NO_TOOLS: Final = '{"format":1,"tools":[]}'
 _LAYER: Final = ROOT / "layers/stepwire"
 _FILL: Final = (sys.executable, ROOT / "layers/fill.py")
 _HEAD: Final[Mapping[str, Any]] = {

@@ -3,6 +3,7 @@
 import pytest
 
 from stepwire.errors import StartRefusedForNow
+from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.usage import Limits
 from tests.fakes import nothing
 from tests.faults.boundary import ProcessDied
@@ -239,6 +240,18 @@ def test_a_repeated_call_starts_what_a_call_that_died_has_not(era: str, throttle
 
 def die() -> None:
     raise ProcessDied
+
+
+def test_a_repeated_call_that_nobody_confirmed_in_time_starts_nothing(world: World) -> None:
+    client = LegacyClient.opened(world, capabilities=FORM_CAPABILITY)
+    params = {"name": CONFIRMED.name, "arguments": {"text": "x"}, "task": {}}
+    first = client.ask("tools/call", params, headers=KEYED).result["task"]["taskId"]
+    world.clock.time += LONGEST_CONFIRMATION
+
+    again = client.ask("tools/call", params, headers=KEYED).result["task"]
+
+    assert (again["taskId"], again["status"]) == (first, "failed")
+    assert world.workflows.starts == []
 
 
 def test_a_repeated_call_from_either_era_gets_the_task_in_any_status(world: World) -> None:

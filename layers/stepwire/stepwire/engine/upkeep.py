@@ -130,13 +130,15 @@ class Upkeep:
         The first call may have died before the start, or may take the task back, but not after another save. If another
         process saves first, the task is returned as it is.
         """
-        if task.awaits_confirmation:
+        if task.has_ended or task.awaits_confirmation:  # nothing starts any more, or not yet
             return self.recorder.save_if_unchanged(task, WorkChecked()) or task
         try:
-            return self._repair(task)
+            repaired = self._repair(task)
         except WorkflowsUnavailable as error:
             self.report(error)
             return self.recorder.save_if_unchanged(task, StartPostponed()) or task
+        is_saved = repaired.version > task.version
+        return repaired if is_saved else self.recorder.save_if_unchanged(task, WorkChecked()) or task
 
     def after_start(self, task: Task) -> Task:
         """Return the task after starting its execution; a refused start ends the task with an error."""
