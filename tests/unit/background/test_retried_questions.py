@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from stepwire.errors import StoreBusy
 from stepwire.tasks.inputs import LONGEST_RETRYING
 from tests.fake_workflows import Resumption
 from tests.kits import ALICE, FORM, World
@@ -71,6 +72,24 @@ def test_an_answer_that_could_not_be_delivered_is_given_to_the_retry(entered: st
     fail(world, "first")
 
     world.ask(task_id, token="retry", entered=entered)
+
+    assert keys(world, task_id) == []
+    assert world.workflows.resumptions == [Resumption("retry", ANSWERED)]
+
+
+def test_a_retry_whose_answer_was_delivered_is_not_asked_again_after_a_fault() -> None:
+    world, task_id = asked(ENTERED)
+    fail(world, "first")
+    world.dialogue.respond(ALICE, task_id, {"approval": ANSWER})
+
+    def no_answer() -> None:
+        raise StoreBusy
+
+    def save_the_claim() -> None:
+        world.store.before_save = no_answer
+
+    world.store.before_save = save_the_claim
+    world.ask(task_id, token="retry", entered=ENTERED)  # a fault of the function would bring the request again
 
     assert keys(world, task_id) == []
     assert world.workflows.resumptions == [Resumption("retry", ANSWERED)]

@@ -119,7 +119,17 @@ class InputRequests:
         requested = InputRequested(question.key, asked, destination, expires_at, self._dead(task, destination))
         after = self.recorder.record(task, requested)
         if after is not None and any(one.token == question.token for one in after.inputs.undelivered):
-            delivered(self.recorder, self.workflows, after, self.report)
+            self._deliver(after)
+
+    def _deliver(self, task: Task) -> None:
+        """Deliver the answer to an earlier try of the state; a fault is reported, because a reader delivers it again.
+
+        After a fault, the request would come again, and an answer that was delivered is no longer with the task.
+        """
+        try:
+            delivered(self.recorder, self.workflows, task, self.report)
+        except Exception as fault:  # noqa: BLE001 - the answer is recorded
+            self.report(fault)
 
     def _dead(self, task: Task, destination: Callback) -> frozenset[str]:
         """Return the tokens with which the same was asked, and no state waits any more; without such, no call."""
