@@ -9,6 +9,7 @@ import pytest
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange
+from stepwire.background.expirations import Expirations
 from stepwire.background.input_requests import Question
 from stepwire.catalog.tools import Tool
 from stepwire.engine.operations import ToolCall
@@ -440,6 +441,10 @@ def cancel(world: World, task: Task) -> None:
     world.operations.cancel(ALICE, task.task_id)
 
 
+def expire(world: World, task: Task) -> None:
+    Expirations(world.store, world.workflows).record(world.stored(task))
+
+
 def win(world: World, task: Task) -> None:
     world.workflows.on_start = lambda: None
     world.workflows.succeed(task.executions["a"], OUTPUT)
@@ -480,7 +485,7 @@ class TestCancelling:
 
         assert world.stored(task).may_begin
 
-    @pytest.mark.parametrize("ends", [win, cancel])
+    @pytest.mark.parametrize("ends", [win, cancel, expire])
     def test_an_arm_is_stopped_that_one_request_started_and_another_was_refused(
         self, ends: Callable[[World, Task], None]
     ) -> None:

@@ -35,5 +35,5 @@ class Expirations:
         self.audit(AuditEntry(AuditAction.EXPIRED, task.owner, task.work.tool, task.task_id))
 
     def _stop(self, task: Task, cause: str) -> None:
-        for execution in task.executions.values():
+        for execution in task.to_be_stopped:
             self.workflows.stop(execution, cause)

@@ -78,6 +78,11 @@ class Arm:
         return self.standing is Standing.OPEN
 
     @property
+    def may_run(self) -> bool:
+        """Tell whether an execution of it may run, or start."""
+        return self.standing in {Standing.OPEN, Standing.REFUSED}
+
+    @property
     def waits_for_start(self) -> bool:
         """Tell whether it has a start of its own, which no process may have made yet."""
         return self.is_open and self.attempt.number == 1 and self.attempt.begins_at is not None

@@ -352,6 +352,13 @@ class Task:
             return {"": self.execution}
         return {arm.letter: self.execution_of(arm) for arm in self.race.arms if arm.is_open}
 
+    @property
+    def to_be_stopped(self) -> "tuple[Execution, ...]":
+        """The executions of which none may run on when nobody sees the task any more."""
+        if self.race is None:
+            return (self.execution,)
+        return tuple(self.execution_of(arm) for arm in self.race.arms if arm.may_run)
+
     def running_at(self, at: datetime) -> "Mapping[str, Execution]":
         """Return those of `executions` that must be there by this time."""
         if self.race is None:
