@@ -34,7 +34,7 @@ from tests.server.anything import EVERYTHING, RIGHT, TASK_ID, ask_everything
 from tests.server.clients import TASKS_CAPABILITY, ModernClient
 from tests.worst.client_results import client_results
 from tests.worst.manifests import BOTH_SHAPED_AND_CHECKED, shapes, tools_with_defaults
-from tests.worst.shapes import LARGEST, SCHEMAS, TEXTS, filled, is_served
+from tests.worst.shapes import LARGEST, SCHEMAS, filled, is_served, texts
 
 LONGEST_HEADER: Final = 8_000  # bytes; API Gateway takes 10,240 of all headers together
 LONGEST_CAUSE: Final = 32_768  # characters
@@ -102,12 +102,12 @@ def _of_mcp() -> Iterator[Input]:
     assert task_id == TASK_ID
     ask_everything(world)
     for tool in world.catalog.in_order:
-        for name, text in TEXTS.items():
+        for name, text in texts().items():
             yield _posted(f"call of {tool.name} with {name}", _call(tool.name, _arguments(tool, text)))
     for name, text in _bodies():
         yield _posted(f"body of {name}", text)
         yield _posted(f"arguments of {name}", _call(_TEXT, f'{{"text":{text}}}'))
-    for name, text in TEXTS.items():
+    for name, text in texts().items():
         answers = f'{{"approval":{{"action":"accept","content":{_object(text)}}}}}'
         yield _posted(f"answer of {name}", _modern("tasks/update", f'"taskId":"{task_id}","inputResponses":{answers}'))
         yield _posted(
@@ -184,7 +184,7 @@ def _headers() -> Iterator[Input]:
 
 def _results(client: ModernClient) -> Iterator[Input]:
     world = _world()
-    for name, text in TEXTS.items():
+    for name, text in texts().items():
         task_id = client.start()
         execution = world.workflows.execution_of(task_id)
         world.workflows.states[execution] = Succeeded(text)
@@ -253,12 +253,12 @@ def _of_execution_events() -> Iterator[Input]:
         for number, schema in enumerate(promised if isinstance(end, Succeeded) else promised[:1]):
             yield _ended(f"end with {name}, schema {number}", end, schema)
     for shown, shape in shapes():
-        for name, text in TEXTS.items():
+        for name, text in texts().items():
             yield _ended(f"end with {name}, {shown}", Succeeded(text), None, shape)
             if shown in BOTH_SHAPED_AND_CHECKED:
                 for number, schema in enumerate(promised[2:]):
                     yield _ended(f"end with {name}, {shown}, schema {number}", Succeeded(text), schema, shape)
-    for name, text in TEXTS.items():
+    for name, text in texts().items():
         event = recorded("progress_reported")
         event["detail"] = {"progress": 40, "message": text[: LARGEST - 1_000]}
         yield _taken(f"progress of {name}", event)
@@ -266,7 +266,7 @@ def _of_execution_events() -> Iterator[Input]:
 
 
 def _ends() -> Iterator[tuple[str, ExecutionEnd]]:
-    for name, text in TEXTS.items():
+    for name, text in texts().items():
         yield name, Succeeded(text)
         if text.startswith("["):
             yield f"content of {name}", Succeeded(f'{{"content":{text}}}')
@@ -318,8 +318,8 @@ def _taken(name: str, event: Json) -> Input:
 
 
 def _of_input_requests() -> Iterator[Input]:
-    texts = {**TEXTS, **dict(_forms())}
-    for name, text in texts.items():
+    values = {**texts(), **dict(_forms())}
+    for name, text in values.items():
         value = json.loads(text)
         elicitations: dict[str, Json] = {
             "a question that is": value,
@@ -358,9 +358,9 @@ def _of_streams() -> Iterator[Input]:
     world = World()
     running = world.call()
     for name, text in {
-        "a long text": TEXTS["long a"],
-        "members": TEXTS["members"],
-        "objects": TEXTS["objects"],
+        "a long text": texts()["long a"],
+        "members": texts()["members"],
+        "objects": texts()["objects"],
     }.items():
         task = replace(running, work=replace(running.work, terms=Terms(text)))
         ended = replace(task, status=Completed(ToolResult('{"content":[]}', is_error=False)), version=2)

@@ -5,6 +5,7 @@ Each value has the maximum size of a call's arguments or a workflow's output.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Final
 
@@ -53,30 +54,33 @@ def filled(part: Callable[[int], str], opening: str = "[", closing: str = "]", r
     return f"{opening}{','.join(parts)}{closing}"
 
 
-TEXTS: Final[dict[str, str]] = {
-    "ones": filled(lambda _: "1"),
-    "numbers": filled(str),
-    "decimals": filled(lambda number: f"{number}.5"),
-    "texts": filled(lambda number: f'"{number}"'),
-    "same texts": filled(lambda _: '"a"'),
-    "empty objects": filled(lambda _: "{}"),
-    "empty arrays": filled(lambda _: "[]"),
-    "objects": filled(lambda number: f'{{"a":{number}}}'),
-    "rows": filled(lambda number: f'{{"a":{number},"b":"x","c":[{number}],"d":null}}'),
-    "members": filled(lambda number: f'"k{number}":1', "{", "}"),
-    "list in a member": filled(lambda _: "1", '{"a":[', "]}"),
-    "texts in a member": filled(lambda number: f'"{number}"', '{"a":[', "]}"),
-    "long a": write("a" * (LARGEST - 2)),
-    "long ab": write("".join(Random(1).choices("ab", k=LARGEST - 2))),
-    "long ü": write("ü." * (LARGEST // 3 - 2)),
-    "long path": write("http://" + "%41" * (LARGEST // 3 - 4)),
-    "long labels": write("a@" + "b." * (LARGEST // 2 - 4)),
-    "labels": filled(lambda number: write("ü" * 20 + f".{number}")),
-    "deep": '{"a":' * 190 + "1" + "}" * 190,
-    "deep and wide": filled(lambda _: "1", "[" * 100, "]" + ",0]" * 99),
-    "deep blocks": filled(lambda _: "{}", '{"content":' * 150 + "[", "]" + "}" * 150),
-}
-"""JSON texts of values."""
+@cache
+def texts() -> dict[str, str]:
+    """Return JSON texts of values. Not made at import, because every worker of the tests imports this."""
+    return {
+        "ones": filled(lambda _: "1"),
+        "numbers": filled(str),
+        "decimals": filled(lambda number: f"{number}.5"),
+        "texts": filled(lambda number: f'"{number}"'),
+        "same texts": filled(lambda _: '"a"'),
+        "empty objects": filled(lambda _: "{}"),
+        "empty arrays": filled(lambda _: "[]"),
+        "objects": filled(lambda number: f'{{"a":{number}}}'),
+        "rows": filled(lambda number: f'{{"a":{number},"b":"x","c":[{number}],"d":null}}'),
+        "members": filled(lambda number: f'"k{number}":1', "{", "}"),
+        "list in a member": filled(lambda _: "1", '{"a":[', "]}"),
+        "texts in a member": filled(lambda number: f'"{number}"', '{"a":[', "]}"),
+        "long a": write("a" * (LARGEST - 2)),
+        "long ab": write("".join(Random(1).choices("ab", k=LARGEST - 2))),
+        "long ü": write("ü." * (LARGEST // 3 - 2)),
+        "long path": write("http://" + "%41" * (LARGEST // 3 - 4)),
+        "long labels": write("a@" + "b." * (LARGEST // 2 - 4)),
+        "labels": filled(lambda number: write("ü" * 20 + f".{number}")),
+        "deep": '{"a":' * 190 + "1" + "}" * 190,
+        "deep and wide": filled(lambda _: "1", "[" * 100, "]" + ",0]" * 99),
+        "deep blocks": filled(lambda _: "{}", '{"content":' * 150 + "[", "]" + "}" * 150),
+    }
+
 
 _NODE: Final[JsonObject] = {"$ref": "#/$defs/node"}
 
@@ -137,7 +141,7 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
 
 def known() -> Iterator[Shape]:
     """Return each schema with each value, if a manifest may have the schema."""
-    values = {name: load_json(text) for name, text in TEXTS.items()}
+    values = {name: load_json(text) for name, text in texts().items()}
     for name, schema in SCHEMAS.items():
         if is_served(schema):
             yield from (Shape(f"{name} / {other}", schema, value) for other, value in values.items())
@@ -146,7 +150,7 @@ def known() -> Iterator[Shape]:
 def by_chance(count: int, seed: int) -> Iterator[Shape]:
     """Return random combinations of schemas, each with a value."""
     chance = Random(seed)
-    values = {name: load_json(text) for name, text in TEXTS.items()}
+    values = {name: load_json(text) for name, text in texts().items()}
     parts = [schema for schema in SCHEMAS.values() if "$defs" not in schema]
     given = 0
     while given < count:

@@ -11,20 +11,19 @@ from typing import Final
 
 import pytest
 
-from stepwire.json_text import JsonObject, write
+from stepwire.json_text import JsonObject, load_json, write
 from stepwire.schemas.validation import MOST_SECONDS, SchemaError, Violation, check_schema, compile_ahead, violations_of
 from stepwire.schemas.work import ENDLESS, SchemaWork, size_of, states_of
 from tests.worst.inputs import inputs
 from tests.worst.measuring import MOST_MEMORY, Taken, taken_by
-from tests.worst.shapes import SCHEMAS, TEXTS, Shape, by_chance, known
+from tests.worst.shapes import SCHEMAS, Shape, by_chance, known, texts
 
 CHANCES = 500
 SEED = 20_261_121
 
 
 def shape(schema: str, value: str) -> Shape:
-    """Return the shape with these parts."""
-    return next(one for one in known() if one.name == f"{schema} / {value}")
+    return Shape(f"{schema} / {value}", SCHEMAS[schema], load_json(texts()[value]))
 
 
 # A1: the validator builds an error for each of 130,000 items before it returns the first
@@ -220,4 +219,4 @@ def test_no_input_of_a_function_takes_much_time_or_memory(part: int) -> None:
 
 
 def test_every_value_has_the_maximum_size() -> None:
-    assert {name for name, text in TEXTS.items() if not 200_000 < len(text.encode()) <= 262_144} == {"deep"}
+    assert {name for name, text in texts().items() if not 200_000 < len(text.encode()) <= 262_144} == {"deep"}
