@@ -8,7 +8,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -36,22 +36,22 @@ class Page:
         """Return its path in the project."""
         return self.path.relative_to(ROOT).as_posix()
 
-    @property
+    @cached_property
     def prose(self) -> str:
         """Return the text without its blocks of code."""
         return _INDENTED.sub("\n", _FENCED.sub("", self.text))
 
-    @property
+    @cached_property
     def links(self) -> list[str]:
         """Return the targets of its links."""
         return _LINK.findall(_IN_A_LINE.sub("", self.prose))
 
-    @property
+    @cached_property
     def words(self) -> list[str]:
         """Return its inline code."""
         return _IN_A_LINE.findall(self.prose)
 
-    @property
+    @cached_property
     def headings(self) -> list[str]:
         """Return its headings."""
         return _HEADING.findall(_FENCED.sub("", self.text))
@@ -69,7 +69,7 @@ class Page:
             if named == language
         ]
 
-    @property
+    @cached_property
     def commands(self) -> list[str]:
         """Return the commands of its indented blocks; a command may have several lines."""
         blocks = _INDENTED.findall(_FENCED.sub("", self.text))

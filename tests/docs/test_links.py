@@ -61,12 +61,12 @@ def _in_the_docs(path: Path, link: str) -> bool:
     return (path.parent / link.partition("#")[0]).resolve().is_relative_to(ROOT / "docs")
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_a_heading_that_is_linked_to_has_one_anchor_on_the_code_host_and_in_the_site(path: Path) -> None:
+def test_a_heading_that_is_linked_to_has_one_anchor_on_the_code_host_and_in_the_site() -> None:
     linked = {link.partition("#")[2] for one in PAGES for link in page(one).links if "#" in link}
 
     differing = [
-        heading
+        f"{page(path).name}: {heading}"
+        for path in PAGES
         for heading in page(path).headings
         if anchor_of(heading) in linked and anchor_of(heading) != anchor_in_the_site(heading)
     ]
