@@ -6,8 +6,10 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
+import botocore.loaders
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -38,6 +40,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Collecting the tests creates millions of objects that live until the process ends. A garbage collection that visits
 # them costs each worker seconds.
 gc.disable()
+
+
+# Each session of botocore would read the descriptions of AWS's services again, a tenth of a second for a command.
+botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
 
 
 @pytest.fixture
