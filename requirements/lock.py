@@ -16,7 +16,14 @@ LAMBDA = ("--python-version", "3.13", "--python-platform", "aarch64-manylinux_2_
 IN_THE_RUNTIME = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
 # Function catalog reads manifests with these, from a layer of its own. All others use pydantic-core alone, for JSON.
 FOR_MANIFESTS = ("annotated-types", "pydantic", "pyyaml", "typing-inspection")
-FOR_ALL = ("aws-lambda-powertools", "jsonschema-rs", "pydantic-core", "standardwebhooks", "typing-extensions")
+FOR_ALL = (
+    "aws-lambda-powertools",
+    "jsonschema-rs",
+    "msgspec",
+    "pydantic-core",
+    "standardwebhooks",
+    "typing-extensions",
+)
 LOCKS: dict[str, tuple[str, ...]] = {
     "requirements/dev.txt": ("pyproject.toml", "--group", "dev", "--group", "examples", *UNIVERSAL),
     "requirements/legacy-client.txt": ("--group", "legacy-client", *UNIVERSAL),

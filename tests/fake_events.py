@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.json_text import Json
 from stepwire.principal import Principal

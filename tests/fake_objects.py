@@ -1,7 +1,8 @@
 """Objects in S3, in memory."""
 
+from dataclasses import dataclass, field
+
 from stepwire.errors import ObjectsUnavailable, ObjectUnreadable
-from stepwire.lean_dataclasses import dataclass, field
 
 
 @dataclass

@@ -1,7 +1,9 @@
 """Step Functions in memory: a test ends each execution and delivers its status change."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.errors import (

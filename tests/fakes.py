@@ -4,9 +4,10 @@ Nothing happens by itself: time passes only when the code sleeps or a test advan
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.engine.ports import KeyClaim, Lease, Randomness, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import (

@@ -1,9 +1,11 @@
 """Stepwire over the fakes: the objects that `aws/bootstrap.py` builds, with a catalog for tests."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.audit import AuditEntry
 from stepwire.aws.publishing.signatures import sign

@@ -1,8 +1,9 @@
 """Tools whose state machines race, for tests."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.catalog.additions import Additions
 from stepwire.catalog.tools import Tool

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.json_text import LARGEST_INTEGER, Json, write
-from stepwire.lean_dataclasses import replace
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.events import (

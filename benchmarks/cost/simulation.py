@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from msgspec import structs
+
 from benchmarks.cost import calls, prices
 from stepwire.aws.storage.items import CHECKED_AT_STEP
 from stepwire.engine.upkeep import Intervals
@@ -196,7 +198,9 @@ def simulate(seconds: float, client: Client, assumed: Assumptions | None = None)
     """Simulate a thousand tasks of one duration with one kind of client; return their usage."""
     assumed = assumed or Assumptions()
     chance = random.Random(_SEED)  # noqa: S311 - a simulation
-    task = replace(World().call(), poll_interval=timedelta(seconds=1), longest_poll_interval=timedelta(minutes=1))
+    task = structs.replace(
+        World().call(), poll_interval=timedelta(seconds=1), longest_poll_interval=timedelta(minutes=1)
+    )
     steps, simulated, taken = defaultdict[Step, float](float), 0, 0.0
     while simulated < TASKS and taken < _MOST_POLLS:
         # The durations differ a little, so that not all polls come at the same age of a task.
@@ -226,7 +230,7 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
         if age >= seconds:
             steps[replace(coming, lines=1, item=assumed.ended_item)] += heard
             steps[repairing] += 1 - heard
-        elif assumed.state_after and age - looked >= max(assumed.state_after, age / Intervals.part_of_age):
+        elif assumed.state_after and age - looked >= max(assumed.state_after, age / Intervals().part_of_age):
             is_in_next_step = age // _INDEX_STEP > looked // _INDEX_STEP
             steps[looking if is_in_next_step else replace(looking, index_writes=0)] += 1
             looked = age

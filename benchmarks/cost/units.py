@@ -8,10 +8,12 @@ of the items that it reads and writes, as DynamoDB's documentation says. tests/c
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.items import Item

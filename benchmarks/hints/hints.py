@@ -2,9 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from benchmarks.hints.durations import RecordedTool
 from stepwire_cli.wrap.timings import timings_of

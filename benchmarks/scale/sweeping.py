@@ -6,9 +6,11 @@ that `Assumptions` has for it, and Step Functions throttles as an account of a s
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from benchmarks.cost.simulation import Assumptions
 from stepwire.aws.storage.items import SHARDS

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tests.clients.modern_hosts import HOSTS, OPENAI_AGENTS, ModernHost, Replayed
 from tests.clients.raw_client import Refused, Returned
@@ -10,7 +11,7 @@ from tests.clients.timeline import Timeline
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.server.messages import only_task
 
-MAY_ANSWER = replace(OPTIONAL, name="asking", model_may_answer=True)
+MAY_ANSWER = structs.replace(OPTIONAL, name="asking", model_may_answer=True)
 each_host = pytest.mark.parametrize("host", HOSTS, ids=lambda one: one.label)
 
 

@@ -2,12 +2,12 @@
 
 import itertools
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from jsonschema.validators import Draft202012Validator
+from msgspec.structs import replace
 
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import JsonObject, write

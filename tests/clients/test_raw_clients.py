@@ -4,9 +4,10 @@ Two instances of the server take turns. An unfinished result is correct for a cl
 """
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.json_text import write
 from tests.clients.behaviours import CLIENTS, Behaviour, Expected

@@ -6,10 +6,11 @@ python -m tests.command.cli_page    # writes the page anew
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import write

@@ -5,8 +5,10 @@ import socket
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from tests.refusals.endpoint import Endpoint, serving

@@ -1,10 +1,11 @@
 """An account for `stepwire task`: an endpoint's stack with tasks in many states, and their executions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from stepwire.aws.storage.items import SHARDS
 from stepwire.aws.storage.parts import divided

@@ -5,12 +5,12 @@ import asyncio
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.json_text import write
 from tests.kits import OPTIONAL, state_machine_arn

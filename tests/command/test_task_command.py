@@ -4,11 +4,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.tasks.task import Completed, Task, Terms, ToolResult
 from stepwire_cli.exits import Exit

@@ -1,10 +1,10 @@
 """The record of a caller's changes, in memory and in DynamoDB."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.event_store import DynamoDbEventStore

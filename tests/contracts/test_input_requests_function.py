@@ -1,9 +1,9 @@
 """Function input_requests as it is built for AWS: a state invokes it and waits, and the table has the question."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.background_functions import InputRequestsHandler
 from stepwire.aws.bootstrap import SystemClock

@@ -1,10 +1,10 @@
 """Results that are too large for an item of DynamoDB are objects in the bucket of the stack, on a simulated S3."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
+from msgspec.structs import replace
 
 from stepwire.aws.clients import s3_client
 from stepwire.aws.storage.large_results import LargeResults

@@ -4,12 +4,13 @@ DynamoDB allows items of 400 KB. The largest parts are the input and output sche
 answers, undelivered answers, used keys, and texts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.storage.items import item_of, task_of
 from stepwire.aws.storage.parts import divided, size_of

@@ -1,10 +1,10 @@
 """Large terms and large results are kept beside their task: in items of their own, which its small head names."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.storage.items import Item, item_key
 from stepwire.aws.storage.parts import (

@@ -5,10 +5,10 @@ The client is botocore's own, with its own retries; the tests replace only the H
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from mypy_boto3_stepfunctions import SFNClient
 
 from stepwire.aws.clients import step_functions_client
@@ -193,8 +193,11 @@ def happened(kind: str) -> dict[str, Any]:
 )
 def test_the_current_state_is_the_one_entered_last(events: list[Any], state: str | None) -> None:
     wire = Wire([(200, {"events": events})])
+    passed = tuple(
+        one["stateEnteredEventDetails"]["name"] for one in reversed(events) if "stateEnteredEventDetails" in one
+    )
 
-    assert wire.workflows().current_state(EXECUTION) == (state and StateEntered(state))
+    assert wire.workflows().current_state(EXECUTION) == (state and StateEntered(state, passed=passed))
 
 
 MAP_RUN = "arn:aws:states:eu-central-1:123456789012:mapRun:Example/Label:b2a1"
@@ -222,7 +225,7 @@ def described() -> tuple[int, dict[str, Any]]:
 def test_the_items_of_a_distributed_map_are_counted() -> None:
     wire = Wire([(200, {"events": [begun(), entered("Convert")]}), described()])
 
-    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert", ItemCount(34, 100, 4))
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert", ItemCount(34, 100, 4), ("Convert",))
     assert wire.asked[1] == {"mapRunArn": MAP_RUN}
 
 
@@ -230,7 +233,7 @@ def test_the_items_of_a_distributed_map_are_counted() -> None:
 def test_a_distributed_map_that_has_ended_is_not_asked_about(end: str) -> None:
     wire = Wire([(200, {"events": [entered("Next"), happened(end), begun(), entered("Convert")]})])
 
-    assert wire.workflows().current_state(EXECUTION) == StateEntered("Next")
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Next", passed=("Convert", "Next"))
     assert len(wire.asked) == 1
 
 
@@ -238,7 +241,7 @@ def test_a_distributed_map_that_has_ended_is_not_asked_about(end: str) -> None:
 def test_a_state_is_named_though_its_items_cannot_be_counted(answer: Any) -> None:
     wire = Wire([(200, {"events": [begun(), entered("Convert")]}), answer])
 
-    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert")
+    assert wire.workflows().current_state(EXECUTION) == StateEntered("Convert", passed=("Convert",))
 
 
 def test_only_the_newest_events_are_read_without_data() -> None:

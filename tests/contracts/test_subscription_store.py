@@ -1,11 +1,11 @@
 """Webhook subscriptions, in memory and in DynamoDB."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.clients import dynamodb_client
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore

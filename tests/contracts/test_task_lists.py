@@ -1,10 +1,10 @@
 """The contract of TaskStore for lists: pages of an owner's tasks, and tasks that need a check."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import cycle
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.engine.ports import TaskStore
 from stepwire.tasks.ids import TaskId, TaskKey

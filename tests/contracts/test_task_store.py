@@ -1,10 +1,10 @@
 """The contract of TaskStore, for the one in memory and the one on DynamoDB."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 
 from stepwire.engine.ports import TaskStore, WatchedTask
 from stepwire.errors import SaveConflict, TaskExists

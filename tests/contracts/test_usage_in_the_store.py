@@ -1,10 +1,10 @@
 """The contract of TaskStore for limits and idempotency keys, for the one in memory and the one on DynamoDB."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.engine.ports import KeyClaim, TaskStore
 from stepwire.errors import NotAdmitted

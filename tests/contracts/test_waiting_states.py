@@ -138,7 +138,7 @@ def is_in_no_state(place: Place, execution: Execution) -> bool:
 def test_the_current_state_is_the_one_entered_last(place: Place) -> None:
     execution, token = place.waiting()
 
-    assert place.workflows.current_state(execution) == StateEntered("S0")
+    assert place.workflows.current_state(execution) == StateEntered("S0", passed=("S0",))
     place.workflows.complete_callback(token, "{}")
 
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from local.account.isolation import REGION
 from local.iam.clients import aws_client

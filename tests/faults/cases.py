@@ -7,10 +7,12 @@ lost. Each case runs twice: with a client that retries, and with one that never 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.aws.storage.items import USAGE
 from stepwire.aws.workflows.step_functions import execution_arn_of

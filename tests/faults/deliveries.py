@@ -3,10 +3,13 @@
 A request to an endpoint is a step like a call to AWS: `Boundary.post` gives it the faults that an endpoint has.
 """
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from stepwire.aws.publishing.doorbells import Doorbells
 from stepwire.aws.publishing.outbox import StatusChangesHandler
@@ -207,7 +210,7 @@ def _handled(made: Deliveries) -> Act:
 def events_arrive(site: Site) -> list[str]:
     """Deliver what is left in the queue, and return what is wrong with what arrived."""
     made: Deliveries = site.deliveries
-    fresh = replace(made)  # another process
+    fresh = dataclasses.replace(made)  # another process
     for body in list(site.bells):
         record = {"messageId": "another", "receiptHandle": "receipt", "body": body}
         fresh.webhooks({"Records": [record]}, None)

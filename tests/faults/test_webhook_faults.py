@@ -5,11 +5,11 @@ call has had its effect. Then what calls the step calls again: the stream, the q
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.subscriptions.delivering import CLAIM
 from stepwire.subscriptions.recording import OwnedChange

@@ -8,11 +8,13 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from stepwire.aws.bootstrap import McpHandler
 from stepwire.aws.gateway.sign_in import SignIn

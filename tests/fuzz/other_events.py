@@ -7,10 +7,12 @@ nothing of their events.
 """
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from typing import Any, Final, Protocol, TypeGuard, cast
+
+from msgspec.structs import replace
 
 from stepwire.aws.background_functions import ExecutionEventsHandler, ExpirationsHandler, InputRequestsHandler
 from stepwire.aws.publishing.event_bus import EventBus

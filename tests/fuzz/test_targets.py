@@ -147,7 +147,7 @@ def memory_of(event: Json) -> int:
         tracemalloc.stop()
 
 
-class Broken(McpServer):
+class Broken(McpServer, frozen=True):
     """A server that always fails."""
 
     def _answer(self, inbound: Any) -> Any:

@@ -6,10 +6,12 @@ a response finds that a long time has passed.
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from stepwire.json_text import JsonObject, write
 from stepwire.protocol.http import HttpRequest, HttpResponse

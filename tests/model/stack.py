@@ -3,9 +3,11 @@
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.items import TASK_PREFIX, task_of

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from stepwire.json_text import JsonObject
 from stepwire.rendering import UNFINISHED_TASK

@@ -1,7 +1,9 @@
 """Several instances of the server that share only the store, the workflows and the clock."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from stepwire.server.mcp_server import McpServer
 from tests.kits import ALLOWED_ORIGIN, World

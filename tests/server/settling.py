@@ -1,10 +1,10 @@
 """Tools whose manifest makes an idempotency key of arguments, and clients that call them."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.catalog.tools import Idempotency
 from stepwire.json_text import write

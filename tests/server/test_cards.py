@@ -1,8 +1,7 @@
 """The card of a task in hosts with MCP Apps, in both eras. The oracle checks every answer."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access

@@ -1,10 +1,10 @@
 """Confirmation in modern: the server asks by MRTR, and the task exists only after the answer."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION
 from stepwire.tasks.task import LARGEST_INPUT

@@ -4,14 +4,16 @@ The rule under test: what the server says of the caller cannot be said by the ca
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.catalog.additions import Additions, Context
 from stepwire.errors import StartUnclear
 from stepwire.json_text import load_json, write
+from stepwire.principal import Claims
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.tasks.task import LARGEST_INPUT
 from tests.kits import ALICE, CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of
@@ -254,7 +256,7 @@ def test_no_claim_is_in_the_audit_in_an_answer_or_in_what_a_request_shows_of_its
     shown = client.task("get", id_of(answer))
 
     written = [repr(entry) for entry in world.audit] + [answer.response.body, shown.response.body]
-    request = HttpRequest("POST", {}, b"", ALICE, claims=CLAIMS)
+    request = HttpRequest("POST", {}, b"", ALICE, claims=Claims(CLAIMS))
     for text in (*written, repr(request), repr(world.faults), repr(world.troubles)):
         assert "alice@example.com" not in text
         assert "not for workflows" not in text

@@ -1,10 +1,10 @@
 """MCP Events by poll: `events/list` and `events/poll`, in both eras. The oracle checks every event."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.background.status_changes import Removal, change_of, change_on_removal, change_on_save
 from stepwire.catalog.access import Access

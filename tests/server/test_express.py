@@ -1,10 +1,10 @@
 """Tools whose state machine is of type EXPRESS: one request, one execution, no task, in both eras."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import force_setattr, replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.additions import Additions, Context
@@ -71,7 +71,7 @@ def test_a_caller_with_every_slot_taken_may_still_call(world: World) -> None:
 
 
 def test_a_call_counts_for_the_rate_limit_as_a_task_does(client: Client, world: World) -> None:
-    world.operations.__dict__["limits"] = Limits(per_minute=2)
+    force_setattr(world.operations, "limits", Limits(per_minute=2))
 
     client.call("express")
     client.call("optional", arguments=ARGUMENTS)
@@ -232,7 +232,7 @@ def test_too_little_time_starts_nothing(world: World) -> None:
     def late(tool_call: Any, _: Any) -> Any:
         return call(tool_call, world.clock.now() + timedelta(seconds=16))
 
-    world.kit.__dict__["express"] = late
+    force_setattr(world.kit, "express", late)
 
     assert "nothing was started: call again" in ModernClient(world).call("express").error["message"]
     assert nothing_happened(world)

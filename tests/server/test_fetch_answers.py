@@ -2,10 +2,11 @@
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.json_text import JsonObject
 from stepwire.rendering import UNFINISHED_TASK

@@ -3,11 +3,11 @@
 import itertools
 import json
 import math
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access

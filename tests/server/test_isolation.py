@@ -1,7 +1,6 @@
 """No caller sees, changes or looks up another caller's tasks, whichever ids and tokens of the other it presents."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from itertools import cycle
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.engine.ports import TaskPage, WatchedTask
 from stepwire.principal import Principal

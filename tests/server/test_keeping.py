@@ -1,11 +1,11 @@
 """How long results are kept: as long as the tool promises after the end, even if the rest of the ttl is shorter."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.tasks.task import Task
 from tests.kits import CONFIRMED, OPTIONAL, OUTPUT, World, catalog_of

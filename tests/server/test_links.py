@@ -1,10 +1,10 @@
 """Links to results in S3, and the trace of a call."""
 
 import json
-from dataclasses import replace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from tests.kits import ALICE, BOB, OPTIONAL, World, catalog_of
 from tests.server.clients import LegacyClient, ModernClient

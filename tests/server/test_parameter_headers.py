@@ -1,6 +1,5 @@
 """Parameters that a tool wants repeated in headers: declared in its schema, and compared with the body."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
+from msgspec.structs import replace
 
 from stepwire.catalog.manifests import compile_directory
 from stepwire.errors import CatalogError

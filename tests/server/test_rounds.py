@@ -1,10 +1,10 @@
 """Plain calls in modern: answered in rounds of short responses (MRTR), with questions and progress."""
 
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.server.mcp_server import McpServer

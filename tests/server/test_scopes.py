@@ -1,10 +1,12 @@
 """Scopes: a refusal names all required scopes; a caller sees only the tools it may call; its tasks stay its own."""
 
+import dataclasses
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.catalog.access import Access, Scopes
@@ -109,7 +111,7 @@ def test_the_challenge_names_what_is_needed_and_where_to_ask_for_it(world: World
 def test_notifications_and_streams_need_the_scope_too(world: World) -> None:
     session = LegacyClient.opened(holding(world, CALL))
     running = session.call("plain")
-    stranger = replace(session, endpoint=holding(world))
+    stranger = dataclasses.replace(session, endpoint=holding(world))
 
     assert stranger.notify("notifications/cancelled", {"requestId": 1}).status == 403
     assert stranger.resume(running.last_event_id, opened_by=running.request).status == 403
@@ -208,7 +210,7 @@ def test_every_round_needs_the_scope(world: World) -> None:
     asked = ModernClient(holding(world, CALL, REFUNDS), capabilities={"elicitation": {"form": {}}})
     state = asked.call("confirmed_refund").result["requestState"]
 
-    again = replace(asked, endpoint=holding(world, CALL))
+    again = dataclasses.replace(asked, endpoint=holding(world, CALL))
     answer = again.call("confirmed_refund", more={"requestState": state, "inputResponses": YES})
 
     assert answer.status == 403
@@ -242,7 +244,7 @@ def test_an_answer_needs_the_scope_of_the_tool(world: World) -> None:
     before = ModernClient(holding(world, CALL, REFUNDS), capabilities=BOTH)
     task_id = before.start("refund")
     world.ask(task_id)
-    after = replace(before, endpoint=holding(world, CALL))
+    after = dataclasses.replace(before, endpoint=holding(world, CALL))
 
     refused = after.update(task_id, {"approval": ANSWER})
 
@@ -257,7 +259,7 @@ def test_a_caller_that_has_lost_the_scope_cannot_confirm(world: World) -> None:
     before = LegacyClient.opened(holding(world, CALL, REFUNDS), capabilities=ASKING_CAPABILITY)
     task_id = before.call("confirmed_refund", task={}).id_in("task")
     (asked,) = questions(before.task("result", task_id).messages)
-    after = replace(before, endpoint=holding(world, CALL))
+    after = dataclasses.replace(before, endpoint=holding(world, CALL))
 
     refused = after.respond(asked, result=YES["confirm"])
 

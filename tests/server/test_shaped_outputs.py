@@ -1,9 +1,9 @@
 """Results that a manifest has given their form, as clients of both eras get them."""
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.json_text import write

@@ -1,9 +1,9 @@
 """Outputs that a workflow leaves in S3, because they are larger than Step Functions allows: `output.object`."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.errors import ObjectsUnavailable

@@ -1,11 +1,11 @@
 """The protocol's rules for descriptions of tools: the build checks them, or refuses the manifest."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from stepwire.catalog.manifests import compile_directory
 from stepwire.catalog.tools import read_catalog

@@ -1,10 +1,10 @@
 """How tools are listed, and the result of a plain call."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.catalog.tools import CARD_TOOLS, OWN_TOOLS
 from stepwire.errors import StartRefused

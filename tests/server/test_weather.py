@@ -1,10 +1,11 @@
 """While AWS throttles the server, a client gets its answer a little later, or is told when to ask again."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.errors import StoreBusy
 from stepwire.protocol.http import HttpRequest, HttpResponse

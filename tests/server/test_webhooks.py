@@ -2,11 +2,11 @@
 
 import base64
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import force_setattr, replace
 from standardwebhooks.webhooks import Webhook
 
 from stepwire.catalog.access import Access
@@ -175,7 +175,7 @@ def test_one_caller_waits_for_few_endpoints_at_a_time(modern: ModernClient, worl
 
 def test_an_endpoint_that_is_verified_needs_no_slot(modern: ModernClient, world: World) -> None:
     subscribe(modern)
-    world.subscribing.__dict__["limiter"] = replace(world.subscribing.limiter, limits=WaitLimits(0, 0))
+    force_setattr(world.subscribing, "limiter", replace(world.subscribing.limiter, limits=WaitLimits(0, 0)))
 
     assert "id" in subscribe(modern, name=STATUS_CHANGED).result
     assert subscribe(modern, url=OTHER).error["data"]["limit"] == "endpoints being verified"

@@ -4,12 +4,12 @@ webhook gets, and that no event of ours comes back to us.
 
 import json
 import re
-from dataclasses import replace
 from itertools import product
 from typing import Any, Final, cast
 
 import pytest
 from moto.events.models import EventPattern
+from msgspec.structs import replace
 from samtranslator.yaml_helper import yaml_parse  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has none
 
 from stepwire.aws.publishing.event_bus import SOURCE, STATUS_CHANGE

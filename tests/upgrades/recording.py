@@ -14,11 +14,13 @@ import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
+
+from msgspec.structs import replace
 
 from local.account.engine import shared_account
 from stepwire.aws.storage.large_results import LargeResults
@@ -123,7 +125,7 @@ class Bucket:
         return {"Body": BytesIO(self.contents[given["Key"]])}
 
 
-class Table(DynamoDbTaskStore):
+class Table(DynamoDbTaskStore, frozen=True, dict=True):
     """The table of a `World`, and its bucket. All scenarios share one and start with it empty: creating it is slow."""
 
     calls: ClassVar[list[str]] = []

@@ -4,11 +4,11 @@ Tokens and attributes of a later version, after a rollback, cause no internal er
 """
 
 import base64
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.storage.items import TASK_PREFIX, item_of, task_of
 from stepwire.catalog.tools import read_catalog

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from stepwire.catalog.additions import Additions, Context
 from stepwire.catalog.tools import Tool

@@ -4,11 +4,13 @@ The rule: nothing is written, and no data of the caller is read from Step Functi
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import chain
 from typing import Any, Final, cast
+
+from msgspec.structs import replace
 
 from stepwire.aws.storage.items import NEGLECTED_INDEX, SHARDS, TASK_PREFIX, Item, item_key, task_of, terms_of
 from stepwire.aws.storage.parts import result_key, result_of, terms_key

@@ -10,7 +10,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.principal import Principal
 
 
@@ -48,8 +49,7 @@ class EndSource(Enum):
     """From a check of Step Functions: the event was late, or lost."""
 
 
-@dataclass(frozen=True)
-class AuditEntry:
+class AuditEntry(Struct, frozen=True):
     """One action on one task."""
 
     action: AuditAction

@@ -14,7 +14,7 @@ from functools import partial
 from math import isnan, nan
 from typing import Any, Final, TypeAlias, cast
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
 
 # `Any`: a recursive alias would need a cast at every access; each use checks the shape it needs.
 Json: TypeAlias = Any
@@ -51,8 +51,7 @@ def parse(text: bytes | str) -> Json:
     return reading.value
 
 
-@dataclass
-class Reading:
+class Reading(Struct):
     """A JSON value, with the reasons for which a strict reader refuses it."""
 
     value: Json = None

@@ -11,6 +11,14 @@ from typing import Final, NewType
 Principal = NewType("Principal", str)
 """32 lower-case hexadecimal digits."""
 
+
+class Claims(dict[str, str]):
+    """What the sign-in verified of a caller, by the names of the claims. No log shows them."""
+
+    def __repr__(self) -> str:
+        return "Claims(...)"
+
+
 PRINCIPAL_PATTERN: Final = re.compile(r"[0-9a-f]{32}")
 
 

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from botocore.exceptions import ClientError
+from msgspec.structs import replace
 
 from benchmarks.cost.calls import COMPILE
 from local.account.engine import simulated_aws

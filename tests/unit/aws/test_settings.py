@@ -1,10 +1,10 @@
 """The settings of the functions: each fault is named."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.gateway.sign_in import SignIn
 from stepwire.aws.settings import McpSettings, SettingsError, check_scopes, read_mcp_settings, read_table_name

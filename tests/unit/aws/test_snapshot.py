@@ -62,7 +62,8 @@ print(json.dumps({
         name
         for part in ([app.handler._server.kit.secret, app.handler._server.kit.operations.recorder.store,
             app.handler._server.kit.operations.workflows] if "_server" in vars(app.handler) else [])
-        for name in ("_value", "_client") if name in vars(part)
+        for name in ("_values", "_client")
+        if name in getattr(part, "__dict__", ()) or (name in part.__struct_fields__ and getattr(part, name))
     ],
 }))
 """

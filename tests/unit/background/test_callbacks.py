@@ -1,10 +1,10 @@
 """The events of states that ask a question: read from the sample event, and recorded in their task."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.workflows.callbacks import question_of
 from stepwire.tasks.inputs import Callback, FormElicitation

@@ -1,9 +1,9 @@
 """The end of an execution reaches its task, even if events are duplicated, late or wrong."""
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.workflows.status_events import execution_event_of
 from stepwire.background.execution_events import ExecutionStatusChange

@@ -1,9 +1,9 @@
 """Tasks that expired while they ran: the stream records of their removal, and the clean-up."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.aws.storage.items import TASK_PREFIX, item_of

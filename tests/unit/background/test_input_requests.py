@@ -1,10 +1,10 @@
 """Questions of workflows reach their tasks, or fail their states with an error name that a Catch can match."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.background.input_requests import LARGEST_OPEN, Question
 from stepwire.engine.dialogue import WrongAnswer

@@ -1,8 +1,7 @@
 """The questions of executions that a task's execution has started, and of those elsewhere."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from stepwire.background.input_requests import MOST_GENERATIONS, Question
 from stepwire.errors import ForeignQuestion

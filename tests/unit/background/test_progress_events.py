@@ -1,10 +1,10 @@
 """Progress that workflows report reaches their tasks; an invalid report is dropped and logged."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.background_functions import ExecutionEventsHandler
 from stepwire.aws.workflows.status_events import MalformedProgress, execution_event_of

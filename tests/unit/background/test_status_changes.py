@@ -1,13 +1,14 @@
 """The status changes of tasks that are published to the event bus, from the stream of the table."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
 from typing import Any, Final, cast
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from mypy_boto3_events import EventBridgeClient
 
 from stepwire.aws.publishing.event_bus import EventBus

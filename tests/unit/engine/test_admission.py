@@ -1,12 +1,12 @@
 """Admitting a caller's next task: the cost of a refused call, and how slots are freed again."""
 
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.storage.task_store import DynamoDbTaskStore
 from stepwire.engine.admission import Admission

@@ -1,9 +1,9 @@
 """Tools that need a confirmation in their task: yes starts the work once, no starts nothing."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.catalog.tools import Tool
 from stepwire.engine.dialogue import WrongAnswer, merged_input

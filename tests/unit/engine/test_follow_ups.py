@@ -1,12 +1,12 @@
 """An operator redrives or restarts a task that has ended: it stays as it is, and a new task follows it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from itertools import permutations
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange

@@ -1,7 +1,6 @@
 """Quotas of Step Functions: a throttled check is postponed, and no caller gets an error for it (A6)."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
+from msgspec.structs import replace
 
 from stepwire.aws.bootstrap import log_fault
 from stepwire.catalog.tools import Tool

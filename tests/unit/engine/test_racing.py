@@ -1,11 +1,11 @@
 """Tools whose state machines race: the first success, or the quorum, decides the task, and no loser runs on."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionProgress, ExecutionStatusChange

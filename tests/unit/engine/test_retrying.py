@@ -1,10 +1,10 @@
 """Tasks with a retry policy: attempts follow each other, and the task ends once, with the last one."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange

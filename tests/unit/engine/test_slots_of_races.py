@@ -1,11 +1,11 @@
 """A race with `slots: each` takes a slot of its caller's limit for each arm: all or none, until the task ends."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.background.expirations import Expirations
 from stepwire.engine.operations import ToolCall

@@ -1,10 +1,11 @@
 """Requests that wait: how many may wait, and how long (A5, B9)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.bootstrap import deadline_of
 from stepwire.engine.waiting import ALL_CALLERS, TIME_TO_ANSWER, WaitLimits

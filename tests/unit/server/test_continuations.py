@@ -1,13 +1,13 @@
 """The requestState of a call: signed, bound to its call, and valid for a limited time."""
 
 import base64
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject

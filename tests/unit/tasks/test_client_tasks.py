@@ -1,13 +1,13 @@
 """The status of a client's task, parsed strictly: an invalid one is ignored."""
 
 import math
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.tasks.client_tasks import LONGEST_INTERVAL, ClientTask, Standing, client_task_of, standing_of
 from stepwire.tasks.events import ClientTaskClosed, ClientTaskNoted

@@ -1,11 +1,11 @@
 """The life of a task, as properties of every status and every event."""
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS
 from stepwire.tasks.events import (

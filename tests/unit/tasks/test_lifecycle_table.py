@@ -1,11 +1,11 @@
 """The table at the head of lifecycle.py is exactly what the code does."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.tasks import lifecycle
 from stepwire.tasks.client_tasks import ClientTask

@@ -1,12 +1,12 @@
 """The questions of a task, as properties of every history and of single events."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.tasks.events import (
     AnswersDelivered,

@@ -1,11 +1,11 @@
 """Races: which ends count, which arm starts when, and what callers read of it."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.races import LONGEST_ERROR, META_RACE, ArmEnd, Race, Standing, after_end

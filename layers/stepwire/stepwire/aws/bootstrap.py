@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from stepwire.audit import Audit
 from stepwire.aws.clients import (
     dynamodb_client,
@@ -48,7 +50,6 @@ from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.engine.waiting import Waiting, WaitLimiter
 from stepwire.errors import AccessDenied, AtQuota, NeedsOperator, NotSignedIn
-from stepwire.lean_dataclasses import replace
 from stepwire.server.kit import Kit
 from stepwire.server.mcp_server import McpServer, refusal
 

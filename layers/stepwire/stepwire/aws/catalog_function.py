@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
+from msgspec.structs import replace
 
 from stepwire.aws.clients import (
     patient_dynamodb_client,
@@ -27,7 +28,6 @@ from stepwire.catalog.compiled import Compiled, Registered
 from stepwire.catalog.registration import Compiler
 from stepwire.errors import SaveConflict, StoreBusy
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import replace
 
 _SCHEDULED: Final = "Scheduled Event"
 _TAGS_CHANGED: Final = "Tag Change on Resource"

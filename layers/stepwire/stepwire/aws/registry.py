@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct, field
 
 from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import code_of, nowhere
@@ -13,7 +14,6 @@ from stepwire.catalog.compiled import Registered
 from stepwire.catalog.examination import Examined, Kind
 from stepwire.catalog.registration import CONSENT, OutOfBudget
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.task import unqualified
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ READ_AGAIN_ELSEWHERE_AFTER: Final = timedelta(minutes=10)
 _ENCRYPTED: Final = "# a SecureString is not read: use the type String"
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Struct, frozen=True):
     """The parameters below a path, each with the manifest of a tool."""
 
     path: str
@@ -84,8 +83,7 @@ def _registered(path: str, parameter: Any) -> Registered:
     return Registered(name.removeprefix(path), name, text)
 
 
-@dataclass
-class KnownTags:
+class KnownTags(Struct):
     """The tags that an instance has read of single state machines, so that it seldom reads them again."""
 
     now: Callable[[], datetime]
@@ -103,8 +101,7 @@ class KnownTags:
         self._read[arn] = (self.now(), tags)
 
 
-@dataclass
-class TaggedStateMachines:
+class TaggedStateMachines(Struct, dict=True):
     """State machines, and the tags with which their owners let an endpoint start them."""
 
     endpoint: str

@@ -8,8 +8,9 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from stepwire.errors import ObjectsUnavailable, ObjectUnreadable
-from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -18,8 +19,7 @@ _MISSING: Final = frozenset({"NoSuchKey", "NoSuchBucket"})
 _DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "InvalidObjectState", "PermanentRedirect"})
 
 
-@dataclass(frozen=True)
-class PresignedUrls:
+class PresignedUrls(Struct, frozen=True, dict=True):
     """Presigns URLs. The client is built on the first call."""
 
     good_for: timedelta
@@ -35,8 +35,7 @@ class PresignedUrls:
         return self._client.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=seconds)
 
 
-@dataclass(frozen=True)
-class Objects:
+class Objects(Struct, frozen=True, dict=True):
     """Reads objects. The client is built on the first call."""
 
     build_client: "Callable[[], S3Client]"

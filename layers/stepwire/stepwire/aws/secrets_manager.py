@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
-
-from stepwire.lean_dataclasses import dataclass, field
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
@@ -19,16 +18,15 @@ LOOK_INTERVAL: Final = 60.0
 """Seconds between two reads after a rotation: anybody can send state that verifies with no secret."""
 
 
-@dataclass
-class Secret:
+class Secret(Struct):
     """A secret in Secrets Manager. Calling it returns its value."""
 
     arn: str
     build_client: "Callable[[], SecretsManagerClient]"
     monotonic: Callable[[], float] = time.monotonic
-    _values: tuple[bytes, ...] = field(default=(), init=False)
+    _values: tuple[bytes, ...] = ()
     """The current one first."""
-    _looked_at: float | None = field(default=None, init=False)
+    _looked_at: float | None = None
 
     def __call__(self) -> bytes:
         """Return the secret."""

@@ -6,6 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.aws.gateway.sign_in import ISSUER_AND_SUBJECT, SignIn
 from stepwire.catalog.access import Access
 from stepwire.catalog.compiled import Endpoint
@@ -14,7 +17,6 @@ from stepwire.engine.upkeep import Intervals
 from stepwire.engine.waiting import WaitLimits
 from stepwire.errors import StepwireError
 from stepwire.json_text import JsonTextError, is_object, load_json, parse
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol.resumption import ResumingClients, resuming_clients
 from stepwire.server.kit import Patience
 from stepwire.tasks.ids import execution_prefix_of
@@ -31,8 +33,7 @@ class SettingsError(StepwireError):
     """An environment variable is missing or wrong; the message names it."""
 
 
-@dataclass(frozen=True)
-class McpSettings:
+class McpSettings(Struct, frozen=True):
     """The settings of function mcp."""
 
     table_name: str
@@ -153,8 +154,7 @@ def read_large_results_bucket(environment: Mapping[str, str]) -> str:
     return _text(environment, "LARGE_RESULTS_BUCKET")
 
 
-@dataclass(frozen=True)
-class CatalogSettings:
+class CatalogSettings(Struct, frozen=True):
     """What function catalog is told."""
 
     table_name: str

@@ -15,6 +15,8 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from stepwire.aws.bootstrap import SystemClock, log_fault, new_logger
 from stepwire.aws.clients import patient_dynamodb_client, sqs_client
 from stepwire.aws.publishing.audit_log import metrics_in_line
@@ -26,7 +28,6 @@ from stepwire.aws.snapshot import builds_once
 from stepwire.aws.storage.event_store import DynamoDbEventStore
 from stepwire.aws.storage.subscription_store import DynamoDbSubscriptionStore
 from stepwire.json_text import write
-from stepwire.lean_dataclasses import replace
 from stepwire.subscriptions.delivering import Delivering, Done, Outcome
 from stepwire.subscriptions.taking import IS_SLOW_AFTER, MOST_AT_ONCE, Job, Taking
 

@@ -8,6 +8,8 @@ gets a new task: the ended one stays as it is.
 import os
 from collections.abc import Callable
 
+from msgspec import Struct, field
+
 from stepwire.audit import EndSource
 from stepwire.engine.admission import Admission
 from stepwire.engine.attempts import Attempts, NoWakeUps
@@ -15,7 +17,6 @@ from stepwire.engine.follow_ups import FollowUps, was_redriven
 from stepwire.engine.ports import Randomness, WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import WorkflowsUnavailable
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import ProgressReported, progress_of_arm
 from stepwire.tasks.outcomes import (
     ExecutionFailed,
@@ -29,16 +30,14 @@ from stepwire.tasks.task import Execution, Progress, Task
 from stepwire.tasks.usage import Limits
 
 
-@dataclass(frozen=True)
-class ExecutionStatusChange:
+class ExecutionStatusChange(Struct, frozen=True):
     """Step Functions reported a new status of an execution."""
 
     execution: Execution
     state: ExecutionState
 
 
-@dataclass(frozen=True)
-class ExecutionProgress:
+class ExecutionProgress(Struct, frozen=True):
     """A workflow reported the progress of an execution."""
 
     execution: Execution
@@ -46,8 +45,7 @@ class ExecutionProgress:
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class ExecutionEvents:
+class ExecutionEvents(Struct, frozen=True):
     """Records events of executions in their tasks."""
 
     recorder: Recorder

@@ -4,15 +4,15 @@ No reader can see such a task any more, so its execution is stopped and its slot
 duplicate and late records are harmless.
 """
 
+from msgspec import Struct
+
 from stepwire.audit import Audit, AuditAction, AuditEntry, no_audit
 from stepwire.engine.ports import TaskStore, Workflows
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.ids import slot_names
 from stepwire.tasks.task import Task
 
 
-@dataclass(frozen=True)
-class Expirations:
+class Expirations(Struct, frozen=True):
     """Cleans up after expired tasks."""
 
     store: TaskStore

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.engine.deliveries import NOT_SUPPORTED, delivered
 from stepwire.engine.ports import Starters, Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import ForeignQuestion, StarterUnproven
 from stepwire.json_text import Json, JsonObject, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import InputRequested
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.inputs import (
@@ -44,8 +45,7 @@ LONGEST_TIMEOUT: Final = 31_622_400  # seconds; the longest that an execution ma
 _NUMBER_AND_TIME: Final = 40  # bytes
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question of a workflow state, not yet validated."""
 
     execution: Execution
@@ -66,8 +66,7 @@ class Question:
         return {kind: value for kind, value in kinds.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class _Asker:
+class _Asker(Struct, frozen=True):
     """A task, and the arm whose workflow asks; without a race, the empty letter."""
 
     task: Task
@@ -78,8 +77,7 @@ class _Asker:
         return self.task.executions[self.letter]
 
 
-@dataclass(frozen=True)
-class InputRequests:
+class InputRequests(Struct, frozen=True):
     """Records the questions of workflows."""
 
     recorder: Recorder

@@ -7,8 +7,9 @@ be allowed to read the task. Each change has its own version, so subscribers can
 from datetime import datetime
 from enum import Enum
 
+from msgspec import Struct
+
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass
 from stepwire.rendering import modern_status, timestamp, tool_failed
 from stepwire.subscriptions.changes import Change
 from stepwire.tasks.task import Completed, Task
@@ -23,8 +24,7 @@ class Removal(Enum):
     """Its workflow could not be started, so the task was taken back; or an operator deleted the item."""
 
 
-@dataclass(frozen=True)
-class TaskStatusChange:
+class TaskStatusChange(Struct, frozen=True):
     """A change of a task's status."""
 
     task: Task

@@ -12,13 +12,15 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from stepwire.background.expirations import Expirations
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.ports import Workflows
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import SaveConflict, WorkflowsUnavailable
-from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.lifecycle import as_of
 from stepwire.tasks.task import Execution, Task
@@ -35,8 +37,7 @@ MOST_SINGLE_CHECKS: Final = 2
 """Executions of a state machine that are described one by one; beyond, a list call per 1,000 is cheaper."""
 
 
-@dataclass(frozen=True)
-class Swept:
+class Swept(Struct, frozen=True):
     """The outcome of one run."""
 
     checked: int
@@ -47,8 +48,7 @@ class Swept:
     """Whether the list was read to its end; if not, the next run continues."""
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """Checks tasks that are not being read."""
 
     recorder: Recorder
@@ -72,8 +72,7 @@ class Sweep:
         return run.run_from(self.recorder.store.bookmark())
 
 
-@dataclass
-class _Run:
+class _Run(Struct, dict=True):
     """The state of one run of the sweep."""
 
     sweep: Sweep
@@ -180,8 +179,7 @@ class _Run:
             self.sweep.recorder.clock.sleep(1 / pace.per_second)
 
 
-@dataclass
-class _RunningExecutions:
+class _RunningExecutions(Struct):
     """The running executions, listed once per state machine, from its third execution on."""
 
     workflows: Workflows

@@ -7,16 +7,16 @@ one is refused, unless the operator has said that scopes need not be checked.
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import Tool, Tools
 from stepwire.errors import InsufficientScope
-from stepwire.lean_dataclasses import dataclass
 
 Scopes = frozenset[str] | None
 """Those of a caller's token; None where the sign-in knows none."""
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True):
     """Who may do what."""
 
     required: tuple[str, ...] = ()

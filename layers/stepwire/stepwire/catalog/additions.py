@@ -7,22 +7,21 @@ a call with a member of that name is refused.
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct, field
+
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass, field
-from stepwire.principal import Principal
+from stepwire.principal import Claims, Principal
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who made a call, as the sign-in verified it."""
 
     principal: Principal
-    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    claims: Mapping[str, str] = field(default_factory=Claims)
     """Of the token or signature, as API Gateway writes them. Never in a log."""
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """Tells the workflow who calls."""
 
     input_key: str
@@ -36,8 +35,7 @@ class Context:
         return {"principal": caller.principal, "task_id": task_id, "tool": tool, "claims": claims}
 
 
-@dataclass(frozen=True)
-class Additions:
+class Additions(Struct, frozen=True):
     """What is added to the arguments of a tool's calls."""
 
     constants: JsonObject = field(default_factory=dict[str, Any])

@@ -6,9 +6,10 @@ Known to the function that compiles and to the one that serves, so it needs neit
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import FORMAT
 from stepwire.json_text import JsonObject, as_object, load_json, write
-from stepwire.lean_dataclasses import dataclass
 
 LARGEST_SHARD: Final = 300_000
 """Bytes of JSON in one part of the catalog, unless one tool alone has more. An item has room for 409,600."""
@@ -17,8 +18,7 @@ LARGEST_REFUSALS: Final = 350_000  # bytes of JSON of all refusals, in one item
 MOST_WAITING: Final = 1_000  # names; those beyond come in the order of the alphabet
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """What a registered tool must fit."""
 
     name: str
@@ -31,8 +31,7 @@ class Endpoint:
     """ARNs of the roles that manifests may name; one may end in *."""
 
 
-@dataclass(frozen=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """A tool as its owner registered it."""
 
     tool: str
@@ -43,8 +42,7 @@ class Registered:
     """The manifest."""
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A registered tool whose manifest is not served as it is."""
 
     tool: str
@@ -58,8 +56,7 @@ class Refusal:
     """Names the manifest if the fault is its own: it is not read again until it changes, or the schedule comes."""
 
 
-@dataclass(frozen=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """What the last run leaves to the next one, beside the tools."""
 
     refusals: tuple[Refusal, ...] = ()
@@ -70,8 +67,7 @@ class Earlier:
 NOTHING_EARLIER: Final = Earlier()
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """The registered tools, by name, in their compiled form."""
 
     tools: Mapping[str, JsonObject]

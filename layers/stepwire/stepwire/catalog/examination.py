@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.manifests import Manifest
 from stepwire.catalog.tools import TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
-from stepwire.lean_dataclasses import dataclass
 
 LARGEST_DEFINITION: Final = 1_048_576
 """Bytes; what Step Functions takes."""
@@ -26,8 +27,7 @@ class Kind(Enum):
     EXPRESS = "EXPRESS"
 
 
-@dataclass(frozen=True)
-class Examined:
+class Examined(Struct, frozen=True):
     """A state machine as Step Functions describes it."""
 
     kind: Kind

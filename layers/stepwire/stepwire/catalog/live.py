@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import Catalog, Tool, read_catalog
 from stepwire.errors import CatalogError
-from stepwire.lean_dataclasses import dataclass
 
 REREAD_AFTER: Final = timedelta(seconds=30)
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Struct, frozen=True):
     """The registered tools as they were last compiled."""
 
     version: str

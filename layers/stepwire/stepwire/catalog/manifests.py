@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, cast
 
+from msgspec import Struct
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
@@ -33,7 +34,6 @@ from stepwire.catalog.manifest_yaml import read_yaml
 from stepwire.catalog.tools import ARGUMENT_PATTERN, FORMAT, NAME_PATTERN, OWN_TOOLS, TaskSupport
 from stepwire.errors import CatalogError
 from stepwire.json_text import JsonObject, as_object, load_json, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.parameter_headers import check_annotations
 from stepwire.schemas.defaults import default_faults
 from stepwire.schemas.validation import SchemaError, check_schema
@@ -137,8 +137,7 @@ class Idempotency(BaseModel):
         return {"arguments": cast(Any, value)} if isinstance(value, list) else value
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A state machine as a manifest names it."""
 
     name: str

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
+from msgspec import Struct, field
+
 from stepwire import __version__
 from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, Endpoint, Refusal, Registered
 from stepwire.catalog.examination import Examined, fields_for, role_problem
@@ -20,7 +22,6 @@ from stepwire.catalog.tools import ARN_PATTERN, FORMAT, read_catalog
 from stepwire.catalog.turns import in_turn
 from stepwire.errors import CatalogError, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonObject, write
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.task import unqualified
 
 CONSENT: Final = "stepwire:endpoint"
@@ -88,8 +89,7 @@ class _NoConsent(Exception):
     """A state machine may not be started."""
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     """What becomes of a registered tool: an entry that serves, a refusal, or both."""
 
     entry: JsonObject | None
@@ -102,8 +102,7 @@ def _has_time() -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """Compiles registered tools."""
 
     endpoint: Endpoint

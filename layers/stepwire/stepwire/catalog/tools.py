@@ -12,10 +12,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec import Struct
+
 from stepwire.catalog.additions import NOTHING_ADDED, Additions, additions_of
 from stepwire.errors import CatalogError, UnknownTool
 from stepwire.json_text import JsonObject, as_object, load_json, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.parameter_headers import ParameterHeader, parameter_headers
 from stepwire.schemas.defaults import Defaults
 from stepwire.schemas.validation import compile_ahead
@@ -55,8 +56,7 @@ class TaskSupport(Enum):
     FORBIDDEN = "forbidden"
 
 
-@dataclass(frozen=True)
-class Confirmation:
+class Confirmation(Struct, frozen=True):
     """What a user is asked before the workflow begins."""
 
     key: str
@@ -75,8 +75,7 @@ class Confirmation:
         return FormElicitation(message[:LONGEST_QUESTION], self.requested_schema)
 
 
-@dataclass(frozen=True)
-class Idempotency:
+class Idempotency(Struct, frozen=True):
     """Which arguments make calls equal: an equal call within the window gets the first one's task."""
 
     arguments: tuple[str, ...]
@@ -85,8 +84,7 @@ class Idempotency:
     """How long after a call began an equal one is its repetition."""
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Struct, frozen=True, dict=True):
     """A state machine that clients may run, with all that they are told of it."""
 
     name: str
@@ -179,8 +177,7 @@ class Tools(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Catalog:
+class Catalog(Struct, frozen=True, dict=True):
     """All tools, by name; listed in the order of their names."""
 
     tools: Mapping[str, Tool]

@@ -8,9 +8,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import LimitReached, NotAdmitted, StoreBusy, WorkflowNotStarted
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.ids import created_at_of
 from stepwire.tasks.lifecycle import as_of
@@ -25,8 +26,7 @@ _BATCH_TURN: Final = 10  # seconds; then the next batch is checked
 _SLOT_RETRY: Final = 10.0  # seconds; it is unknown when a slot becomes free
 
 
-@dataclass(frozen=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """Enforces the limits of callers."""
 
     recorder: Recorder

@@ -7,14 +7,13 @@ that is throttled pauses: a second at first, and twice as long each time until a
 from datetime import datetime, timedelta
 from typing import Final
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
 
 _FIRST_PAUSE: Final = timedelta(seconds=1)
 _LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
-@dataclass
-class Allowance:
+class Allowance(Struct):
     """A rate limit with a burst (GCRA), in the memory of one function instance."""
 
     per_second: float = 1.0

@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.additions import Caller
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import JsonObject, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.schemas.defaults import TooManyDefaults
 from stepwire.schemas.validation import Violation, violations_of
 from stepwire.tasks.ids import ID_LENGTH
@@ -15,8 +16,7 @@ _SOME_ID: Final = "0" * ID_LENGTH
 _IS_OURS: Final = "is set by the server: leave it out"
 
 
-@dataclass(frozen=True)
-class CheckedArguments:
+class CheckedArguments(Struct, frozen=True):
     """The arguments of a call with all defaults, or why they are refused."""
 
     complete: JsonObject

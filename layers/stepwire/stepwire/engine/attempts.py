@@ -12,6 +12,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.engine.ports import WakeUps, Workflows
 from stepwire.engine.recorder import Recorder
@@ -24,7 +26,6 @@ from stepwire.errors import (
     WakeUpsUnavailable,
     WorkflowsUnavailable,
 )
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks import events
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.outcomes import (
@@ -56,8 +57,7 @@ class NoWakeUps:
         """Do nothing."""
 
 
-@dataclass(frozen=True)
-class Attempts:
+class Attempts(Struct, frozen=True):
     """Records the ends of executions, and begins the attempts that follow."""
 
     recorder: Recorder

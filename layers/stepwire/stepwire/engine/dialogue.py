@@ -9,13 +9,15 @@ an open question are ignored (X16).
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.deliveries import NOT_SUPPORTED
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import StartRefusedForNow, StartUnclear
 from stepwire.json_text import Json, load_json, write
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.events import InputAnswered, InputRefused, WorkConfirmed, WorkDeclined
 from stepwire.tasks.inputs import (
@@ -47,16 +49,14 @@ Permit: TypeAlias = Callable[[Task], None]
 """Raises if the caller may not answer the questions of the task."""
 
 
-@dataclass(frozen=True)
-class WrongAnswer:
+class WrongAnswer(Struct, frozen=True):
     """An answer that does not conform to its question."""
 
     reason: str
     """What is wrong with it, and what would be right."""
 
 
-@dataclass(frozen=True)
-class Dialogue:
+class Dialogue(Struct, frozen=True):
     """Records and delivers callers' answers."""
 
     recorder: Recorder

@@ -7,6 +7,8 @@ once and never repeated. Whoever gets no answer is told that the work may have b
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.admission import limit_reached
 from stepwire.engine.operations import Operations, ToolCall
@@ -23,7 +25,6 @@ from stepwire.errors import (
     StartUnclear,
     WorkflowNotStarted,
 )
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import TaskEvent, WorkCompleted, WorkFailed
 from stepwire.tasks.links import result_location_of, with_presigned_links
 from stepwire.tasks.outcomes import Succeeded, tool_error
@@ -37,8 +38,7 @@ _NO_OUTPUT: Final = "The workflow succeeded, but Step Functions did not return i
 _STOPPED: Final = "The workflow was stopped before its end."
 
 
-@dataclass(frozen=True)
-class ExpressCalls:
+class ExpressCalls(Struct, frozen=True):
     """Runs tools whose state machine is of type EXPRESS."""
 
     operations: Operations

@@ -12,6 +12,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.audit import AuditAction, AuditEntry, EndSource
 from stepwire.engine.admission import Admission
 from stepwire.engine.attempts import Attempts
@@ -28,7 +31,6 @@ from stepwire.errors import (
     TaskExists,
     WorkflowsUnavailable,
 )
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.follow_ups import Means, follow_up_of, redriven, restarted, with_follow_up
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, TaskKey, created_at_of, new_task_id
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running, Succeeded, Unreadable
@@ -38,8 +40,7 @@ _WRITTEN_WITHIN: Final = timedelta(minutes=1)
 """How long after its id a follow-up is written, unless the function has died; longer than the function's timeout."""
 
 
-@dataclass(frozen=True)
-class FollowUp:
+class FollowUp(Struct, frozen=True):
     """The task that follows one which has ended."""
 
     task: Task
@@ -49,8 +50,7 @@ class FollowUp:
     """Whether Step Functions has been told; if not, the next check of the task begins its work."""
 
 
-@dataclass(frozen=True)
-class FollowUps:
+class FollowUps(Struct, frozen=True):
     """Makes follow-up tasks."""
 
     recorder: Recorder

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import Tool
 from stepwire.engine.admission import LONGEST_REQUEST
 from stepwire.engine.ports import IdempotencyKey, KeyClaim
 from stepwire.engine.recorder import Recorder
 from stepwire.errors import IdempotencyKeyReused, InternalError, LimitReached, TaskExists, UnknownTask
 from stepwire.json_text import JsonObject, equal_form
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
@@ -33,8 +34,7 @@ Begin = Callable[[TaskId], Task]
 """Creates the task with that id and starts its workflow."""
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """The task of a call."""
 
     task: Task
@@ -42,8 +42,7 @@ class Begun:
     """Whether another call created the task, so that this one started nothing."""
 
 
-@dataclass(frozen=True)
-class IdempotentCalls:
+class IdempotentCalls(Struct, frozen=True):
     """Finds or creates the task of a call that may be a retry."""
 
     recorder: Recorder

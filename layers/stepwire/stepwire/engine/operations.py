@@ -9,6 +9,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.catalog.additions import Caller
 from stepwire.catalog.tools import Confirmation, Tool
@@ -32,8 +35,7 @@ from stepwire.errors import (
     WorkflowsThrottled,
 )
 from stepwire.json_text import JsonObject, as_object, write
-from stepwire.lean_dataclasses import dataclass, field, replace
-from stepwire.principal import Principal
+from stepwire.principal import Claims, Principal
 from stepwire.tasks.events import WorkCompleted, WorkStopped
 from stepwire.tasks.ids import RANDOM_BYTES, TaskId, new_task_id
 from stepwire.tasks.inputs import LONGEST_CONFIRMATION, InputRequest, WorkflowInput
@@ -69,8 +71,7 @@ _SLOW_START: Final = timedelta(seconds=1)  # long enough that the caller may hav
 _KEY_RETENTION_MARGIN: Final = LONGEST_TTL + timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool call with complete and validated arguments (`checked_arguments`)."""
 
     owner: Principal
@@ -84,14 +85,13 @@ class ToolCall:
     """The trace of the call, as an AWS X-Ray header."""
     key: IdempotencyKey | None = None
     """The key of this call, which makes retries idempotent (`idempotency_key_of`)."""
-    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    claims: Mapping[str, str] = field(default_factory=Claims)
     """What the sign-in verified of the owner."""
     has_card: bool = False
     """Whether a card shows the task, so that the names of the states it passes are recorded."""
 
 
-@dataclass(frozen=True)
-class Operations:
+class Operations(Struct, frozen=True):
     """The operations, on top of the ports."""
 
     recorder: Recorder

@@ -7,9 +7,10 @@ poll in a tight loop. Only well-formed task ids are counted one by one, all othe
 from collections import OrderedDict
 from typing import Final
 
+from msgspec import Struct, field
+
 from stepwire.engine.ports import Clock
 from stepwire.errors import TooManyPolls
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 from stepwire.tasks.ids import task_id_of
 
@@ -18,14 +19,13 @@ _NO_TASK: Final = ""
 _BURST: Final = 2.0  # seconds' worth of polls allowed ahead of the sustained rate
 
 
-@dataclass(frozen=True)
-class PollLimit:
+class PollLimit(Struct, frozen=True):
     """A limit of polls per second, caller and task, with a burst of two seconds' worth."""
 
     per_second: float
     clock: Clock
     _paced_until: OrderedDict[tuple[Principal, str], float] = field(
-        default_factory=OrderedDict[tuple[Principal, str], float], repr=False
+        default_factory=OrderedDict[tuple[Principal, str], float]
     )
 
     def check(self, owner: Principal, task_id: object) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.principal import Principal
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.ids import TaskId, TaskKey
@@ -16,8 +17,7 @@ from stepwire.tasks.task import Execution, ResultElsewhere, Task, Terms, ToolRes
 from stepwire.tasks.usage import Limits
 
 
-@dataclass(frozen=True)
-class TaskPage:
+class TaskPage(Struct, frozen=True):
     """One page of a caller's tasks, newest first."""
 
     tasks: tuple[Task, ...]
@@ -25,8 +25,7 @@ class TaskPage:
     """The cursor: the last id of this page; None on the last page."""
 
 
-@dataclass(frozen=True)
-class WatchedTask:
+class WatchedTask(Struct, frozen=True):
     """A task, and whether the request that watches it was cancelled."""
 
     task: Task | None
@@ -34,8 +33,7 @@ class WatchedTask:
     """Whether the client cancelled the request and expects no further messages."""
 
 
-@dataclass(frozen=True)
-class IdempotencyKey:
+class IdempotencyKey(Struct, frozen=True):
     """The idempotency key of one call, as digests: the caller's own key, or one of the tool (`window`)."""
 
     digest: str
@@ -46,8 +44,7 @@ class IdempotencyKey:
     """How long after its claim a key of the tool holds; None: the caller's own key, which holds as long as its task."""
 
 
-@dataclass(frozen=True)
-class KeyClaim:
+class KeyClaim(Struct, frozen=True):
     """Assigns an idempotency key to a task id; written before the task."""
 
     task_id: TaskId
@@ -57,8 +54,7 @@ class KeyClaim:
     """When the claim may be deleted; later than its task, so that the key stays valid as long as the task."""
 
 
-@dataclass(frozen=True)
-class UncheckedPage:
+class UncheckedPage(Struct, frozen=True):
     """One page of the tasks that are due for a check by the sweep."""
 
     keys: tuple[TaskKey, ...]
@@ -220,8 +216,7 @@ class TaskStore(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """Holds a wait slot until it is released or expires."""
 
     until: datetime

@@ -7,9 +7,11 @@ to be stopped. So after a crash, or if an arm starts late, a reader or the sweep
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.engine.attempts import Attempts
 from stepwire.errors import SaveConflict, StartRefused, StartRefusedForNow, StartUnclear
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.events import WorkBegun
 from stepwire.tasks.races import Arm, Race
 from stepwire.tasks.task import Task
@@ -17,8 +19,7 @@ from stepwire.tasks.task import Task
 _LOST: Final = "Another arm of the race has decided the task."
 
 
-@dataclass(frozen=True)
-class _Starts:
+class _Starts(Struct, frozen=True):
     """What came of starting arms; all others have begun."""
 
     refusals: Mapping[str, StartRefused]
@@ -32,8 +33,7 @@ class _Starts:
         return [*self.unclear, *for_now]
 
 
-@dataclass(frozen=True)
-class Races:
+class Races(Struct, frozen=True):
     """Begins races and ends them."""
 
     attempts: Attempts

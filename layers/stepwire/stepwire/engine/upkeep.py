@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct, field
+
 from stepwire.audit import EndSource
 from stepwire.engine.allowance import Allowance
 from stepwire.engine.attempts import Attempts, NoWakeUps
@@ -24,7 +26,6 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.tasks.events import StartPostponed, StateEntered, WorkChecked, WorkStopped
 from stepwire.tasks.outcomes import ExecutionState, Missing, Running
 from stepwire.tasks.task import Execution, Task, newest_states, reports_progress
@@ -39,8 +40,7 @@ REQUEST_RETENTION: Final = timedelta(days=1)
 """How long the task of a request is remembered: longer than any client waits for its response."""
 
 
-@dataclass(frozen=True)
-class Intervals:
+class Intervals(Struct, frozen=True):
     """The minimum time between two checks of Step Functions for one task."""
 
     repair: timedelta = timedelta(seconds=60)
@@ -55,8 +55,7 @@ class Intervals:
         return max(interval, (at - task.created_at) / self.part_of_age) if self.part_of_age else interval
 
 
-@dataclass(frozen=True)
-class Upkeep:
+class Upkeep(Struct, frozen=True):
     """Does the upkeep of tasks that are read."""
 
     recorder: Recorder

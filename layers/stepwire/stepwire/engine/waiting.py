@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.engine.ports import Lease, Randomness, WaitSlots
 from stepwire.engine.recorder import Recorder
 from stepwire.engine.upkeep import Upkeep
 from stepwire.errors import UnknownTask
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.task import Task
 
@@ -32,8 +33,7 @@ _FIRST_PAUSE: Final = 0.1  # seconds
 _LONGEST_PAUSE: Final = 1.0
 
 
-@dataclass(frozen=True)
-class WaitLimits:
+class WaitLimits(Struct, frozen=True):
     """Most requests that may wait at the same time."""
 
     all: int = 5
@@ -49,16 +49,14 @@ class WaitLimits:
         return WaitLimits(max(1, self.all // 2), max(1, self.per_caller // 2))
 
 
-@dataclass(frozen=True)
-class HeldSlots:
+class HeldSlots(Struct, frozen=True):
     """The slots of a waiting request: one of its caller's pool and one of the shared pool."""
 
     owner: Principal
     lease: Lease
 
 
-@dataclass(frozen=True)
-class WaitLimiter:
+class WaitLimiter(Struct, frozen=True):
     """Limits the number of waiting requests."""
 
     wait_slots: WaitSlots
@@ -93,8 +91,7 @@ class WaitLimiter:
             self.report(fault)
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """Watches tasks for requests that wait."""
 
     recorder: Recorder

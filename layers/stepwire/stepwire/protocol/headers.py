@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from stepwire.errors import HeaderMismatch, InvalidParams
 from stepwire.json_text import JsonObject, as_object
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.messages import Request
 from stepwire.protocol.sse import CONTENT_TYPE as EVENT_STREAM
 
@@ -40,8 +41,7 @@ _PRINTABLE: Final = re.compile(r"[\x20-\x7e\t]*")
 _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0{0,3})?")
 
 
-@dataclass(frozen=True)
-class RequestHeaders:
+class RequestHeaders(Struct, frozen=True):
     """The headers of one request that the server uses, without white space around them (M10); None: absent."""
 
     origin: str | None = None

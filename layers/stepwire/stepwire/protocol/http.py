@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from stepwire.lean_dataclasses import dataclass, field
-from stepwire.principal import Principal
+from msgspec import Struct, field
+
+from stepwire.principal import Claims, Principal
 
 
-@dataclass(frozen=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A request to the endpoint, from a caller that API Gateway has authenticated."""
 
     method: str
@@ -18,7 +18,7 @@ class HttpRequest:
     principal: Principal
     scopes: frozenset[str] | None = None
     """What the caller's token allows; None where the sign-in knows no scopes."""
-    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    claims: Mapping[str, str] = field(default_factory=Claims)
     """What the sign-in verified of the caller; never in a log."""
     query: str = ""
     """Of the URL, as it came."""
@@ -26,8 +26,7 @@ class HttpRequest:
     """When Lambda ends the invocation, after which the client gets no response; None: not known."""
 
 
-@dataclass(frozen=True)
-class HttpResponse:
+class HttpResponse(Struct, frozen=True):
     """A complete response; its body is never streamed."""
 
     status: int

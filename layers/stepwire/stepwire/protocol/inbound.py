@@ -29,6 +29,8 @@ Requests of both eras, now that their era is known; in the legacy era, HTTP 200 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from msgspec import Struct, field
+
 from stepwire.errors import (
     BodyTooLarge,
     HeaderMismatch,
@@ -42,7 +44,6 @@ from stepwire.errors import (
     UnsupportedProtocolVersion,
 )
 from stepwire.json_text import JsonObject, as_object, is_exact
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.headers import RequestHeaders, check_routing_headers, headers_of, idempotency_key
 from stepwire.protocol.http import HttpRequest
 from stepwire.protocol.messages import (
@@ -74,8 +75,7 @@ Methods: TypeAlias = Mapping[str, Collection[str]]
 """The names of the methods of each version."""
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(Struct, frozen=True):
     """A request that has passed rungs 1 to 4: its headers and its body, each read once."""
 
     http: HttpRequest
@@ -89,8 +89,7 @@ class Received:
         return None if self.body is None else self.body.message_id
 
 
-@dataclass(frozen=True)
-class Inbound:
+class Inbound(Struct, frozen=True):
     """A message whose era is known: it has passed rungs 1 to 14."""
 
     received: Received

@@ -8,16 +8,16 @@ sender gets an error. NaN stands for such a number, and never reaches a workflow
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidRequest, ParseError, ProtocolError, UnclearId
 from stepwire.json_text import LARGEST_INTEGER, Json, JsonObject, JsonTextError, Reading, as_object, examine, write
-from stepwire.lean_dataclasses import dataclass
 
 MessageId: TypeAlias = str | int
 LONGEST_ID: Final = 256  # characters
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A message that expects a response."""
 
     id: MessageId
@@ -27,16 +27,14 @@ class Request:
     """Why a number in the message cannot be read exactly; NaN stands for it. None: all numbers are exact."""
 
 
-@dataclass(frozen=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """A message that expects no response."""
 
     method: str
     params: JsonObject
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Struct, frozen=True):
     """The client's response to a request of the server."""
 
     id: MessageId | None
@@ -45,8 +43,7 @@ class Response:
     """None if the client responds with an error; NaN stands for each number that loses digits."""
 
 
-@dataclass(frozen=True)
-class Resumption:
+class Resumption(Struct, frozen=True):
     """A GET with a Last-Event-ID: the client asks for the rest of a response."""
 
     event_id: str
@@ -55,8 +52,7 @@ class Resumption:
 Message: TypeAlias = Request | Notification | Response
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(Struct, frozen=True):
     """The JSON object that a body holds, read once."""
 
     reading: Reading

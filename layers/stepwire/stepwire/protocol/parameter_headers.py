@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, cast
 
+from msgspec import Struct
+
 from stepwire.errors import HeaderMismatch
 from stepwire.json_text import Json, JsonObject, as_object
-from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.headers import RequestHeaders, decoded
 
 ANNOTATION: Final = "x-mcp-header"
@@ -21,8 +22,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110
 _WHOLE_NUMBER: Final = re.compile(r"(-?[0-9]{1,16})(\.0+)?")  # the integers that every language reads exactly
 
 
-@dataclass(frozen=True)
-class ParameterHeader:
+class ParameterHeader(Struct, frozen=True):
     """A header and the parameter that it repeats."""
 
     name: str

@@ -5,17 +5,17 @@ An event id is input like any other: it is checked, and its task is looked up am
 
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidRequest
 from stepwire.json_text import LARGEST_INTEGER, Json
-from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.messages import MessageId, is_id
 from stepwire.protocol.opaque import unwrap, wrap
 
 _FORMAT: Final = 1
 
 
-@dataclass(frozen=True)
-class StreamPosition:
+class StreamPosition(Struct, frozen=True):
     """How much a client has received of one stream."""
 
     message_id: MessageId

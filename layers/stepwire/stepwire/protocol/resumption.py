@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidParams
-from stepwire.lean_dataclasses import dataclass
 
 PARAMETER: Final = "resume"
 """In the query of the endpoint's URL: 1 or 0 decides for a client of one's own."""
@@ -49,8 +50,7 @@ _VETOED: Final = (
 _VETOED_NAMES: Final = ("visual studio code", "visual-studio-code")
 
 
-@dataclass(frozen=True)
-class Resumes:
+class Resumes(Struct, frozen=True):
     """Which responses a client resumes."""
 
     calls: bool = False
@@ -62,8 +62,7 @@ class Resumes:
 NEVER: Final = Resumes()
 
 
-@dataclass(frozen=True)
-class ClientInfo:
+class ClientInfo(Struct, frozen=True):
     """What a client said of itself at `initialize`."""
 
     name: str = ""
@@ -71,8 +70,7 @@ class ClientInfo:
     user_agent: str = ""
 
 
-@dataclass(frozen=True)
-class ResumingClient:
+class ResumingClient(Struct, frozen=True):
     """An entry of the list: a name, and from which version on."""
 
     name: str
@@ -87,8 +85,7 @@ class ResumingClient:
         return self.is_named(client) and (not self.since or _numbers(client.version) >= self.since)
 
 
-@dataclass(frozen=True)
-class ResumingClients:
+class ResumingClients(Struct, frozen=True):
     """The clients that resume the response to a plain call."""
 
     entries: tuple[ResumingClient, ...] = ()

@@ -7,9 +7,10 @@ itself, which `initialize` lets it do anyway. It never tells who is calling (L11
 import hashlib
 from typing import Any, Final, cast
 
+from msgspec import Struct, field
+
 from stepwire.errors import UnknownSession
 from stepwire.json_text import Json, JsonObject, as_object, is_object, write
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.opaque import LONGEST, encode, unwrap, wrap
 from stepwire.protocol.resumption import NEVER, ClientInfo, Resumes, switch_in
@@ -23,8 +24,7 @@ _MOST_CAPABILITIES: Final = 16
 _CARDS: Final = "cards"
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     """What a legacy client declared with `initialize`; empty if its request names no session."""
 
     version: str | None = None

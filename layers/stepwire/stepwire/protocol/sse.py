@@ -7,15 +7,14 @@ no data contains a character at which some reader breaks a line.
 from collections.abc import Iterable
 from typing import Final
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
 
 CONTENT_TYPE: Final = "text/event-stream"
 # JSON does not escape these, and Python's `splitlines`, which some clients use, breaks lines at them.
 _LINE_ENDS: Final = str.maketrans({character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"})
 
 
-@dataclass(frozen=True)
-class ServerSentEvent:
+class ServerSentEvent(Struct, frozen=True):
     """One event: JSON text, or no data, which only carries the id."""
 
     data: str = ""

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final, cast
 from urllib.parse import unquote
 
+from msgspec import Struct, field
+
 from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import SchemaError, Violation, violation_of_parts
 
 MOST_VISITS: Final = 50_000  # places of objects and lists that are looked at; some 60 ms
@@ -18,8 +19,7 @@ _WORD: Final = '"default"'
 _MISSING: Final = object()
 
 
-@dataclass(frozen=True)
-class _Default:
+class _Default(Struct, frozen=True):
     value: Json
     size: int
     """Bytes that it adds to an object, with its name."""
@@ -29,8 +29,7 @@ class TooManyDefaults(Exception):
     """The arguments, with all defaults, are too large."""
 
 
-@dataclass
-class _Place:
+class _Place(Struct):
     """What the schemas of one place say about the objects and lists there."""
 
     defaults: "dict[str, _Default]" = field(default_factory=dict[str, "_Default"])
@@ -82,8 +81,7 @@ class Defaults:
         return next((part["default"] for part in joined(self._root, schema) if "default" in part), _MISSING)
 
 
-@dataclass
-class _Filling:
+class _Filling(Struct):
     """Fills one value, as long as its budget lasts."""
 
     room: int

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, cast
 
+from msgspec import Struct, field
+
 from stepwire.json_text import Json, JsonObject, as_object, load_json
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.defaults import joined
 
 MOST_VISITS: Final = 50_000  # schemas that are looked at, at all places
@@ -41,8 +42,7 @@ def _parsed(schema: str) -> JsonObject:
     return as_object(load_json(schema))
 
 
-@dataclass
-class _Nulls:
+class _Nulls(Struct):
     root: JsonObject
     visits: int = MOST_VISITS
     _joined: dict[int, Sequence[JsonObject]] = field(default_factory=dict[int, Sequence[JsonObject]])

@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from stepwire.json_text import Json, JsonObject, as_object, load_json
-from stepwire.lean_dataclasses import dataclass
 from stepwire.schemas.work import ENDLESS, Cost, SchemaWork, Size, circular_reference, pattern_count, size_of
 from stepwire.visible_text import visible
 
@@ -54,8 +55,7 @@ class SchemaError(ValueError):
     """The schema is not valid JSON Schema 2020-12, or cannot be served; the message says where and why."""
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One way in which a value does not conform to its schema."""
 
     pointer: str

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, cast
 
+from msgspec import Struct, field
+
 from stepwire.json_text import Json, JsonObject, as_object, write
-from stepwire.lean_dataclasses import dataclass, field
 
 # Nanoseconds.
 _SCHEMA: Final = 20.0
@@ -96,8 +97,7 @@ class _Weight(NamedTuple):
         return self.here.or_else(self.below)
 
 
-@dataclass(frozen=True)
-class SchemaWork:
+class SchemaWork(Struct, frozen=True):
     """The costs of one schema."""
 
     schema: JsonObject
@@ -123,8 +123,7 @@ class SchemaWork:
         return cost
 
 
-@dataclass
-class _Weigher:
+class _Weigher(Struct):
     """Computes the weights of the parts of a schema, each once."""
 
     root: JsonObject

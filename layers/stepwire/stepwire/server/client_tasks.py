@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from stepwire.engine.dialogue import WrongAnswer
 from stepwire.json_text import JsonObject, as_object
-from stepwire.lean_dataclasses import replace
 from stepwire.protocol.messages import Response, request_text
 from stepwire.server.kit import Call, Kit
 from stepwire.server.tool_calls import permit

@@ -11,9 +11,10 @@ from datetime import datetime
 from enum import Enum
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidRequestState
 from stepwire.json_text import JsonObject, equal_form
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.protocol.request_state import seal, unseal
 
@@ -29,8 +30,7 @@ class Kind(Enum):
     """A task that exists."""
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """The call that a continuation is valid for."""
 
     owner: Principal
@@ -38,8 +38,7 @@ class Subject:
     arguments: JsonObject
 
 
-@dataclass(frozen=True)
-class Continuation:
+class Continuation(Struct, frozen=True):
     """The state of a call between two of its requests."""
 
     kind: Kind

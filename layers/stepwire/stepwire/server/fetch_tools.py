@@ -13,11 +13,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import ANSWER_TOOL, CANCEL_TOOL, CARD_TOOLS, LIST_TOOL, RESULT_TOOL
 from stepwire.engine.arguments import given_in
 from stepwire.errors import TaskAlreadyEnded, UnknownTask
 from stepwire.json_text import JsonObject, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol.versions import LEGACY_WITH_TASKS
 from stepwire.rendering import modern_status
 from stepwire.schemas.validation import violations_of
@@ -61,16 +62,14 @@ _UNKNOWN: Final = tool_error(
 _SHOWN_TASKS: Final = 20
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """What `task_result` does: wait for news of a task."""
 
     task: Task
     patience: timedelta
 
 
-@dataclass(frozen=True)
-class FetchTool:
+class FetchTool(Struct, frozen=True, dict=True):
     """A tool of Stepwire's own."""
 
     name: str
@@ -132,8 +131,7 @@ def _for_cards(call: Call) -> "Mapping[str, FetchTool]":
     return importlib.import_module("stepwire.server.cards").TOOLS
 
 
-@dataclass(frozen=True)
-class Era:
+class Era(Struct, frozen=True):
     """How the client of an era gets a result, and a question of the task that its model waits for."""
 
     write: Callable[[ToolResult], JsonObject]

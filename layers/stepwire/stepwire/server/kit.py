@@ -7,6 +7,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from msgspec import Struct, field
+
 from stepwire import __version__
 from stepwire.catalog.access import Access, Scopes
 from stepwire.catalog.additions import Caller
@@ -16,8 +18,7 @@ from stepwire.engine.operations import Operations, ToolCall
 from stepwire.engine.polls import PollLimit
 from stepwire.errors import AtQuota, MethodNotFound, StoreBusy, WorkflowNotStarted
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass, field
-from stepwire.principal import Principal
+from stepwire.principal import Claims, Principal
 from stepwire.protocol.headers import RequestHeaders
 from stepwire.protocol.messages import MessageId
 from stepwire.protocol.resumption import NEVER, Resumes, ResumingClients
@@ -40,8 +41,7 @@ _THEN_FETCH: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """The longest waits; a request's deadline may end a wait sooner."""
 
     unresumable_request: timedelta = timedelta(seconds=15)
@@ -74,8 +74,7 @@ def is_busy(fault: Exception) -> bool:
     return isinstance(fault, AtQuota | StoreBusy)
 
 
-@dataclass(frozen=True)
-class Kit:
+class Kit(Struct, frozen=True):
     """The services and settings that methods use."""
 
     catalog: Tools
@@ -141,8 +140,7 @@ class Kit:
         return act()
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True, dict=True):
     """What a caller asks for, in either era: every request, notification, response and resumption becomes one."""
 
     owner: Principal
@@ -156,7 +154,7 @@ class Call:
     idempotency_key: str | None = None
     """The client's key for this call: a retry with the same key gets the same task."""
     scopes: Scopes = None
-    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    claims: Mapping[str, str] = field(default_factory=Claims)
     """What the sign-in verified of the caller."""
     headers: RequestHeaders = field(default_factory=RequestHeaders)
     query: str = ""
@@ -180,22 +178,19 @@ class Call:
         return modes_of(self.client_capabilities)
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """A response whose body is server-sent events."""
 
     body: str
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """A JSON-RPC response that is already serialized."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class SessionOpened:
+class SessionOpened(Struct, frozen=True):
     """The result of `initialize`, with the id of the new session."""
 
     result: JsonObject

@@ -7,13 +7,14 @@ them all.
 from types import MappingProxyType
 from typing import Final
 
+from msgspec.structs import replace
+
 from stepwire.catalog.tools import TaskSupport, Tool
 from stepwire.engine.arguments import checked_arguments
 from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall
 from stepwire.errors import ClientNotCapable, InvalidParams, MethodNotFound, TaskStillRunning
 from stepwire.json_text import JsonObject, as_object
-from stepwire.lean_dataclasses import replace
 from stepwire.protocol import params as read
 from stepwire.protocol.resumption import Resumes, resume_parameter
 from stepwire.protocol.sessions import RANDOM_BYTES, client_info_of, session_id_of, shows_cards

@@ -8,6 +8,9 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.errors import (
     HttpMethodNotAllowed,
@@ -19,7 +22,6 @@ from stepwire.errors import (
     UnclearId,
     UnknownTask,
 )
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.protocol.headers import SESSION
 from stepwire.protocol.http import HttpRequest, HttpResponse
@@ -42,8 +44,7 @@ METHODS: Final[Mapping[str, Mapping[str, Method]]] = MappingProxyType({**legacy.
 """The methods of each version, of both eras."""
 
 
-@dataclass(frozen=True)
-class McpServer:
+class McpServer(Struct, frozen=True):
     """Serves a kit to the clients of both eras."""
 
     kit: Kit

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.catalog.tools import Confirmation, TaskSupport, Tool
 from stepwire.engine.arguments import checked_arguments, room_for_arguments
 from stepwire.engine.dialogue import WrongAnswer, declined_result, merged_input, read_answer
@@ -17,7 +20,6 @@ from stepwire.engine.idempotency import Begun, idempotency_key_of
 from stepwire.engine.operations import ToolCall, confirmation_request
 from stepwire.errors import MissingClientCapability
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import notification_text, result_text
 from stepwire.protocol.parameter_headers import check_parameter_headers
@@ -104,8 +106,7 @@ def _answered(kit: Kit, call: Call, task: Task, subject: Subject) -> Task:
     return kit.dialogue.respond(call.owner, continuation.task_id, responses, permit(kit, call.scopes))
 
 
-@dataclass(frozen=True)
-class _ParsedCall:
+class _ParsedCall(Struct, frozen=True):
     """A `tools/call` whose parameters have been read and checked."""
 
     kit: Kit

@@ -5,10 +5,11 @@ import binascii
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.catalog.tools import NAME_PATTERN, Tool
 from stepwire.errors import InvalidCursor
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass
 from stepwire.protocol import params as read
 from stepwire.server.kit import Call, Kit
 from stepwire.tasks.ids import TaskId, task_id_of
@@ -20,8 +21,7 @@ LARGEST_TOOLS_PAGE: Final = 2_000_000
 _TOOL: Final = "tool:"  # in a cursor, before the name of the last tool on its page
 
 
-@dataclass(frozen=True)
-class ToolsPage:
+class ToolsPage(Struct, frozen=True):
     """One page of tools, sorted by name."""
 
     tools: tuple[Tool, ...]

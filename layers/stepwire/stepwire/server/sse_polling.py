@@ -12,6 +12,9 @@ from datetime import datetime, timedelta
 from math import inf, nextafter
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.audit import AuditAction, AuditEntry
 from stepwire.engine.ports import WatchedTask
 from stepwire.engine.upkeep import REQUEST_RETENTION
@@ -24,7 +27,6 @@ from stepwire.errors import (
     UnknownTask,
 )
 from stepwire.json_text import Json, JsonObject
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.protocol import params as read
 from stepwire.protocol.messages import (
     MessageId,
@@ -158,8 +160,7 @@ def _is_pending(kit: Kit, call: Call, task_id: TaskId) -> bool:
     return task is not None and task.origin.progress_token is not None
 
 
-@dataclass(frozen=True)
-class _Stream:
+class _Stream(Struct, frozen=True):
     """One stream, from the position that its client has reached."""
 
     kit: Kit
@@ -259,8 +260,7 @@ class _Stream:
         return [_Message(text, self.position, has_id=False) for text in due]
 
 
-@dataclass(frozen=True)
-class _Message:
+class _Message(Struct, frozen=True):
     """A JSON-RPC message, and the client's position once it has received it."""
 
     text: str

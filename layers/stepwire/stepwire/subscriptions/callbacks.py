@@ -6,9 +6,10 @@ import ipaddress
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidParams
 from stepwire.json_text import Json
-from stepwire.lean_dataclasses import dataclass
 
 LONGEST_URL: Final = 2_048  # characters
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - how each secret begins
@@ -36,8 +37,7 @@ _NOT_PUBLIC: Final = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A checked URL, in the parts that a connection needs."""
 
     host: str

@@ -7,8 +7,9 @@ recorded, and events are made when they are read or delivered.
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.json_text import JsonObject, load_json, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.event_types import FINISHED, INPUT_REQUIRED, PROGRESSED, STATUS_CHANGED, Filter
 from stepwire.tasks.ids import TaskId
@@ -18,8 +19,7 @@ _ENDS: Final = frozenset({"completed", "failed", "cancelled"})
 _STEPS: Final = 10  # events of progress from 0 to 100%
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """What happened to a task: its status changed, or it made progress."""
 
     task_id: TaskId

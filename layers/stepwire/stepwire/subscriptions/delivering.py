@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.engine.ports import Clock, Randomness
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.subscriptions.messages import Message, control_message, event_message, headers_of
 from stepwire.subscriptions.ports import Endpoints, EventStore, NotReached, Recorded, Sign, SubscriptionStore
@@ -36,8 +38,7 @@ class Outcome(Enum):
     """The receiver has failed for a day: nothing is tried until its caller refreshes."""
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """What one message came to."""
 
     outcome: Outcome
@@ -47,15 +48,13 @@ class Done:
     """When the message must come again; None: it is done with."""
 
 
-@dataclass(frozen=True)
-class _Attempt:
+class _Attempt(Struct, frozen=True):
     verdict: Verdict
     error: str
     took: timedelta
 
 
-@dataclass(frozen=True)
-class _Progress:
+class _Progress(Struct, frozen=True):
     subscription: Subscription
     delivered: int = 0
     skipped: int = 0
@@ -65,8 +64,7 @@ class _Progress:
         return Done(outcome or usual, self.delivered, self.skipped, again_after)
 
 
-@dataclass(frozen=True)
-class Delivering:
+class Delivering(Struct, frozen=True):
     """Delivers events."""
 
     record: EventStore

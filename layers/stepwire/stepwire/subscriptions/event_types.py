@@ -2,9 +2,10 @@
 
 from typing import Final, cast
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidParams, UnknownTask
 from stepwire.json_text import Json, JsonObject, is_object
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.ids import TaskId, task_id_of
 
 FINISHED: Final = "task.finished"
@@ -67,8 +68,7 @@ def listed(modes: tuple[str, ...]) -> list[JsonObject]:
     return [{"name": name, "delivery": list(modes), **shown} for name, shown in _TYPES.items()]
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Which events a caller wants: the type, and optionally one tool or one task."""
 
     name: str

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from msgspec import Struct
+
 from stepwire.json_text import JsonObject, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.subscriptions.ports import Recorded, Sign
 from stepwire.subscriptions.positions import cursor_of
 from stepwire.subscriptions.subscription import Subscription
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """A body, and the id by which its receiver drops duplicates."""
 
     id: str

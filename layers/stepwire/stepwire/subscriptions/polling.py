@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.event_types import Filter
 from stepwire.subscriptions.ports import EventStore
@@ -16,8 +17,7 @@ USUAL_EVENTS: Final = 50
 NEXT_POLL: Final = timedelta(seconds=15)
 
 
-@dataclass(frozen=True)
-class Poll:
+class Poll(Struct, frozen=True):
     """What one poll asks for."""
 
     owner: Principal

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeAlias
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
 from stepwire.subscriptions.event_types import Filter
@@ -12,8 +13,7 @@ from stepwire.subscriptions.positions import Head
 from stepwire.subscriptions.subscription import Subscription
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A change in the record of its caller."""
 
     number: int
@@ -49,13 +49,11 @@ CARRIED: Final = timedelta(minutes=15)
 """How long a message is trusted to come, from when it is due: longer than the queue hides one that was taken."""
 
 
-@dataclass(frozen=True)
-class Busy:
+class Busy(Struct, frozen=True):
     """Another invocation delivers to the subscription."""
 
 
-@dataclass(frozen=True)
-class Listener:
+class Listener(Struct, frozen=True):
     """A live subscription, as the recorder of changes sees it."""
 
     wanted: Filter
@@ -150,8 +148,7 @@ class SubscriptionStore(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What an endpoint answered; only verification reads the body."""
 
     status: int

@@ -7,8 +7,9 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.errors import InvalidCursor
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.protocol.opaque import unwrap, wrap
 
@@ -21,8 +22,7 @@ LARGEST_NUMBER: Final = 10**15 - 1
 _MARK: Final = "e1"
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(Struct, frozen=True):
     """How far a caller has read."""
 
     number: int
@@ -31,8 +31,7 @@ class Position:
     """When the caller had read so far."""
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(Struct, frozen=True):
     """The end of a caller's record."""
 
     number: int
@@ -41,8 +40,7 @@ class Head:
     """From when on all changes are recorded."""
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(Struct, frozen=True):
     """Where reading begins."""
 
     position: Position

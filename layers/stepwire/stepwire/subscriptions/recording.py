@@ -7,22 +7,21 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import groupby
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change
 from stepwire.subscriptions.ports import EventStore, Ring, SubscriptionStore
 
 
-@dataclass(frozen=True)
-class OwnedChange:
+class OwnedChange(Struct, frozen=True):
     """A change of a caller's task."""
 
     owner: Principal
     change: Change
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """Records changes."""
 
     store: EventStore

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from stepwire.engine.ports import Randomness
 from stepwire.engine.waiting import WaitLimiter
 from stepwire.errors import CallbackEndpointError, EntityNotFound, InvalidParams, LimitReached, ResourceExhausted
 from stepwire.json_text import JsonObject, JsonTextError, as_object, parse
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.event_types import Filter
@@ -34,8 +35,7 @@ _TOO_MANY: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Events:
+class Events(Struct, frozen=True):
     """What serves the methods of MCP Events."""
 
     record: EventStore
@@ -44,8 +44,7 @@ class Events:
     """Whether webhooks may lead to this machine; only the local stack may."""
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What `events/subscribe` asks for, checked."""
 
     owner: Principal
@@ -59,8 +58,7 @@ class Asked:
     """The caller wants no events that are older."""
 
 
-@dataclass(frozen=True)
-class Subscribing:
+class Subscribing(Struct, frozen=True):
     """Begins, refreshes and ends subscriptions."""
 
     record: EventStore

@@ -7,8 +7,10 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass, field, replace
 from stepwire.principal import Principal
 from stepwire.rendering import timestamp
 from stepwire.subscriptions.event_types import Filter
@@ -49,8 +51,7 @@ class Verdict(Enum):
     """This event will never be taken."""
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """How the deliveries of a subscription stand."""
 
     failures: int = 0
@@ -103,20 +104,22 @@ class Standing:
         )
 
 
-@dataclass(frozen=True)
-class Subscription:
+class Subscription(Struct, frozen=True):
     """What a caller wants to be told, and where."""
 
     owner: Principal
     wanted: Filter
     url: str
-    secret: str = field(repr=False)
+    secret: str
     expires_at: datetime
     position: Position
     """All changes up to here were delivered, or passed over."""
-    previous_secret: str | None = field(default=None, repr=False)
+    previous_secret: str | None = None
     previous_until: datetime | None = None
     standing: Standing = Standing()
+
+    def __repr__(self) -> str:
+        return f"Subscription({self.id!r})"  # its secrets are for no log
 
     @property
     def id(self) -> str:

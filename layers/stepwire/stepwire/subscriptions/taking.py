@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final, Protocol
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.principal import Principal
 
 MOST_AT_ONCE: Final = 50
@@ -24,8 +25,7 @@ TAKES_MORE_FOR: Final = 45.0
 _AFTER_A_FAULT: Final = 1.0  # seconds
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """What a message asks for."""
 
     owner: Principal

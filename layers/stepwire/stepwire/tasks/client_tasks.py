@@ -10,8 +10,9 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from stepwire.json_text import Json, as_object
-from stepwire.lean_dataclasses import dataclass
 
 MOST_CLIENT_TASKS: Final = 32
 """Of one task of ours, in all sessions together."""
@@ -21,8 +22,7 @@ _DEFAULT_INTERVAL: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True)
-class ClientTask:
+class ClientTask(Struct, frozen=True):
     """A task that a client has made of a question."""
 
     number: int

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from stepwire.lean_dataclasses import dataclass, field, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.inputs import Answer, Asked, Callback
 from stepwire.tasks.task import ItemCount, Progress, StoredResult, TaskError, Terms, ToolResult
@@ -17,27 +19,24 @@ if TYPE_CHECKING:
     from stepwire.tasks.races import Arm, ArmEnd
 
 
-@dataclass(frozen=True)
-class StateEntered:
+class StateEntered(Struct, frozen=True):
     """The workflow entered the named state."""
 
     name: str
     items: ItemCount | None = None
     """How far the state is, if it is a Distributed Map."""
-    passed: tuple[str, ...] = field(default=(), compare=False)
+    passed: tuple[str, ...] = ()
     """The names of the states that the same look at the history has shown, oldest first."""
 
 
-@dataclass(frozen=True)
-class WorkChecked:
+class WorkChecked(Struct, frozen=True):
     """Step Functions was asked about the execution, which has not ended: no reader asks again within the interval."""
 
     state: StateEntered | None = None
     """The state that the workflow is in, if that was asked."""
 
 
-@dataclass(frozen=True)
-class ProgressReported:
+class ProgressReported(Struct, frozen=True):
     """The workflow reported its progress."""
 
     progress: Progress
@@ -52,8 +51,7 @@ def progress_of_arm(reported: ProgressReported, arm: "Arm") -> ProgressReported:
     return ProgressReported(progress, None if message is None else f"{arm.name}: {message}")
 
 
-@dataclass(frozen=True)
-class InputRequested:
+class InputRequested(Struct, frozen=True):
     """The workflow asked a question and waits for the answer."""
 
     key: str
@@ -65,23 +63,20 @@ class InputRequested:
     """Tokens with which no state waits any more: what was asked with them may be asked by this state."""
 
 
-@dataclass(frozen=True)
-class InputAnswered:
+class InputAnswered(Struct, frozen=True):
     """The caller answered questions. Keys without an open question are ignored."""
 
     answers: Mapping[str, Answer]
 
 
-@dataclass(frozen=True)
-class InputRefused:
+class InputRefused(Struct, frozen=True):
     """Answers did not conform to their questions, which are therefore asked again."""
 
     reasons: Mapping[str, str]
     """By the question's key: what is wrong with the answer, and what would be right."""
 
 
-@dataclass(frozen=True)
-class AnswersDelivered:
+class AnswersDelivered(Struct, frozen=True):
     """The workflow received the answers, or no longer waits for them."""
 
     tokens: frozenset[str]
@@ -89,32 +84,27 @@ class AnswersDelivered:
     """Tokens with which nobody waited, so that the answers may belong to retries of the states that asked."""
 
 
-@dataclass(frozen=True)
-class StartPostponed:
+class StartPostponed(Struct, frozen=True):
     """The work may not have begun: a start was throttled, or got no answer."""
 
 
-@dataclass(frozen=True)
-class WorkBegun:
+class WorkBegun(Struct, frozen=True):
     """The work has begun after its start was postponed."""
 
 
-@dataclass(frozen=True)
-class ClientTaskNoted:
+class ClientTaskNoted(Struct, frozen=True):
     """A client has made a task of a question, or its task has ended."""
 
     client_task: ClientTask
 
 
-@dataclass(frozen=True)
-class ClientTaskClosed:
+class ClientTaskClosed(Struct, frozen=True):
     """A client's task needs no more of us: it was cancelled, or its client has lost it."""
 
     client_task: ClientTask
 
 
-@dataclass(frozen=True)
-class WorkConfirmed:
+class WorkConfirmed(Struct, frozen=True):
     """The user confirmed the call, so the workflow may start."""
 
     terms: Terms
@@ -123,15 +113,13 @@ class WorkConfirmed:
     """How long the confirmation took; the ttl grows by as much, so that the workflow has its full time."""
 
 
-@dataclass(frozen=True)
-class WorkDeclined:
+class WorkDeclined(Struct, frozen=True):
     """The user did not confirm the call, so the workflow never starts."""
 
     result: ToolResult
 
 
-@dataclass(frozen=True)
-class WorkCompleted:
+class WorkCompleted(Struct, frozen=True):
     """The workflow ended with a tool result, which may report an error."""
 
     result: StoredResult
@@ -140,8 +128,7 @@ class WorkCompleted:
     """Why the output could not be shaped, for the operator; without any part of the output."""
 
 
-@dataclass(frozen=True)
-class WorkFailed:
+class WorkFailed(Struct, frozen=True):
     """The workflow ended with a JSON-RPC error, or could not be started."""
 
     error: TaskError
@@ -149,8 +136,7 @@ class WorkFailed:
     """Whether its start was refused, so that a concurrent request may have started it all the same."""
 
 
-@dataclass(frozen=True)
-class WorkStopped:
+class WorkStopped(Struct, frozen=True):
     """The execution was stopped, by the caller or by an operator."""
 
     message: str
@@ -163,8 +149,7 @@ class WorkStopped:
 WorkEnded: TypeAlias = WorkCompleted | WorkFailed | WorkStopped
 
 
-@dataclass(frozen=True)
-class AttemptEnded:
+class AttemptEnded(Struct, frozen=True):
     """An attempt of a task with a retry policy ended; the policy decides whether the task does."""
 
     run: int
@@ -179,8 +164,7 @@ class AttemptEnded:
     """The end of the task, if no further attempt follows."""
 
 
-@dataclass(frozen=True)
-class ArmEnded:
+class ArmEnded(Struct, frozen=True):
     """An attempt of an arm of a race ended; the race decides whether the task does."""
 
     arm: "ArmEnd"
@@ -188,8 +172,7 @@ class ArmEnded:
     """The end of the task, if the arm succeeded and completes the quorum."""
 
 
-@dataclass(frozen=True)
-class RedriveRefused:
+class RedriveRefused(Struct, frozen=True):
     """Step Functions does not redrive the execution of the attempt."""
 
     run: int

@@ -5,8 +5,9 @@ A value may contain another one many times over, so its size is counted as if it
 
 from typing import Final, TypeAlias, cast
 
+from msgspec import Struct, field
+
 from stepwire.json_text import Json
-from stepwire.lean_dataclasses import dataclass, field
 
 _Container: TypeAlias = list[Json] | dict[str, Json]
 _CONTAINERS: Final = frozenset({list, dict})
@@ -20,8 +21,7 @@ class EvaluationFault(Exception):
     """An expression has no value for this output; the message says why, without any part of the output."""
 
 
-@dataclass
-class Budget:
+class Budget(Struct):
     """The work that the shaping of one output may still cost."""
 
     left: float = MOST_WORK

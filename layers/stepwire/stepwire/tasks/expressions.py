@@ -6,8 +6,9 @@ The library is imported when the first expression is met.
 from functools import lru_cache
 from typing import Any, Final
 
+from msgspec import Struct
+
 from stepwire.json_text import Json
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.expression_budget import Budget
 
 LONGEST_EXPRESSION: Final = 2_000  # characters
@@ -17,8 +18,7 @@ class InvalidExpression(ValueError):
     """The text is no expression that can be served; the message says why."""
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """An expression that has been checked."""
 
     text: str

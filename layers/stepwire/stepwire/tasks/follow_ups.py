@@ -8,7 +8,8 @@ its name; after a restart it has an execution of its own.
 from enum import Enum
 from typing import Final
 
-from stepwire.lean_dataclasses import replace
+from msgspec.structs import replace
+
 from stepwire.tasks.ids import TaskId, created_at_of
 from stepwire.tasks.retries import Attempt, Retry
 from stepwire.tasks.task import LONGEST_TTL, Follows, Origin, Task, Terms, Working

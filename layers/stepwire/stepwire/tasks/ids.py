@@ -10,7 +10,8 @@ import re
 from datetime import UTC, datetime
 from typing import Final, NewType
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.principal import Principal
 
 TaskId = NewType("TaskId", str)
@@ -37,8 +38,7 @@ _EXECUTION_NAME_PATTERN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class TaskKey:
+class TaskKey(Struct, frozen=True):
     """The key of a task: its owner and its id."""
 
     owner: Principal

@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 
@@ -58,8 +59,7 @@ class Action(Enum):
     CANCEL = "cancel"
 
 
-@dataclass(frozen=True)
-class FormElicitation:
+class FormElicitation(Struct, frozen=True):
     """A question that asks for the fields of a form."""
 
     message: str
@@ -67,24 +67,21 @@ class FormElicitation:
     """JSON text: an object of strings, numbers, booleans and choices."""
 
 
-@dataclass(frozen=True)
-class UrlElicitation:
+class UrlElicitation(Struct, frozen=True):
     """A question that asks the user to open a web page, whose content the client does not see."""
 
     message: str
     url: str
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """A question to the client's model."""
 
     params: str
     """JSON text: the checked params of a `sampling/createMessage`."""
 
 
-@dataclass(frozen=True)
-class Roots:
+class Roots(Struct, frozen=True):
     """The question which folders the client works in."""
 
 
@@ -92,8 +89,7 @@ Elicitation: TypeAlias = FormElicitation | UrlElicitation
 Asked: TypeAlias = Elicitation | Sampling | Roots
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """What tells whether a state that asks is one that has asked before, and was retried."""
 
     digest: str
@@ -110,28 +106,31 @@ class Asking:
         return self.has_entry or other.at - self.at <= LONGEST_RETRYING
 
 
-@dataclass(frozen=True)
-class Callback:
+class Callback(Struct, frozen=True):
     """The answer goes to the workflow state that waits for it."""
 
     token: str
     """Step Functions' task token. Secret: it authorizes the answer, and is stored only in the task's item."""
-    arm: str = field(default="", compare=False)
+    arm: str = ""
     """Letter of the arm of a race whose workflow asks; empty: the task is no race."""
-    asking: "Asking | None" = field(default=None, compare=False)
+    asking: "Asking | None" = None
     """What the state asks; None where only the token matters."""
 
+    def __eq__(self, other: object) -> bool:  # a token belongs to one state
+        return isinstance(other, Callback) and other.token == self.token
 
-@dataclass(frozen=True)
-class WorkflowInput:
+    def __hash__(self) -> int:
+        return hash(self.token)
+
+
+class WorkflowInput(Struct, frozen=True):
     """The answer decides whether the workflow starts, and may become part of its input."""
 
     member: str | None
     """The member of the input that receives the content; None: the content is not passed on."""
 
 
-@dataclass(frozen=True)
-class InputRequest:
+class InputRequest(Struct, frozen=True):
     """An open question."""
 
     key: str
@@ -151,8 +150,7 @@ class InputRequest:
         return _RETRY_MARK in self.key
 
 
-@dataclass(frozen=True)
-class InputResponse:
+class InputResponse(Struct, frozen=True):
     """The client's answer."""
 
     action: Action | None
@@ -168,16 +166,14 @@ class InputResponse:
         return write(answer if self.content is None else {**answer, "content": load_json(self.content)})
 
 
-@dataclass(frozen=True)
-class Unanswerable:
+class Unanswerable(Struct, frozen=True):
     """The client cannot ask its user, although it declared that it can."""
 
 
 Answer: TypeAlias = InputResponse | Unanswerable
 
 
-@dataclass(frozen=True)
-class UndeliveredAnswer:
+class UndeliveredAnswer(Struct, frozen=True):
     """A recorded answer whose delivery to the workflow is not confirmed."""
 
     token: str

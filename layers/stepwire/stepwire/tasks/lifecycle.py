@@ -38,8 +38,9 @@ from datetime import datetime
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from stepwire.json_text import write
-from stepwire.lean_dataclasses import replace
 from stepwire.tasks.client_tasks import MOST_CLIENT_TASKS, ClientTask
 from stepwire.tasks.events import (
     AnswersDelivered,

@@ -8,8 +8,9 @@ callers and documents, so a link does not prove that the caller may read the obj
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from stepwire.json_text import JsonObject, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.task import Task, ToolResult
 
 Sign: TypeAlias = Callable[[str, str], str]
@@ -19,8 +20,7 @@ PRINCIPAL: Final = "{principal}"
 TASK_ID: Final = "{task_id}"
 
 
-@dataclass(frozen=True)
-class ResultLocation:
+class ResultLocation(Struct, frozen=True):
     """The bucket and the prefix that one task's result objects must be in."""
 
     bucket: str

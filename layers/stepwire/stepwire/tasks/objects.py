@@ -8,9 +8,10 @@ may read the object.
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from stepwire.errors import ObjectUnreadable
 from stepwire.json_text import Json, JsonTextError, as_object, load_json, parse, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.events import WorkEnded
 from stepwire.tasks.expression_budget import Budget, EvaluationFault
 from stepwire.tasks.expressions import expression_of
@@ -26,16 +27,14 @@ ReadObject: TypeAlias = Callable[[str, str, int], bytes]
 """Returns the object of a bucket and a key, of at most so many bytes. Raises ObjectUnreadable, ObjectsUnavailable."""
 
 
-@dataclass(frozen=True)
-class StoredOutput:
+class StoredOutput(Struct, frozen=True):
     """Where a workflow left its output."""
 
     bucket: str
     key: str
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A tool's shape (see `shaping`), without what says where the output is."""
 
     object: str | None

@@ -11,8 +11,9 @@ that JSON readers might understand differently is passed on as text, digit for d
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
 
+from msgspec import Struct
+
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import ArmEnded, AttemptEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.retries import TIMEOUT
@@ -33,60 +34,67 @@ _STANDARD_CODES: Final = frozenset({-32700, -32600, -32601, -32602, _INTERNAL_ER
 _RESERVED_CODES: Final = range(-32768, -31999)
 _ARN: Final = re.compile(r"arn:[a-z0-9-]+:[^\s\"'<>,;()\[\]{}]+")
 _ACCOUNT: Final = re.compile(r"(?<!\d)\d{12}(?!\d)")
+_ABOUT_REDRIVES: Final = frozenset({"redrives", "not_redrivable"})
 _MOST_REDRIVES: Final = 1_000_000  # more than the events of an execution's history have room for
 
 
-@dataclass(frozen=True)
-class Running:
+class _Reported(Struct, frozen=True, eq=False):
+    """What Step Functions reports of an execution. Two reports are equal whatever they say about redrives."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._compared()))
+
+    def _compared(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in _ABOUT_REDRIVES)
+
+
+class Running(_Reported, frozen=True):
     """The execution runs, or waits to be redriven."""
 
-    redrives: int = field(default=0, compare=False)
+    redrives: int = 0
     """How often it has been redriven."""
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(_Reported, frozen=True):
     """Step Functions does not know the execution: it was never started, or its history has expired."""
 
 
-@dataclass(frozen=True)
-class Succeeded:
+class Succeeded(_Reported, frozen=True):
     """The execution succeeded; `output` is None if the report does not contain it."""
 
     output: str | None
-    redrives: int = field(default=0, compare=False)
+    redrives: int = 0
 
 
-@dataclass(frozen=True)
-class ExecutionFailed:
+class ExecutionFailed(_Reported, frozen=True):
     """The execution failed with an error name and a cause, both of which may be empty."""
 
     error: str
     cause: str
-    redrives: int = field(default=0, compare=False)
+    redrives: int = 0
     """How often it had been redriven before."""
-    not_redrivable: str = field(default="", compare=False)
+    not_redrivable: str = ""
     """Why Step Functions does not redrive it, in its words; empty: it does."""
 
 
-@dataclass(frozen=True)
-class TimedOut:
+class TimedOut(_Reported, frozen=True):
     """The execution exceeded the time limit of its state machine."""
 
-    redrives: int = field(default=0, compare=False)
-    not_redrivable: str = field(default="", compare=False)
+    redrives: int = 0
+    not_redrivable: str = ""
 
 
-@dataclass(frozen=True)
-class Aborted:
+class Aborted(_Reported, frozen=True):
     """The execution was stopped."""
 
-    redrives: int = field(default=0, compare=False)
-    not_redrivable: str = field(default="", compare=False)
+    redrives: int = 0
+    not_redrivable: str = ""
 
 
-@dataclass(frozen=True)
-class Unreadable:
+class Unreadable(_Reported, frozen=True):
     """The execution succeeded; its output cannot be read, because the key of its state machine is denied."""
 
 

@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.json_text import JsonObject, load_json, write
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.ids import LETTERS
 from stepwire.tasks.retries import Attempt, Retry, next_attempt
 
@@ -44,8 +46,7 @@ class Standing(Enum):
     """An operator stopped it."""
 
 
-@dataclass(frozen=True)
-class Arm:
+class Arm(Struct, frozen=True):
     """One of the executions that race."""
 
     name: str
@@ -97,8 +98,7 @@ class Arm:
         return write({**load_json(common), **load_json(self.constants)}) if self.constants else common
 
 
-@dataclass(frozen=True)
-class Race:
+class Race(Struct, frozen=True):
     """The arms of a task, or of a tool."""
 
     arms: tuple[Arm, ...]
@@ -172,8 +172,7 @@ class Race:
         return replace(self, arms=tuple(_starting(arm, at + arm.delay) if arm.delay else arm for arm in self.arms))
 
 
-@dataclass(frozen=True)
-class ArmEnd:
+class ArmEnd(Struct, frozen=True):
     """The end of an attempt of an arm."""
 
     letter: str

@@ -8,7 +8,8 @@ and the number of its redrives, so an event that is late, or that comes twice, b
 from datetime import datetime, timedelta
 from typing import Final
 
-from stepwire.lean_dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 MOST_ATTEMPTS: Final = 10
 TIMEOUT: Final = "States.Timeout"
@@ -21,8 +22,7 @@ _LONGEST_NAME: Final = 80  # characters of an error's name in a message
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """A policy: when another attempt follows a failed one."""
 
     attempts: int
@@ -42,8 +42,7 @@ class Retry:
     """Whether a delay is a random part of its full length, as ASL's FULL; else it is the full length."""
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """The attempt that runs, or that waits until it begins."""
 
     policy: Retry

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, cast
 
+from msgspec import Struct
+
 from stepwire.json_text import Json, JsonObject, as_object, load_json, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.expression_budget import LARGEST_VALUE, Budget, EvaluationFault
 from stepwire.tasks.expressions import Expression, InvalidExpression, expression_of
 from stepwire.tasks.tool_results import MOST_BLOCKS, is_tool_result
@@ -55,8 +56,7 @@ def shaped(output: Json, shape: str) -> JsonObject:
     return result
 
 
-@dataclass(frozen=True)
-class _Maker:
+class _Maker(Struct, frozen=True):
     """Makes the parts of one result, on one budget."""
 
     budget: Budget

@@ -7,18 +7,17 @@ only `lifecycle.advance` derives a changed task.
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from stepwire.json_text import Json, JsonObject, load_json
-from stepwire.lean_dataclasses import dataclass, field
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
 from stepwire.tasks.inputs import InputRequest, Mode, UndeliveredAnswer, WorkflowInput
+from stepwire.tasks.races import Arm, Race
 from stepwire.tasks.retries import Attempt
-
-if TYPE_CHECKING:
-    from stepwire.tasks.races import Arm, Race
 
 LARGEST_INPUT: Final = 262_144  # bytes; what Step Functions takes
 LONGEST_TTL: Final = timedelta(days=30)
@@ -28,8 +27,7 @@ MOST_STATES: Final = 50
 _LARGEST_STATES: Final = 1_000  # bytes of names: what a poll reads stays small
 
 
-@dataclass(frozen=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """A CallToolResult as JSON text, with its `isError`."""
 
     text: str
@@ -40,8 +38,7 @@ class ToolResult:
         return load_json(self.text)
 
 
-@dataclass(frozen=True)
-class ResultElsewhere:
+class ResultElsewhere(Struct, frozen=True):
     """A result that the store keeps beside the task, and reads on demand."""
 
     is_error: bool
@@ -51,8 +48,7 @@ class ResultElsewhere:
     """Bytes of its JSON text."""
 
 
-@dataclass(frozen=True)
-class ResultInExecution:
+class ResultInExecution(Struct, frozen=True):
     """A result that is nowhere stored: it stays in Step Functions and is fetched on demand.
 
     So is one whose output a denied key kept from being read.
@@ -64,8 +60,7 @@ class ResultInExecution:
 StoredResult: TypeAlias = ToolResult | ResultElsewhere | ResultInExecution
 
 
-@dataclass(frozen=True)
-class TaskError:
+class TaskError(Struct, frozen=True):
     """A JSON-RPC error that the work ended with."""
 
     code: int
@@ -73,15 +68,13 @@ class TaskError:
     data: Json = None
 
 
-@dataclass(frozen=True)
-class Working:
+class Working(Struct, frozen=True):
     """The workflow runs, or will be started."""
 
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class InputRequired:
+class InputRequired(Struct, frozen=True):
     """The task waits for answers; other branches of its workflow may keep running."""
 
     requests: tuple[InputRequest, ...]
@@ -90,24 +83,21 @@ class InputRequired:
     """What the workflow does at the moment."""
 
 
-@dataclass(frozen=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """The tool returned a result, which may report an error (`result.is_error`)."""
 
     result: StoredResult
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The work ended with a JSON-RPC error instead of a result."""
 
     error: TaskError
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True):
     """The caller, or an operator in Step Functions, stopped the execution."""
 
     message: str | None = None
@@ -127,8 +117,7 @@ class Causes(Enum):
     """The cause as it is."""
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """What the workflow gets, and what its output must become. They may be large, and are needed only at both ends."""
 
     input: str
@@ -139,16 +128,14 @@ class Terms:
     """JSON text of how the output becomes the result (see `shaping`); None: as it is."""
 
 
-@dataclass(frozen=True)
-class TermsElsewhere:
+class TermsElsewhere(Struct, frozen=True):
     """Terms that the store keeps beside the task, and reads on demand."""
 
     place: str
     """Where the store keeps them; only the store understands this."""
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """What the task runs, with everything that is needed to start it later and to interpret its end."""
 
     tool: str
@@ -168,8 +155,7 @@ class Work:
     """ARN of the role that runs a state machine of another account or Region; empty: the functions' own."""
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The client, and the request that created the task."""
 
     modes: frozenset[Mode] = frozenset()
@@ -180,8 +166,7 @@ class Origin:
     """Digest of a legacy call without a task, by which the client can cancel it; None for all other calls."""
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """The history of the task's questions."""
 
     asked: int = 0
@@ -190,8 +175,7 @@ class Inputs:
     undelivered: tuple[UndeliveredAnswer, ...] = ()
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far the workflow is."""
 
     done: float
@@ -205,8 +189,7 @@ def reports_progress(task: "Task") -> bool:
     return task.progress is not None and not task.progress.is_counted
 
 
-@dataclass(frozen=True)
-class ItemCount:
+class ItemCount(Struct, frozen=True):
     """How far a Distributed Map is."""
 
     done: int
@@ -216,17 +199,25 @@ class ItemCount:
     """Items among them that failed, timed out or were aborted."""
 
 
-@dataclass(frozen=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """One run of a state machine. Its name derives from the task, so it is known before the start."""
 
     state_machine_arn: str
     """Without version and alias, as Step Functions itself reports it."""
     name: str
-    qualifier: str = field(default="", compare=False)
+    qualifier: str = ""
     """Version or alias to start; empty: what the state machine is now."""
-    role: str = field(default="", compare=False)
+    role: str = ""
     """ARN of the role for calls about it; empty: the functions' own."""
+
+    def __eq__(self, other: object) -> bool:  # by what Step Functions knows it by
+        return isinstance(other, Execution) and (other.state_machine_arn, other.name) == (
+            self.state_machine_arn,
+            self.name,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.state_machine_arn, self.name))
 
     @property
     def started_arn(self) -> str:
@@ -252,8 +243,7 @@ def unqualified(state_machine_arn: str) -> tuple[str, str]:
     return f"{arn}{name}{machine}", qualifier
 
 
-@dataclass(frozen=True)
-class Follows:
+class Follows(Struct, frozen=True):
     """What a follow-up task continues: an operator has redriven or restarted a task that had ended."""
 
     task_id: TaskId
@@ -262,8 +252,7 @@ class Follows:
     """The task that the caller's own call made: the input names it, if it names any."""
 
 
-@dataclass(frozen=True)
-class FollowUpIds:
+class FollowUpIds(Struct, frozen=True):
     """The tasks that follow one which has ended."""
 
     redrive: TaskId | None = None
@@ -272,8 +261,7 @@ class FollowUpIds:
     """Does its work again, from the beginning."""
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """A task. Times are aware, in UTC and in whole milliseconds."""
 
     owner: Principal

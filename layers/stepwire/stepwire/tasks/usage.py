@@ -13,7 +13,9 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from zlib import crc32
 
-from stepwire.lean_dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from stepwire.tasks.ids import TaskId, slot_names, task_id_of_slot
 from stepwire.tasks.task import LARGEST_INPUT, LONGEST_TTL
 
@@ -25,8 +27,7 @@ MOST_IN_ONE: Final = 1_000
 _MOST_IN_EACH: Final = 250  # slots of a shard, where there are several
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of one caller."""
 
     active: int = 100
@@ -62,8 +63,7 @@ class Limits:
         return replace(self, active=active, per_minute=self.per_minute * active / self.active)
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What one caller uses of the limits."""
 
     active: frozenset[str] = frozenset()
@@ -74,8 +74,7 @@ class Usage:
     """When a call at the limit last reclaimed slots; None: never."""
 
 
-@dataclass(frozen=True)
-class TooManyActive:
+class TooManyActive(Struct, frozen=True):
     """The caller has reached the limit of active tasks."""
 
     usage: Usage
@@ -90,8 +89,7 @@ class TooManyActive:
                 yield Slot(name, shard)
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A slot that is taken."""
 
     name: str
@@ -103,8 +101,7 @@ class Slot:
         return task_id_of_slot(self.name)
 
 
-@dataclass(frozen=True)
-class TooFast:
+class TooFast(Struct, frozen=True):
     """The caller has reached the creation rate."""
 
     retry_after: timedelta

@@ -7,10 +7,11 @@ caller can choose is part of the identity.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from msgspec import Struct, field
+
 from stepwire.errors import IncompleteIdentity, InvalidToken, NotSignedIn
 from stepwire.json_text import as_object
-from stepwire.lean_dataclasses import dataclass, field
-from stepwire.principal import Principal, principal_of
+from stepwire.principal import Claims, Principal, principal_of
 
 ANONYMOUS: Final = ("anonymous",)
 ISSUER_AND_SUBJECT: Final = ("iss", "sub")
@@ -20,19 +21,17 @@ _POOL_CLAIMS: Final = ("identityId", "identityPoolId")
 _OF_A_ROLE: Final = "AROA"  # prefix of the unique ids of roles
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The caller, and the scopes of the caller's token."""
 
     principal: Principal
     scopes: frozenset[str] | None = None
     """None if the authorizer has no scopes."""
-    claims: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
+    claims: Mapping[str, str] = field(default_factory=Claims)
     """What the authorizer verified, as text, for tools whose workflow is told who calls. No part of the identity."""
 
 
-@dataclass(frozen=True)
-class SignIn:
+class SignIn(Struct, frozen=True):
     """How callers are identified."""
 
     salt: str
@@ -57,9 +56,11 @@ class SignIn:
         if claims := as_object(token.get("claims")):
             _check_kind_of_token(claims)
             principal = principal_of(_token_identity(claims, self.claims), self.salt)
-            return Caller(principal, _scopes(token, claims), _texts(claims, claims))
+            return Caller(principal, _scopes(token, claims), Claims(_texts(claims, claims)))
         if signature:
-            return Caller(principal_of(_iam_identity(signature), self.salt), claims=_signature_claims(signature))
+            return Caller(
+                principal_of(_iam_identity(signature), self.salt), claims=Claims(_signature_claims(signature))
+            )
         raise NotSignedIn("The request came without sign-in.")
 
 

@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from stepwire.audit import AuditAction, AuditEntry, EndSource
-from stepwire.lean_dataclasses import replace
 
 NAMESPACE: Final = "Stepwire"
 _ENDS: Final = {

@@ -5,9 +5,10 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
+from msgspec import Struct
+
 from stepwire.errors import StoreBusy
 from stepwire.json_text import JsonTextError, is_object, parse, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import PRINCIPAL_PATTERN, Principal
 
 _AT_ONCE: Final = 10  # of SendMessageBatch
@@ -15,8 +16,7 @@ _LONGEST_DELAY: Final = 900  # seconds, of SQS
 _SECOND: Final = timedelta(seconds=1)
 
 
-@dataclass(frozen=True)
-class Bell:
+class Bell(Struct, frozen=True):
     """A message: a subscription may have something to deliver."""
 
     owner: Principal
@@ -25,8 +25,7 @@ class Bell:
     """The id of the first message, if this is one that was sent again."""
 
 
-@dataclass(frozen=True)
-class Doorbells:
+class Doorbells(Struct, frozen=True, dict=True):
     """The queue. The client is built on the first call."""
 
     queue_url: str

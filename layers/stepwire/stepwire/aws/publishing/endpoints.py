@@ -16,7 +16,8 @@ from socket import create_connection
 from threading import Thread
 from typing import Any, Final, cast
 
-from stepwire.lean_dataclasses import dataclass
+from msgspec import Struct
+
 from stepwire.subscriptions.callbacks import Endpoint, endpoint_of, is_public
 from stepwire.subscriptions.ports import Answer, NotPublic, NotReached
 from stepwire.subscriptions.subscription import is_success
@@ -35,8 +36,7 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[4][0]) for address in found))
 
 
-@dataclass(frozen=True)
-class HttpsEndpoints:
+class HttpsEndpoints(Struct, frozen=True):
     """Endpoints on the public internet, over TLS."""
 
     allows_local: bool = False
@@ -126,8 +126,7 @@ def _left(end: float) -> float:
     return left
 
 
-@dataclass(frozen=True)
-class _Received:
+class _Received(Struct, frozen=True):
     """What `http.client` needs of a socket: a file of what is received, within the deadline and the largest size."""
 
     connection: socket.socket

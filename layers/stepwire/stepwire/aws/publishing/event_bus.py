@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from stepwire.background.status_changes import TaskStatusChange
 from stepwire.json_text import write
-from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -17,8 +18,7 @@ STATUS_CHANGE: Final = "Stepwire Task Status Change"
 _MOST_ENTRIES: Final = 10  # of PutEvents
 
 
-@dataclass(frozen=True)
-class EventBus:
+class EventBus(Struct, frozen=True, dict=True):
     """An event bus, by name or ARN. The client is built with the first event."""
 
     name: str

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger
+from msgspec import Struct
 
 from stepwire.aws.clients import events_client, patient_dynamodb_client, sqs_client
 from stepwire.aws.publishing.doorbells import Doorbells
@@ -29,7 +30,6 @@ from stepwire.background.status_changes import (
     change_on_removal,
     change_on_save,
 )
-from stepwire.lean_dataclasses import dataclass
 from stepwire.rendering import modern_status
 from stepwire.subscriptions.changes import progress_of
 from stepwire.subscriptions.recording import OwnedChange, Recording
@@ -64,8 +64,7 @@ def progress_change_of(record: dict[str, Any]) -> OwnedChange | None:
     return None if change is None else OwnedChange(after.owner, change)
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """What one record says."""
 
     number: str
@@ -83,8 +82,7 @@ def heard(record: dict[str, Any]) -> Heard:
     return Heard(record["dynamodb"]["SequenceNumber"], change, OwnedChange(change.task.owner, change_of(change)))
 
 
-@dataclass(frozen=True)
-class StatusChangesHandler:
+class StatusChangesHandler(Struct, frozen=True, dict=True):
     """Handles the stream of the task table: records events for callers, and puts changes of status on an event bus."""
 
     build_client: "Callable[[], EventBridgeClient]" = events_client

@@ -10,8 +10,9 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
+from msgspec import Struct
+
 from stepwire.errors import WakeUpsUnavailable
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 
@@ -19,8 +20,7 @@ _LONGEST_DELAY: Final = 900  # seconds
 _SECOND: Final = timedelta(seconds=1)
 
 
-@dataclass(frozen=True)
-class SqsWakeUps:
+class SqsWakeUps(Struct, frozen=True, dict=True):
     """Wake-ups in a queue. The client is built on the first call: few tasks need one."""
 
     queue_url: str

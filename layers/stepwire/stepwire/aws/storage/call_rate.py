@@ -8,8 +8,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from stepwire.aws.storage.usage import CallerUsage
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.usage import Limits
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-@dataclass(frozen=True)
-class DynamoDbCallRate:
+class DynamoDbCallRate(Struct, frozen=True, dict=True):
     """The rate in a DynamoDB table. The client is built on the first call."""
 
     table_name: str

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import milliseconds_of, moment_of, seconds_of
 from stepwire.errors import StoreBusy
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.changes import Change, change_of_text
 from stepwire.subscriptions.ports import Recorded
@@ -37,8 +37,7 @@ _IS_AS_SEEN: Final = "attribute_not_exists(pk) OR #until = :seen"
 _IS_BEHIND: Final = "#number < :number"
 
 
-@dataclass(frozen=True)
-class DynamoDbEventStore:
+class DynamoDbEventStore(Struct, frozen=True, dict=True):
     """The records in a DynamoDB table. The client is built on the first call."""
 
     table_name: str

@@ -10,9 +10,9 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
 
 from stepwire.errors import LargeResultsDenied, ObjectsUnavailable, PartMissing
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.ids import TaskKey
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ _DENIED: Final = frozenset({"AccessDenied", "AllAccessDisabled", "NoSuchBucket"}
 _OF_THE_KEY: Final = "KMS."  # begins the codes of a KMS key that is disabled, deleted or not there
 
 
-@dataclass(frozen=True)
-class LargeResults:
+class LargeResults(Struct, frozen=True):
     """Writes and reads large results."""
 
     bucket: str

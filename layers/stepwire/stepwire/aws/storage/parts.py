@@ -12,10 +12,12 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from stepwire.aws.storage.items import IN_BUCKET, Item, item_of, terms_of, texts_of_terms
 from stepwire.aws.storage.times import seconds_of
 from stepwire.errors import PartMissing
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.ids import TaskKey
 from stepwire.tasks.task import Completed, ResultElsewhere, Task, Terms, TermsElsewhere, ToolResult
 
@@ -32,16 +34,14 @@ LARGEST_INSIDE: Final = 256  # bytes of a part that no head is too large for: an
 _MOST_OF_A_NUMBER: Final = 21  # bytes
 
 
-@dataclass(frozen=True)
-class LargeResult:
+class LargeResult(Struct, frozen=True):
     """A result that is too large for an item."""
 
     digest: str
     text: str
 
 
-@dataclass(frozen=True)
-class Divided:
+class Divided(Struct, frozen=True):
     """A task as it is stored."""
 
     head: Task
@@ -86,8 +86,7 @@ def write_units(item: Item) -> int:
     return -(-size_of(item) // 1024)
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """Writes and reads the parts of tasks."""
 
     table_name: str
@@ -148,8 +147,7 @@ def result_of(item: Item, kept: ResultElsewhere) -> ToolResult:
     return ToolResult(item["result"]["S"], kept.is_error)
 
 
-@dataclass(frozen=True)
-class _Taken:
+class _Taken(Struct, frozen=True):
     """A task without one of its parts."""
 
     head: Task

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from stepwire.aws.storage.conditions import is_failed_condition
 from stepwire.aws.storage.items import Item
@@ -24,7 +25,6 @@ from stepwire.catalog.compiled import NOTHING_EARLIER, Compiled, Earlier, earlie
 from stepwire.catalog.live import Published
 from stepwire.errors import SaveConflict, StoreBusy
 from stepwire.json_text import JsonObject
-from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -38,8 +38,7 @@ _MOST_KEYS: Final = 100  # of one BatchGetItem
 _MOST_TRIES: Final = 10
 
 
-@dataclass(frozen=True)
-class DynamoDbCatalog:
+class DynamoDbCatalog(Struct, frozen=True, dict=True):
     """The published catalog in a DynamoDB table. The client is built when the first call needs it."""
 
     table_name: str

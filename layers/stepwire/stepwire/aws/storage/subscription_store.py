@@ -21,12 +21,13 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from msgspec import Struct
+
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import Item
 from stepwire.aws.storage.times import milliseconds_if_any, milliseconds_of, moment_if_any, moment_of, seconds_of
 from stepwire.errors import StoreBusy
 from stepwire.json_text import Json, load_json, write
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.subscriptions.event_types import Filter, filter_of
 from stepwire.subscriptions.ports import CARRIED, Busy, Listener
@@ -61,8 +62,7 @@ _MESSAGE: Final = ("carried_until", "asked_for")
 """What a refresh forgets; the mark stays for whoever delivers now."""
 
 
-@dataclass(frozen=True)
-class DynamoDbSubscriptionStore:
+class DynamoDbSubscriptionStore(Struct, frozen=True, dict=True):
     """Subscriptions in a DynamoDB table. The client is built on the first call."""
 
     table_name: str

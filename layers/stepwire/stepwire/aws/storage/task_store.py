@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
+from msgspec.structs import replace
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import (
@@ -27,7 +29,6 @@ from stepwire.aws.storage.times import milliseconds_of, moment_of, moment_of_sec
 from stepwire.aws.storage.usage import MOST_TRIES, CallerUsage
 from stepwire.engine.ports import KeyClaim, TaskPage, UncheckedPage, WatchedTask
 from stepwire.errors import SaveConflict, StoreBusy, TaskExists
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskId, TaskKey
 from stepwire.tasks.task import ResultElsewhere, Task, Terms, ToolResult
@@ -51,8 +52,7 @@ _PAGE: Final = 100  # tasks
 _BOOKMARK: Final = {"pk": {"S": "sweep"}, "sk": {"S": "bookmark"}}  # no principal has this form
 
 
-@dataclass(frozen=True)
-class DynamoDbTaskStore:
+class DynamoDbTaskStore(Struct, frozen=True, dict=True):
     """Tasks in a DynamoDB table. The client is built on the first call, the one of S3 with the first large result."""
 
     table_name: str

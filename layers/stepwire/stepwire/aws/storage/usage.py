@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.items import USAGE, Item, usage_key, usage_shard_of
 from stepwire.aws.storage.times import MILLISECOND, milliseconds_of, moment_of, seconds_of
 from stepwire.errors import NotAdmitted, StoreBusy
-from stepwire.lean_dataclasses import dataclass
 from stepwire.principal import Principal
 from stepwire.tasks.ids import TaskKey, slot_names
 from stepwire.tasks.usage import (
@@ -48,8 +48,7 @@ _MAY_RECLAIM: Final = "attribute_exists(pk) AND (attribute_not_exists(reclaimed_
 _RETENTION: Final = timedelta(days=31)  # longer than any task
 
 
-@dataclass(frozen=True)
-class CallerUsage:
+class CallerUsage(Struct, frozen=True):
     """Counts what callers use."""
 
     table_name: str

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
+from msgspec import Struct
 
 from stepwire.aws.storage.conditions import is_failed_condition, item_found
 from stepwire.aws.storage.times import milliseconds_of, seconds_of
 from stepwire.engine.ports import Lease
-from stepwire.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -24,8 +24,7 @@ _ITEM_RETENTION: Final = timedelta(days=1)  # longer than any lease; then Dynamo
 _NUMBERS_PER_MILLISECOND: Final = 100_000  # more than the largest `Lease.number`
 
 
-@dataclass(frozen=True)
-class DynamoDbWaitSlots:
+class DynamoDbWaitSlots(Struct, frozen=True, dict=True):
     """Wait slots in a DynamoDB table. The client is built on the first call."""
 
     table_name: str

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from stepwire.lean_dataclasses import dataclass, field
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
@@ -18,16 +18,14 @@ _RENEWED_BEFORE: Final = timedelta(minutes=5)
 """The remaining lifetime at which credentials are renewed: longer than any request. The sweep asks at each call."""
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """A client, and until when its credentials are good."""
 
     client: "SFNClient"
     until: datetime
 
 
-@dataclass(frozen=True)
-class ClientsElsewhere:
+class ClientsElsewhere(Struct, frozen=True):
     """One client for each Region and role."""
 
     external_id: str
@@ -37,8 +35,8 @@ class ClientsElsewhere:
     build_client: "Callable[[str, Any], SFNClient]"
     """Takes a Region and credentials."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    _kept: dict[tuple[str, str], _Kept] = field(default_factory=dict[tuple[str, str], _Kept], repr=False)
-    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _kept: dict[tuple[str, str], _Kept] = field(default_factory=dict[tuple[str, str], _Kept])
+    _lock: Any = field(default_factory=threading.Lock)
 
     def client(self, region: str, role: str) -> "SFNClient":
         """Return the client of a Region under a role.

@@ -14,10 +14,10 @@ from botocore.exceptions import (
     HTTPClientError,
     ReadTimeoutError,
 )
+from msgspec import Struct
 
 from stepwire.aws.workflows.step_functions import start_error, state_of
 from stepwire.errors import NoEndInTime, StartRefused, StartUnclear
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.outcomes import ExecutionEnd, Missing, Running
 from stepwire.tasks.task import Execution
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
 
-@dataclass(frozen=True)
-class StepFunctionsExpress:
+class StepFunctionsExpress(Struct, frozen=True, dict=True):
     """EXPRESS state machines. The client, which must not retry, is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"

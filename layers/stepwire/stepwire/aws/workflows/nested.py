@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
 
 from stepwire.aws.throttling import THROTTLED
 from stepwire.aws.workflows.step_functions import code_of, execution_arn_of, execution_of
 from stepwire.errors import StarterUnproven, WorkflowsThrottled, WorkflowsUnavailable
 from stepwire.json_text import JsonTextError, as_object, parse
-from stepwire.lean_dataclasses import dataclass
 from stepwire.tasks.task import Execution
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ _NO_STARTER: Final = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class NestedExecutions:
+class NestedExecutions(Struct, frozen=True, dict=True):
     """Executions that state machines start. The client is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004 - botocore's, not Python's
+from msgspec import Struct
+from msgspec.structs import replace
 
 from stepwire.aws.throttling import THROTTLED, is_weather
 from stepwire.errors import (
@@ -25,7 +27,6 @@ from stepwire.errors import (
     WorkflowsThrottled,
     WorkflowsUnavailable,
 )
-from stepwire.lean_dataclasses import dataclass, replace
 from stepwire.tasks.events import StateEntered
 from stepwire.tasks.outcomes import (
     Aborted,
@@ -93,8 +94,7 @@ def nowhere(region: str, _role: str) -> Any:
     raise StartRefused(f"this server runs no state machines in {region} by a role")
 
 
-@dataclass(frozen=True)
-class StepFunctionsWorkflows:
+class StepFunctionsWorkflows(Struct, frozen=True, dict=True):
     """State machines on Step Functions. The client is built on the first call."""
 
     build_client: "Callable[[], SFNClient]"
