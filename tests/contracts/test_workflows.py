@@ -294,7 +294,7 @@ def test_the_execution_of_a_version_or_an_alias_is_found_stopped_and_started_onc
 
     until(lambda: place.workflows.current_state(execution) is not None)
     assert place.workflows.describe(execution) == Running()
-    assert place.workflows.current_state(execution) == StateEntered("A")
+    assert place.workflows.current_state(execution) == StateEntered("A", passed=("A",))
     assert list(place.workflows.list_running(machine)) == [{execution.name}]
     assert place.workflows.stop(execution, "the test is over")
     assert place.workflows.describe(execution) == Aborted()

@@ -6,7 +6,7 @@ input.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from stepwire.json_text import Json, JsonObject, as_object, is_object, load_json, write
+from stepwire.keyed import Keyed
 from stepwire.schemas.validation import SchemaError, Violation, check_schema, violations_of
 from stepwire.tasks.question_schemas import FORM_PARAMS, LISTED, SAMPLED, SAMPLING_PARAMS, URL_PARAMS
 
@@ -106,7 +107,7 @@ class Asking(Struct, frozen=True):
         return self.has_entry or other.at - self.at <= LONGEST_RETRYING
 
 
-class Callback(Struct, frozen=True):
+class Callback(Keyed, frozen=True):
     """The answer goes to the workflow state that waits for it."""
 
     token: str
@@ -116,11 +117,8 @@ class Callback(Struct, frozen=True):
     asking: "Asking | None" = None
     """What the state asks; None where only the token matters."""
 
-    def __eq__(self, other: object) -> bool:  # a token belongs to one state
-        return isinstance(other, Callback) and other.token == self.token
-
-    def __hash__(self) -> int:
-        return hash(self.token)
+    def _key(self) -> Hashable:
+        return self.token  # it belongs to one state
 
 
 class WorkflowInput(Struct, frozen=True):

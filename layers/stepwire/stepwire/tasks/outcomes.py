@@ -9,11 +9,11 @@ that JSON readers might understand differently is passed on as text, digit for d
 """
 
 import re
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
 
-from msgspec import Struct
-
 from stepwire.json_text import Json, JsonObject, JsonTextError, as_object, load_json, parse, write
+from stepwire.keyed import Keyed
 from stepwire.schemas.validation import violations_of
 from stepwire.tasks.events import ArmEnded, AttemptEnded, WorkCompleted, WorkEnded, WorkFailed, WorkStopped
 from stepwire.tasks.retries import TIMEOUT
@@ -38,16 +38,10 @@ _ABOUT_REDRIVES: Final = frozenset({"redrives", "not_redrivable"})
 _MOST_REDRIVES: Final = 1_000_000  # more than the events of an execution's history have room for
 
 
-class _Reported(Struct, frozen=True, eq=False):
+class _Reported(Keyed, frozen=True):
     """What Step Functions reports of an execution. Two reports are equal whatever they say about redrives."""
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._compared() == other._compared()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._compared()))
-
-    def _compared(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in _ABOUT_REDRIVES)
 
 

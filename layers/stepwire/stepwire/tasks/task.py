@@ -4,7 +4,7 @@ Each status carries exactly its payload, so a completed task without a result ca
 only `lifecycle.advance` derives a changed task.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stepwire.json_text import Json, JsonObject, load_json
+from stepwire.keyed import Keyed
 from stepwire.principal import Principal
 from stepwire.tasks.client_tasks import ClientTask
 from stepwire.tasks.ids import TaskId, TaskKey, execution_name_of
@@ -199,7 +200,7 @@ class ItemCount(Struct, frozen=True):
     """Items among them that failed, timed out or were aborted."""
 
 
-class Execution(Struct, frozen=True):
+class Execution(Keyed, frozen=True):
     """One run of a state machine. Its name derives from the task, so it is known before the start."""
 
     state_machine_arn: str
@@ -210,14 +211,8 @@ class Execution(Struct, frozen=True):
     role: str = ""
     """ARN of the role for calls about it; empty: the functions' own."""
 
-    def __eq__(self, other: object) -> bool:  # by what Step Functions knows it by
-        return isinstance(other, Execution) and (other.state_machine_arn, other.name) == (
-            self.state_machine_arn,
-            self.name,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.state_machine_arn, self.name))
+    def _key(self) -> Hashable:
+        return self.state_machine_arn, self.name  # what Step Functions knows it by
 
     @property
     def started_arn(self) -> str:
